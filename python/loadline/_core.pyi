@@ -1,0 +1,123 @@
+"""Types of the Rust core. Only the rooms `result`, `system` and `measuring` import it."""
+
+from collections.abc import Sequence
+
+class Histogram:
+    """A sparse latency histogram in fio's bins (64 an octave, ns).
+
+    Bins are named as in fio's json+ output: by the value in ns that stands for the bin. A value that falls
+    inside a bin is taken for that bin.
+
+    Args:
+        values_ns: one value per bin, any order, repeats are added.
+        counts: as many counts.
+
+    Raises:
+        ValueError: the lengths differ, or a value lies beyond fio's last bin.
+    """
+
+    def __init__(self, values_ns: Sequence[int] = (), counts: Sequence[int] = ()) -> None: ...
+    @property
+    def count(self) -> int: ...
+    def merged(self, other: Histogram) -> Histogram:
+        """The histogram of both samples together."""
+    def percentile_ns(self, percent: float) -> int | None:
+        """fio's percentile: the value of the first bin at which the running count reaches `percent` % of all.
+
+        None for an empty histogram. Raises ValueError outside 0 < percent <= 100.
+        """
+    def count_above(self, percent: float) -> int:
+        """How many samples lie in bins above the one that `percentile_ns(percent)` names."""
+    def columns(self) -> tuple[list[int], list[int]]:
+        """(values_ns ascending, counts), bins with a count only."""
+
+class Flow:
+    """What went one way (reads or writes) or both, over one span of time. Unknown is None."""
+
+    @property
+    def ios(self) -> int: ...
+    @property
+    def bytes(self) -> int: ...
+    @property
+    def iops(self) -> float: ...
+    @property
+    def bytes_per_s(self) -> float: ...
+    @property
+    def latency_samples(self) -> int: ...
+    @property
+    def latency_mean_ns(self) -> float | None: ...
+    @property
+    def latency_stddev_ns(self) -> float | None: ...
+    @property
+    def latency_max_ns(self) -> int | None:
+        """None for a difference of two statuses: the maximum of an interval can't be had from totals."""
+    @property
+    def histogram(self) -> Histogram: ...
+    @staticmethod
+    def merge(flows: Sequence[Flow]) -> Flow:
+        """Rates and counts added, means weighted by their samples, deviations pooled, histograms merged."""
+
+class Job:
+    """One reporting group of fio, totals since its measured time began."""
+
+    @property
+    def name(self) -> str: ...
+    @property
+    def error(self) -> int:
+        """errno of the job's first failure, 0 for none."""
+    @property
+    def runtime_ns(self) -> int: ...
+    @property
+    def read(self) -> Flow: ...
+    @property
+    def write(self) -> Flow: ...
+    @property
+    def cpu_fraction(self) -> float | None:
+        """User and system time of the job's threads over their run time; 1 is a whole core for each thread."""
+    @property
+    def depth_levels(self) -> list[tuple[int, float]]:
+        """(lowest depth of the level, fraction of submissions at that level), fio's iodepth_level."""
+
+class Interval:
+    """The difference of two successive statuses, all jobs together."""
+
+    @property
+    def end_ns(self) -> int:
+        """The later status' time on the wall clock, ns since 1970 (fio gives ms)."""
+    @property
+    def duration_ns(self) -> int: ...
+    @property
+    def warmup(self) -> bool: ...
+    @property
+    def read(self) -> Flow: ...
+    @property
+    def write(self) -> Flow: ...
+
+class StatusStream:
+    """Decodes fio's stream of JSON statuses (`--status-interval`, json+), fed in pieces as it comes."""
+
+    def __init__(self) -> None: ...
+    def feed(self, data: bytes) -> list[Interval]:
+        """Takes the next bytes; gives the intervals that they complete. Never fails on bad bytes: see `warnings`."""
+    def finish(self) -> None:
+        """Says that the stream has ended, so that a cut-off last value becomes a warning."""
+    @property
+    def jobs(self) -> list[Job]:
+        """Of the last whole status; empty before the first."""
+    @property
+    def fio_version(self) -> str | None: ...
+    @property
+    def statuses(self) -> int: ...
+    @property
+    def warnings(self) -> list[str]:
+        """Text outside of JSON, cut-off values, counters that ran backwards: as sentences, in order."""
+
+def series_parquet(columns: Sequence[tuple[str, str, Sequence[object]]]) -> bytes:
+    """A Parquet file of one row group.
+
+    Args:
+        columns: (name, type, values); type is `int64`, `double` or `utf8`; None is NULL.
+
+    Raises:
+        ValueError: unknown type, columns of different lengths, or a value that doesn't fit its type.
+    """

@@ -1,0 +1,170 @@
+"""Text becomes quantities here and nowhere else, and quantities become text again.
+
+Inside loadline a quantity is a plain number whose unit is the last word of its name: `_bytes`, `_ns`,
+`_per_s`, `_bytes_per_s`, `_fraction`. Start reading at `parse_bytes`.
+
+Prefixes follow the field: a bare letter on a size is binary, as in fio (`4k` = 4,096 bytes); `KiB`, `MiB`
+are binary by IEC 80000-13; `kB`, `MB` and every rate in `MB/s` are decimal (SI).
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from fractions import Fraction
+
+from loadline.errors import InputError
+
+_NUMBER = re.compile(r"\s*([+-]?(?:\d+(?:_\d+)*)(?:\.\d+)?)\s*([a-zA-Zµ%/]*)\s*")
+
+_POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
+
+_SECONDS = {
+    "ns": Fraction(1, 10**9),
+    "us": Fraction(1, 10**6),
+    "µs": Fraction(1, 10**6),
+    "ms": Fraction(1, 1000),
+    "s": Fraction(1),
+    "sec": Fraction(1),
+    "m": Fraction(60),
+    "min": Fraction(60),
+    "h": Fraction(3600),
+    "d": Fraction(86400),
+}
+
+
+def _split(text: str | int | float, what: str, example: str) -> tuple[Fraction, str]:
+    match = _NUMBER.fullmatch(str(text)) if not isinstance(text, bool) else None
+    if match is None:
+        raise InputError(f"{text!r} is not {what}", f"Write it like {example}.")
+    return Fraction(match[1].replace("_", "")), match[2]
+
+
+def _whole(value: Fraction, text: object, what: str) -> int:
+    if value.denominator != 1:
+        raise InputError(f"{str(text)!r} is not a whole number of {what}")
+    return int(value)
+
+
+def _multiple(unit: str) -> int | None:
+    """The factor of a size's unit, None for a unit that isn't one."""
+    match = re.fullmatch(r"([kmgtpKMGTP]?)(i?)([bB]?)", unit)
+    if match is None or (match[2] and not (match[1] and match[3])):
+        return None
+    decimal = bool(match[3]) and not match[2]
+    return int((1000 if decimal else 1024) ** _POWER[match[1].lower()])
+
+
+def parse_bytes(text: str | int) -> int:
+    """Bytes of a size such as `512`, `4k`, `64KiB`, `1M`, `960GB`.
+
+    Raises:
+        InputError: not a size, negative, or not a whole number of bytes.
+    """
+    value, unit = _split(text, "a size", "'4k', '64KiB' or '960GB'")
+    factor = _multiple(unit)
+    if factor is None:
+        raise InputError(f"{str(text)!r} has no unit of size", "Sizes are written like '4k', '64KiB' or '960GB'.")
+    if value < 0:
+        raise InputError(f"{str(text)!r} is negative", "A size is 0 or more.")
+    return _whole(value * factor, text, "bytes")
+
+
+def parse_duration(text: str | int) -> int:
+    """Nanoseconds of a duration such as `300s`, `2.5ms`, `7min`, `1h`; a bare number is seconds.
+
+    Raises:
+        InputError: not a duration, or negative.
+    """
+    value, unit = _split(text, "a duration", "'300s', '2.5ms' or '7min'")
+    factor = _SECONDS.get(unit or "s")
+    if factor is None:
+        raise InputError(f"{str(text)!r} has no unit of time", "Durations are written like '300s', '2.5ms' or '7min'.")
+    if value < 0:
+        raise InputError(f"{str(text)!r} is negative", "A duration is 0 or more.")
+    return round(value * factor * 10**9)
+
+
+def parse_fraction(text: str | int | float) -> Fraction:
+    """The exact fraction of a share such as `70%`, between 0 and 1. The percent sign is required.
+
+    Raises:
+        InputError: no percent sign, or outside 0 to 100 %.
+    """
+    value, unit = _split(text, "a share", "'70%'")
+    if unit != "%":
+        raise InputError(f"{str(text)!r} has no percent sign", f"Write '{text}%', if that is what is meant.")
+    if not 0 <= value <= 100:
+        raise InputError(f"{str(text)!r} is outside 0 % to 100 %")
+    return value / 100
+
+
+def parse_rate(text: str | int | float) -> float:
+    """Requests a second of a rate such as `5000`, `20k/s`, `20k`; k is 1,000 here, for it counts, it doesn't address.
+
+    Raises:
+        InputError: not a rate, or not above 0.
+    """
+    value, unit = _split(text, "a rate", "'5000/s' or '20k/s'")
+    prefix = unit.removesuffix("/s").lower()
+    if prefix not in _POWER:
+        raise InputError(f"{str(text)!r} has no unit of a rate", "Rates are written like '5000/s' or '20k/s'.")
+    if value <= 0:
+        raise InputError(f"{str(text)!r} is not above 0", "A rate is above 0.")
+    return float(value * 1000 ** _POWER[prefix])
+
+
+def parse_bandwidth(text: str | int | float) -> float:
+    """Bytes a second of a bandwidth such as `1.2GB/s` (decimal) or `500MiB/s` (binary).
+
+    Raises:
+        InputError: not a bandwidth, or not above 0.
+    """
+    value, unit = _split(text, "a bandwidth", "'1.2GB/s' or '500MiB/s'")
+    size = unit.removesuffix("/s")
+    factor = _multiple(size) if unit.endswith("/s") and size.lower().endswith("b") else None
+    if factor is None:
+        raise InputError(f"{str(text)!r} has no unit of bandwidth", "Bandwidths are written like '1.2GB/s' or '500MiB/s'.")
+    if value <= 0:
+        raise InputError(f"{str(text)!r} is not above 0", "A bandwidth is above 0.")
+    return float(value * factor)
+
+
+def format_bytes(size_bytes: int) -> str:
+    """The shortest exact binary form: 4096 -> `4k`, 1048576 -> `1M`, 512 -> `512`."""
+    for suffix, power in (("T", 4), ("G", 3), ("M", 2), ("k", 1)):
+        if size_bytes and size_bytes % 1024**power == 0:
+            return f"{size_bytes // 1024**power}{suffix}"
+    return str(size_bytes)
+
+
+def format_size(size_bytes: float) -> str:
+    """A size for people, in decimal units as on a drive's label: 960197124096 -> `960 GB`."""
+    size = float(size_bytes)
+    for unit in ("B", "kB", "MB", "GB", "TB"):
+        if abs(size) < 999.5:
+            return f"{size:.3g} {unit}"
+        size /= 1000
+    return f"{size:.3g} PB"
+
+
+def format_duration(duration_ns: float) -> str:
+    """A duration for people: `95 s`, `7 min 30 s`, `2 h 5 min`, `1.25 ms`."""
+    if duration_ns < 10**9:
+        for unit, factor in (("ns", 1), ("µs", 1000), ("ms", 10**6)):
+            if duration_ns < 999.5 * factor:
+                return f"{duration_ns / factor:.3g} {unit}"
+    seconds = round(duration_ns / 1e9)
+    if seconds < 100:
+        return f"{duration_ns / 1e9:.3g} s" if duration_ns < 10 * 10**9 else f"{seconds} s"
+    minutes, seconds = divmod(seconds, 60)
+    if minutes < 60:
+        return f"{minutes} min {seconds} s" if seconds else f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    return f"{hours} h {minutes} min" if minutes else f"{hours} h"
+
+
+def format_percent(fraction: float | Fraction) -> str:
+    """`0.7` -> `70%`, with as many digits as it needs."""
+    percent = float(fraction) * 100
+    return f"{round(percent)}%" if math.isclose(percent, round(percent), abs_tol=1e-9) else f"{percent:.6g}%"
