@@ -1,0 +1,46 @@
+"""loadline finds the load line of a storage system: the load that it carries at a response time its users accept.
+
+Never: imports a heavy library on import. The functions below come from their rooms when they are first asked for.
+Start reading at ARCHITECTURE.md, then workload/profile.py, result/schema.py and measuring/run.py.
+"""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from loadline.measuring.run import resume, run
+    from loadline.reporting.report import report
+    from loadline.result.schema import Result
+    from loadline.result.store import Run
+    from loadline.workload.profile import Profile, Workload
+    from loadline.workload.suite import Suite, load_suite
+
+__all__ = ["Profile", "Result", "Run", "Suite", "Workload", "load_suite", "report", "resume", "run"]
+
+_HOME = {
+    "Profile": "workload.profile",
+    "Result": "result.schema",
+    "Run": "result.store",
+    "Suite": "workload.suite",
+    "Workload": "workload.profile",
+    "load_suite": "workload.suite",
+    "report": "reporting.report",
+    "resume": "measuring.run",
+    "run": "measuring.run",
+}
+
+
+def __getattr__(name: str) -> Any:
+    if name == "__version__":
+        from importlib.metadata import version
+
+        return version("loadline")
+    if name in _HOME:
+        return getattr(import_module(f"loadline.{_HOME[name]}"), name)
+    raise AttributeError(f"module 'loadline' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return [*__all__, "__version__"]

@@ -1,0 +1,152 @@
+"""A plan: the points that a suite makes under the options of one run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+from typing import Any
+
+from loadline.errors import InputError
+from loadline.workload.profile import Closed, Workload
+from loadline.workload.suite import Entry, Suite, nearest
+
+QUICK_NS = 5 * 10**9
+QUICK_WARMUP_NS = 10**9
+
+
+@dataclass(frozen=True, slots=True)
+class Options:
+    """What the user may change of a suite; None: as the suite says."""
+
+    queue_depths: tuple[int, ...] | None = None
+    jobs: int | None = None
+    runtime_ns: int | None = None
+    warmup_ns: int | None = None
+    variants: bool = False
+    as_published: bool = False
+    quick: bool = False
+    only: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Point:
+    """One measurement to make: streams that run together against the target."""
+
+    name: str
+    streams: tuple[Workload, ...]
+    runtime_ns: int
+    warmup_ns: int
+    seed: int | None = None
+    quick: bool = False
+
+    @property
+    def writes(self) -> bool:
+        """Whether any stream writes."""
+        return any(stream.profile.writes for stream in self.streams)
+
+    @property
+    def access_class(self) -> str:
+        """The streams' class; `combined` when they differ."""
+        classes = {stream.profile.access_class for stream in self.streams}
+        return classes.pop() if len(classes) == 1 else "combined"
+
+    @property
+    def profile_name(self) -> str:
+        """The profile's name, or the streams' names joined by `+`."""
+        return "+".join(stream.profile.name for stream in self.streams)
+
+    def to_json(self) -> dict[str, Any]:
+        """Plain JSON types; `from_json` is the inverse."""
+        return {
+            "name": self.name,
+            "streams": [stream.to_json() for stream in self.streams],
+            "runtime_ns": self.runtime_ns,
+            "warmup_ns": self.warmup_ns,
+            "seed": self.seed,
+            "quick": self.quick,
+        }
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Point:
+        """The point that `to_json` wrote. KeyError and TypeError mean that something else wrote it."""
+        streams = tuple(Workload.from_json(stream) for stream in data["streams"])
+        return Point(
+            data["name"], streams, data["runtime_ns"], data["warmup_ns"], data["seed"], data["quick"]
+        )
+
+
+def make_plan(suite: Suite, options: Options, seed: int | None = None) -> tuple[Point, ...]:
+    """The points of `suite`, in its order, sweeps unrolled; point k gets `seed` + k, so that no two ask for the same blocks.
+
+    Raises:
+        InputError: `only` names a profile that the suite doesn't have, or options contradict each other.
+    """
+    if options.as_published and (options.queue_depths or options.jobs or options.runtime_ns or options.quick):
+        raise InputError(
+            "--as-published fixes queue depth, jobs and run time",
+            "Leave out --queue-depth, --jobs, --runtime and --quick, or leave out --as-published.",
+        )
+    entries = [
+        entry
+        for entry in suite.entries
+        if options.variants or not entry.variant or entry.name in options.only
+    ]
+    if options.only:
+        known = [entry.name for entry in suite.entries]
+        for name in options.only:
+            if name not in known:
+                hint = nearest(name, known, f"It has: {', '.join(known)}.")
+                raise InputError(f"suite {suite.name} has no profile {name!r}", hint)
+        entries = [entry for entry in entries if entry.name in options.only]
+    points = [point for entry in entries for point in _points(entry, suite, options)]
+    return tuple(
+        points if seed is None else (replace(point, seed=seed + k) for k, point in enumerate(points))
+    )
+
+
+def _points(entry: Entry, suite: Suite, options: Options) -> list[Point]:
+    loads, runtime_ns, warmup_ns = entry.loads, entry.runtime_ns, entry.warmup_ns
+    if options.as_published:
+        published = suite.published
+        loads = tuple(dict.fromkeys(_loaded(load, published.queue_depth, published.jobs) for load in loads))
+        runtime_ns = runtime_ns if published.runtime_ns is None else published.runtime_ns
+        warmup_ns = warmup_ns if published.warmup_ns is None else published.warmup_ns
+    if options.queue_depths:
+        loads = tuple(
+            dict.fromkeys(_loaded(load, depth, None) for depth in options.queue_depths for load in loads)
+        )
+    if options.jobs:
+        loads = tuple(dict.fromkeys(_loaded(load, None, options.jobs) for load in loads))
+    runtime_ns = runtime_ns if options.runtime_ns is None else options.runtime_ns
+    warmup_ns = warmup_ns if options.warmup_ns is None else options.warmup_ns
+    if options.quick:
+        warmup_ns = min(warmup_ns, QUICK_WARMUP_NS)
+        runtime_ns = min(runtime_ns, QUICK_NS - warmup_ns)
+    return [
+        Point(entry.name + _suffix(load, loads), load, runtime_ns, warmup_ns, None, options.quick)
+        for load in loads
+    ]
+
+
+def _loaded(load: tuple[Workload, ...], queue_depth: int | None, jobs: int | None) -> tuple[Workload, ...]:
+    def change(stream: Workload) -> Workload:
+        arrival = stream.arrival
+        depth = arrival.queue_depth if queue_depth is None else queue_depth
+        return replace(
+            stream, arrival=replace(arrival, queue_depth=depth, jobs=arrival.jobs if jobs is None else jobs)
+        )
+
+    return tuple(change(stream) for stream in load)
+
+
+def _suffix(load: tuple[Workload, ...], loads: tuple[tuple[Workload, ...], ...]) -> str:
+    """What tells the loads of a sweep apart in a point's name: `-qd8`, `-j4`, `-r5000`."""
+
+    def axes(one: tuple[Workload, ...]) -> dict[str, object]:
+        first = one[0].arrival
+        rate = None if isinstance(first, Closed) else f"{first.rate_per_s:g}"
+        return {"qd": first.queue_depth, "j": first.jobs, "r": rate}
+
+    all_axes = [axes(one) for one in loads]
+    return "".join(
+        f"-{axis}{value}" for axis, value in axes(load).items() if len({a[axis] for a in all_axes}) > 1
+    )

@@ -1,0 +1,140 @@
+"""A Workload: a profile (what each request looks like) and an arrival (when requests come)."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any, Literal, TypeAlias
+
+from loadline.units import format_bytes, format_percent
+
+AccessClass: TypeAlias = Literal["combined", "random", "sequential"]
+
+
+@dataclass(frozen=True, slots=True)
+class BlockShare:
+    """One size of a mix: the share of requests that have it."""
+
+    size_bytes: int
+    share_fraction: float
+
+
+@dataclass(frozen=True, slots=True)
+class Distribution:
+    """How random addresses spread over the working set.
+
+    `uniform`; `zipf` (theta) and `pareto` (h), skew as fio defines them; `normal` (standard deviation in percent
+    of the range); `zoned` (`zones`: (share of accesses, share of space) in order of address).
+    """
+
+    kind: Literal["uniform", "zipf", "pareto", "normal", "zoned"] = "uniform"
+    parameter: float | None = None
+    zones: tuple[tuple[float, float], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Profile:
+    """What requests look like.
+
+    Attributes:
+        block: sizes and their shares; the shares add up to 1.
+        read_fraction: reads among all requests.
+        random_fraction: requests at a random address; the others follow the last one of their direction.
+        working_set_fraction, working_set_bytes: the part of the target that is touched; both None: all of it.
+        compressible_fraction, duplicate_fraction: of the data written; 0 means incompressible and unique.
+        flush_every: a flush (fdatasync) after that many writes; 0 for none.
+        dsync: every write is O_DSYNC: complete only when it is on the medium.
+        think_time_ns, burst: a pause after each `burst` requests.
+    """
+
+    name: str
+    block: tuple[BlockShare, ...]
+    read_fraction: float
+    random_fraction: float
+    access_class: AccessClass
+    distribution: Distribution = Distribution()
+    working_set_fraction: float | None = None
+    working_set_bytes: int | None = None
+    compressible_fraction: float = 0.0
+    duplicate_fraction: float = 0.0
+    flush_every: int = 0
+    dsync: bool = False
+    think_time_ns: int = 0
+    burst: int = 1
+    analysis: str = ""
+
+    @property
+    def writes(self) -> bool:
+        """Whether any request is a write."""
+        return self.read_fraction < 1
+
+    def block_text(self) -> str:
+        """`8k`, or a mix as `512 10%, 4k 90%`."""
+        if len(self.block) == 1:
+            return format_bytes(self.block[0].size_bytes)
+        return ", ".join(
+            f"{format_bytes(b.size_bytes)} {format_percent(b.share_fraction)}" for b in self.block
+        )
+
+    def mix_text(self) -> str:
+        """`70/30`: reads to writes, in percent."""
+        return f"{round(self.read_fraction * 100)}/{round((1 - self.read_fraction) * 100)}"
+
+
+@dataclass(frozen=True, slots=True)
+class Closed:
+    """Each of `jobs` keeps `queue_depth` requests outstanding: a new one is sent when one completes."""
+
+    queue_depth: int
+    jobs: int = 1
+
+
+@dataclass(frozen=True, slots=True)
+class Open:
+    """Requests come at random instants (Poisson), `rate_per_s` over all jobs, whatever is still outstanding.
+
+    `queue_depth` a job is only the cap that the load generator needs.
+    """
+
+    rate_per_s: float
+    queue_depth: int
+    jobs: int = 1
+
+
+Arrival: TypeAlias = Closed | Open
+
+
+@dataclass(frozen=True, slots=True)
+class Workload:
+    """A profile with its arrival."""
+
+    profile: Profile
+    arrival: Arrival
+
+    @property
+    def outstanding(self) -> int:
+        """Requests that may be outstanding at once."""
+        return self.arrival.queue_depth * self.arrival.jobs
+
+    def to_json(self) -> dict[str, Any]:
+        """All parameters as plain JSON types; `from_json` is the inverse."""
+        kind = "open" if isinstance(self.arrival, Open) else "closed"
+        return {"profile": asdict(self.profile), "arrival": {"kind": kind, **asdict(self.arrival)}}
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Workload:
+        """The workload that `to_json` wrote. KeyError and TypeError mean that something else wrote it."""
+        profile = dict(data["profile"])
+        distribution = dict(profile["distribution"])
+        distribution["zones"] = tuple((a, s) for a, s in distribution["zones"])
+        profile["distribution"] = Distribution(**distribution)
+        profile["block"] = tuple(BlockShare(**share) for share in profile["block"])
+        arrival = dict(data["arrival"])
+        make = {"open": Open, "closed": Closed}[arrival.pop("kind")]
+        return Workload(Profile(**profile), make(**arrival))
+
+
+def access_class(random_fraction: float) -> AccessClass:
+    """The class that a share of random requests makes: all, none, or both kinds."""
+    if random_fraction >= 1:
+        return "random"
+    return "combined" if random_fraction > 0 else "sequential"
