@@ -1,0 +1,531 @@
+"""What lives on a device or a file, as facts without judgement. Start at `uses`.
+
+What can't be seen from here: processes of other PID namespaces, and mount namespaces that no visible process is
+in; the exclusive open of `measuring.guard` catches the mounts among them. A mapping that outlives its descriptor
+and a descriptor kept only by io_uring don't show in /proc/PID/fd.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+from collections.abc import Callable, Collection, Iterator, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Literal
+
+from loadline.errors import InputError, LoadlineError, TargetError, ToolError
+from loadline.host.device import (
+    BlockDevice,
+    Mount,
+    all_devices,
+    device_number,
+    device_of_name,
+    parse_mount,
+)
+from loadline.host.reservation import Reservation, reservation_of
+from loadline.host.roots import HERE, Roots, names, text, unescape
+from loadline.host.tool import Run, ToolOutput, run_tool
+
+Kind = Literal[
+    "mounted",
+    "swap",
+    "btrfs",
+    "zfs",
+    "bcache",
+    "holder",
+    "loop",
+    "exported",
+    "opened",
+    "other path",
+    "reservation",
+    "partitions",
+    "partition table",
+    "signature",
+    "unseen",
+]
+
+_PROBE_BYTES = 4096
+_O_PATH = 0o10000000
+_BLKID_NOTHING = 2
+_BLKID_AMBIVALENT = 8
+
+
+@dataclass(frozen=True, slots=True)
+class Use:
+    """One fact: the device (or file) named is used in this way.
+
+    `kind` `unseen` is the fact that something could not be looked at. `pid` names the process, where one does it.
+    """
+
+    kind: Kind
+    device: str
+    detail: str
+    pid: int | None = None
+
+
+AskReservation = Callable[[Path], Reservation | None]
+
+
+def uses(
+    device: BlockDevice,
+    roots: Roots = HERE,
+    run: Run = run_tool,
+    ours: Collection[int] | None = None,
+    ask_reservation: AskReservation = reservation_of,
+) -> tuple[Use, ...]:
+    """Everything that lives on a device, its partitions and what is stacked on them.
+
+    A partition's whole disk counts where it is used as a whole. The slaves of a map are no use of the map; other
+    paths to the same LUN are looked at too.
+
+    Args:
+        device: from `device.block_device`.
+        roots: the machine.
+        run: runs blkid, wipefs and zpool.
+        ours: processes whose open files don't count; by default this one and its children.
+        ask_reservation: asks a node for its persistent reservation.
+
+    Raises:
+        ToolError: no other use is known, and blkid or wipefs is missing or failed.
+        TargetError: no other use is known, and the device can't be read.
+        InputError: no other use is known, and we may not read the device.
+    """
+    ours = family(os.getpid(), roots) if ours is None else ours
+    whole = device_of_name(device.whole, roots) if device.whole else None
+    found: list[Use] = []
+    found += _kernel_uses(device, whole, roots, run)
+    found += _opened(device, whole, roots, ours)
+    found += _other_paths(device, roots, run, ours)
+    if not roots.recorded or ask_reservation is not reservation_of:
+        found += _reservations(device, roots, ask_reservation)
+    if device.partitions:
+        found.append(Use("partitions", device.name, ", ".join(device.partitions)))
+    try:
+        if device.size_bytes:
+            found += signatures(device, roots, run)
+            if whole is not None:
+                # The table of the whole disk is what makes the partition; anything else there covers it.
+                found += [use for use in _blkid(whole, run) if use.kind == "signature"]
+    except LoadlineError:
+        # What is known suffices to say that it's in use; only a device that looks free must be read.
+        if all(use.kind == "unseen" for use in found):
+            raise
+    return tuple(dict.fromkeys(found))
+
+
+def file_uses(
+    path: str | os.PathLike[str], roots: Roots = HERE, ours: Collection[int] | None = None
+) -> tuple[Use, ...]:
+    """What uses a regular file: a loop device on it, swap, other processes that have it open.
+
+    Raises:
+        InputError: the file can't be reached.
+    """
+    try:
+        status = Path(path).stat()
+    except OSError as error:
+        raise InputError(f"{path}: {error.strerror}", "Name an existing file.") from error
+    key = status.st_dev, status.st_ino
+    ours = family(os.getpid(), roots) if ours is None else ours
+    found = [
+        Use("loop", str(path), f"/dev/{loop.name}")
+        for loop in all_devices(roots)
+        if loop.loop and loop.whole is None and (loop.loop.st_dev, loop.loop.inode) == key
+    ]
+    found += [Use("swap", str(path), area) for area in _swap_areas(roots) if _same_file(area, key)]
+    unseen = 0
+    for process in _processes(roots, ours):
+        if process.files is None:
+            unseen += 1
+            continue
+        for opened in process.files:
+            if _same_file(opened.entry, key):
+                found.append(_use_of(process, opened, str(path)))
+                break
+    if unseen:
+        found.append(_unseen(str(path), unseen))
+    return tuple(found)
+
+
+def mounts(roots: Roots = HERE) -> Iterator[tuple[Mount, int | None]]:
+    """The mounts of every mount namespace that a visible process is in.
+
+    Our own come first, with None; those of the others with the process that they were seen through.
+    """
+    seen = {_link(roots.proc / "self/ns/mnt")}
+    for line in (text(roots.proc / "self/mountinfo") or "").splitlines():
+        if mount := parse_mount(line):
+            yield mount, None
+    for pid in _pids(roots):
+        namespace = _link(roots.proc / str(pid) / "ns/mnt")
+        # When the namespace may not be read, its mounts still may; they repeat then, which does no harm.
+        if namespace is not None and namespace in seen:
+            continue
+        seen.add(namespace)
+        for line in (text(roots.proc / str(pid) / "mountinfo") or "").splitlines():
+            if mount := parse_mount(line):
+                yield mount, pid
+
+
+def mount_points(roots: Roots = HERE) -> frozenset[str]:
+    """Where file systems are mounted in our own mount namespace."""
+    lines = (text(roots.proc / "self/mountinfo") or "").splitlines()
+    return frozenset(mount.point for line in lines if (mount := parse_mount(line)))
+
+
+def family(pid: int, roots: Roots = HERE) -> frozenset[int]:
+    """A process and all that descend from it."""
+    parents: dict[int, int] = {}
+    for child in _pids(roots):
+        # The command between the brackets may hold anything, brackets too. Source: proc(5).
+        fields = (text(roots.proc / str(child) / "stat") or "").rpartition(")")[2].split()
+        if len(fields) > 1:
+            parents[child] = int(fields[1])
+    found = {pid}
+    while more := {child for child, parent in parents.items() if parent in found} - found:
+        found |= more
+    return frozenset(found)
+
+
+def signatures(device: BlockDevice, roots: Roots = HERE, run: Run = run_tool) -> tuple[Use, ...]:
+    """Partition tables and signatures that libblkid knows, by blkid's probing and by wipefs' list.
+
+    blkid stops at the first convincing one; wipefs lists each, but knows no signature without magic bytes.
+
+    Raises:
+        ToolError: blkid or wipefs is missing or failed.
+        TargetError: the device can't be read.
+        InputError: we may not read the device.
+    """
+    if not roots.recorded:
+        # blkid's exit code doesn't tell "nothing there" from "could not read".
+        _read_ends(device)
+    found = _wipefs(device, run)
+    kinds = {use.kind for use in found}
+    found += [use for use in _blkid(device, run) if use.kind not in kinds]
+    return tuple(found)
+
+
+# What the kernel says
+
+
+def _stack(devices: Sequence[BlockDevice], roots: Roots) -> list[BlockDevice]:
+    """The devices and all that is stacked on them, each once."""
+    stack = list(devices)
+    seen = {device.name for device in stack}
+    for device in stack:
+        for name in (*device.partitions, *device.holders):
+            above = device_of_name(name, roots) if name not in seen else None
+            seen.add(name)
+            if above is not None:
+                stack.append(above)
+    return stack
+
+
+def _kernel_uses(device: BlockDevice, whole: BlockDevice | None, roots: Roots, run: Run) -> list[Use]:
+    stack = _stack([device], roots)
+    if whole is not None:
+        stack.append(whole)
+    by_number = {each.number: each for each in stack}
+    found = _mounted(by_number, roots)
+    for area in _swap_areas(roots):
+        swapped = by_number.get(device_number(area, roots) or (-1, -1))
+        if swapped is not None:
+            found.append(Use("swap", swapped.name, area))
+    by_name = {each.name: each for each in stack}
+    found += _btrfs(by_name, roots)
+    found += _zfs(by_number, roots, run)
+    for each in stack:
+        if (roots.sys / "class/block" / each.name / "bcache").is_dir():
+            found.append(Use("bcache", each.name, "registered with bcache"))
+        for name in each.holders:
+            holder = device_of_name(name, roots)
+            found.append(Use("holder", each.name, _holder(holder) if holder else name))
+    found += _stacked_on_node(by_number, roots)
+    return found
+
+
+def _mounted(by_number: dict[tuple[int, int], BlockDevice], roots: Roots) -> list[Use]:
+    found: list[Use] = []
+    seen: set[tuple[str, str]] = set()
+    for mount, pid in mounts(roots):
+        device = by_number.get(mount.number)
+        if device is None and mount.number[0] == 0 and mount.source.startswith("/"):
+            # btrfs and bcachefs give their files anonymous numbers; bcachefs joins its devices with colons.
+            sources = (mount.source, *mount.source.split(":"))
+            numbers = (device_number(source, roots) for source in sources if source.startswith("/"))
+            device = next((by_number[pair] for pair in numbers if pair in by_number), None)
+        if device is not None and (device.name, mount.point) not in seen:
+            seen.add((device.name, mount.point))
+            found.append(Use("mounted", device.name, mount.point, pid))
+    return found
+
+
+def _swap_areas(roots: Roots) -> list[str]:
+    lines = (text(roots.proc / "swaps") or "").splitlines()[1:]
+    return [unescape(line.split()[0]) for line in lines if line.split()]
+
+
+def _btrfs(by_name: dict[str, BlockDevice], roots: Roots) -> list[Use]:
+    found: list[Use] = []
+    folder = roots.sys / "fs/btrfs"
+    for uuid in names(folder):
+        for name in names(folder / uuid / "devices"):
+            if name in by_name:
+                label = text(folder / uuid / "label")
+                found.append(Use("btrfs", name, f"{label} ({uuid})" if label else uuid))
+    return found
+
+
+def _zfs(by_number: dict[tuple[int, int], BlockDevice], roots: Roots, run: Run) -> list[Use]:
+    listed = run(["zpool", "list", "-vHPL"])
+    found: list[Use] = []
+    pool = ""
+    for line in (listed.stdout if listed is not None and listed.code == 0 else "").splitlines():
+        name = line.split("\t")[1] if line.startswith("\t") and "\t" in line[1:] else line.split("\t")[0]
+        name = name.strip()
+        if not line.startswith("\t"):
+            pool = name
+        device = by_number.get(device_number(name, roots) or (-1, -1)) if name.startswith("/") else None
+        if device is not None:
+            found.append(Use("zfs", device.name, pool))
+    return found
+
+
+def _holder(holder: BlockDevice) -> str:
+    family = (holder.dm_uuid or "").partition("-")[0]
+    kind = {
+        "LVM": "LVM",
+        "CRYPT": "dm-crypt",
+        "mpath": "multipath",
+        "": holder.md_level or "",
+    }.get(family, "device mapper")
+    inside = ", ".join(part for part in (holder.dm_name, kind) if part)
+    return f"{holder.name} ({inside})" if inside else holder.name
+
+
+def _stacked_on_node(by_number: dict[tuple[int, int], BlockDevice], roots: Roots) -> list[Use]:
+    """Users inside the kernel that neither show as holders nor claim the device: loop, and exports to other hosts."""
+    found: list[Use] = []
+    for loop in all_devices(roots):
+        under = by_number.get(device_number(loop.loop.path, roots) or (-1, -1)) if loop.loop else None
+        if under is not None and loop.whole is None:
+            found.append(Use("loop", under.name, f"/dev/{loop.name}"))
+    config = roots.sys / "kernel/config"
+    for pattern in ("nvmet/subsystems/*/namespaces/*/device_path", "target/core/*/*/udev_path"):
+        for attribute in sorted(config.glob(pattern)) if config.is_dir() else ():
+            exported = by_number.get(device_number(text(attribute) or "", roots) or (-1, -1))
+            if exported is not None:
+                found.append(Use("exported", exported.name, str(attribute.parent.relative_to(config))))
+    return found
+
+
+def _other_paths(device: BlockDevice, roots: Roots, run: Run, ours: Collection[int]) -> list[Use]:
+    """Uses of the same LUN under its other names; a partition is compared with the one at the same place."""
+    paths = [slave for name in device.slaves if (slave := device_of_name(name, roots))]
+    is_multipath = (device.dm_uuid or "").startswith("mpath-")
+    known = paths if is_multipath else [device]
+    wwids = {path.wwid for path in known if path.wwid}
+    if not wwids:
+        return []
+    ours_by_name = {device.name, device.whole, *device.slaves}
+    serials = {path.serial for path in known if path.serial}
+    found: list[Use] = []
+    for other in all_devices(roots):
+        if (
+            other.wwid not in wwids
+            or other.name in ours_by_name
+            or (other.partition is None) != (device.partition is None)
+            or (other.start_bytes, other.size_bytes) != (device.start_bytes, device.size_bytes)
+            or (other.serial and serials and other.serial not in serials)
+        ):
+            continue
+        whole = device_of_name(other.whole, roots) if other.whole else None
+        used = _kernel_uses(other, whole, roots, run) + _opened(other, whole, roots, ours)
+        found += [
+            Use("other path", other.name, f"the same LUN ({other.wwid}): {use.kind}, {use.detail}", use.pid)
+            for use in used
+            if use.kind != "unseen"
+        ]
+    return found
+
+
+def _reservations(device: BlockDevice, roots: Roots, ask: AskReservation) -> list[Use]:
+    found: list[Use] = []
+    for name in (device.whole or device.name, *device.slaves):
+        disk = device_of_name(name, roots)
+        folder = roots.sys / "class/block" / name / "device"
+        if disk is None or not (name.startswith("nvme") or (folder / "scsi_device").is_dir()):
+            continue
+        held = ask(disk.path)
+        if held is not None:
+            key = "" if held.key is None else f", key {held.key:#x}"
+            found.append(Use("reservation", name, f"{held.kind}{key}"))
+    return found
+
+
+# What processes have open
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    entry: Path
+    link: str
+
+
+@dataclass(frozen=True, slots=True)
+class _Process:
+    pid: int
+    command: str
+    files: tuple[_Open, ...] | None
+    """None when we may not look."""
+
+
+def _pids(roots: Roots) -> list[int]:
+    return sorted(int(name) for name in names(roots.proc) if name.isdigit())
+
+
+def _link(path: Path) -> str | None:
+    try:
+        return str(path.readlink())
+    except OSError:
+        return None
+
+
+def _processes(roots: Roots, ours: Collection[int]) -> Iterator[_Process]:
+    for pid in _pids(roots):
+        if pid in ours:
+            continue
+        folder = roots.proc / str(pid)
+        try:
+            entries = list((folder / "fd").iterdir())
+        except PermissionError:
+            yield _Process(pid, text(folder / "comm") or "?", None)
+            continue
+        except OSError:
+            continue  # It ended while we looked.
+        opened = ((entry, _link(entry)) for entry in entries)
+        # Sockets, pipes and the like are named socket:[1]; only paths can be devices or files.
+        files = tuple(_Open(entry, link) for entry, link in opened if link and link.startswith("/"))
+        if files:
+            yield _Process(pid, text(folder / "comm") or "?", files)
+
+
+def _opened(device: BlockDevice, whole: BlockDevice | None, roots: Roots, ours: Collection[int]) -> list[Use]:
+    by_number = {each.number: each for each in _stack([device], roots)}
+    if whole is not None:
+        by_number[whole.number] = whole
+    found: list[Use] = []
+    unseen = 0
+    for process in _processes(roots, ours):
+        if process.files is None:
+            unseen += 1
+            continue
+        for opened in process.files:
+            held = by_number.get(device_number(opened.link if roots.recorded else opened.entry, roots) or (-1, -1))
+            if held is None:
+                continue
+            use = _use_of(process, opened, held.name)
+            if whole is None or held.number != whole.number or "writing" in use.detail:
+                found.append(use)
+    if unseen:
+        found.append(_unseen(device.name, unseen))
+    return list(dict.fromkeys(found))
+
+
+def _use_of(process: _Process, opened: _Open, name: str) -> Use:
+    flags = 0
+    for line in (text(opened.entry.parent.parent / "fdinfo" / opened.entry.name) or "").splitlines():
+        if line.startswith("flags:"):
+            flags = int(line.split()[1], 8)
+    mode = "for writing" if flags & os.O_ACCMODE else "for reading"
+    return Use("opened", name, f"{process.command} (process {process.pid}), {mode}", process.pid)
+
+
+def _unseen(name: str, processes: int) -> Use:
+    return Use("unseen", name, f"the open files of {processes} processes of other users")
+
+
+def _same_file(path: str | Path, key: tuple[int, int]) -> bool:
+    try:
+        status = Path(path).stat()
+    except OSError:
+        return False
+    return (status.st_dev, status.st_ino) == key
+
+
+# What is written on it
+
+
+def _read_ends(device: BlockDevice) -> None:
+    try:
+        descriptor = os.open(device.path, os.O_RDONLY | os.O_CLOEXEC)
+        try:
+            for offset in (0, max(0, device.size_bytes - _PROBE_BYTES)):
+                os.pread(descriptor, _PROBE_BYTES, offset)
+        finally:
+            os.close(descriptor)
+    except PermissionError as error:
+        raise InputError(
+            f"{device.path}: {error.strerror}", "Devices are measured as root: run it with sudo."
+        ) from error
+    except OSError as error:
+        raise TargetError(
+            f"{device.path} can't be read: {error.strerror}", "See the kernel's log: dmesg | tail"
+        ) from error
+
+
+def _tool(command: Sequence[str], run: Run) -> ToolOutput:
+    output = run(command)
+    if output is None:
+        raise ToolError(
+            f"{command[0]} is not installed, so signatures on {command[-1]} can't be ruled out",
+            "Install util-linux (on some distributions blkid is a package of its own).",
+        )
+    return output
+
+
+def _failed(command: Sequence[str], output: ToolOutput) -> ToolError:
+    said = (output.stderr or output.stdout).strip() or "without a word"
+    how = "ran out of time" if output.code is None else f"failed with exit code {output.code}"
+    return ToolError(f"{' '.join(command)} {how}: {said}", "Until it works, loadline can't rule out signatures.")
+
+
+def _blkid(device: BlockDevice, run: Run) -> list[Use]:
+    command = ["blkid", "-p", "-o", "export", str(device.path)]
+    output = _tool(command, run)
+    if output.code == _BLKID_NOTHING and not output.stderr.strip():
+        return []
+    if output.code == _BLKID_AMBIVALENT:
+        return [Use("signature", device.name, "several that contradict each other, says blkid")]
+    if output.code != 0:
+        raise _failed(command, output)
+    tags = dict(line.split("=", 1) for line in output.stdout.splitlines() if "=" in line)
+    found: list[Use] = []
+    if "PTTYPE" in tags:
+        found.append(Use("partition table", device.name, tags["PTTYPE"]))
+    if "TYPE" in tags or "USAGE" in tags:
+        label = f", label {tags['LABEL']}" if tags.get("LABEL") else ""
+        found.append(Use("signature", device.name, f"{tags.get('TYPE', tags.get('USAGE'))}{label}"))
+    return found
+
+
+def _wipefs(device: BlockDevice, run: Run) -> list[Use]:
+    command = ["wipefs", "--no-act", "--json", "--output", "OFFSET,TYPE,USAGE,LABEL", str(device.path)]
+    output = _tool(command, run)
+    if output.code != 0:
+        raise _failed(command, output)
+    if not output.stdout.strip():
+        return []
+    try:
+        listed = json.loads(output.stdout)["signatures"]
+        found = []
+        for entry in listed:
+            is_table = entry["usage"] == "partition-table"
+            label = f", label {entry['label']}" if entry["label"] else ""
+            detail = f"{entry['type']} at byte {int(entry['offset'], 16)}{label}"
+            found.append(Use("partition table" if is_table else "signature", device.name, detail))
+        return found
+    except (ValueError, KeyError, TypeError) as error:
+        raise _failed(command, output) from error
