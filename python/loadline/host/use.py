@@ -250,15 +250,25 @@ def _mounted(by_number: dict[tuple[int, int], BlockDevice], roots: Roots) -> lis
     found: list[Use] = []
     seen: set[tuple[str, str]] = set()
     for mount, pid in mounts(roots):
-        device = by_number.get(mount.number)
-        if device is None and mount.number[0] == 0 and mount.source.startswith("/"):
-            # btrfs and bcachefs give their files anonymous numbers; bcachefs joins its devices with colons.
-            sources = (mount.source, *mount.source.split(":"))
-            numbers = (device_number(source, roots) for source in sources if source.startswith("/"))
-            device = next((by_number[pair] for pair in numbers if pair in by_number), None)
-        if device is not None and (device.name, mount.point) not in seen:
-            seen.add((device.name, mount.point))
-            found.append(Use("mounted", device.name, mount.point, pid))
+        for number in _numbers_of(mount, roots):
+            device = by_number.get(number)
+            if device is not None and (device.name, mount.point) not in seen:
+                seen.add((device.name, mount.point))
+                found.append(Use("mounted", device.name, mount.point, pid))
+    return found
+
+
+def _numbers_of(mount: Mount, roots: Roots) -> list[tuple[int, int]]:
+    """The devices of a mount.
+
+    btrfs gives its files an anonymous number, so there the source counts. bcachefs joins the sources of one mount
+    with colons. Elsewhere the source is only the name that was used, and the name may be another device's by now.
+    """
+    found = [mount.number]
+    if mount.source.startswith("/") and (mount.number[0] == 0 or ":" in mount.source):
+        sources = (mount.source, *mount.source.split(":"))
+        numbers = (device_number(source, roots) for source in sources if source.startswith("/"))
+        found += [number for number in numbers if number is not None]
     return found
 
 
