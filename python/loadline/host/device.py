@@ -6,6 +6,7 @@ Source: Linux Documentation/ABI/stable/sysfs-block and Documentation/ABI/testing
 from __future__ import annotations
 
 import os
+import re
 import stat
 from dataclasses import dataclass
 from pathlib import Path
@@ -15,6 +16,8 @@ from loadline.host.roots import HERE, Roots, names, number, text, unescape
 
 SECTOR_BYTES = 512
 """The unit of sysfs' `size` and of diskstats, whatever the device's own sector is."""
+
+_MOUNT_ID = re.compile(r"^mnt_id:\s*(\d+)$", re.MULTILINE)
 
 _EMPTY_WWIDS = ("naa.5000000000000000", "eui.0000000000000000", "naa.0000000000000000")
 
@@ -141,25 +144,27 @@ def all_devices(roots: Roots = HERE) -> tuple[BlockDevice, ...]:
 def device_under(path: str | os.PathLike[str], roots: Roots = HERE) -> BlockDevice | None:
     """The block device that carries the file system of a file or folder.
 
-    None when there is none to name (tmpfs, overlay, network, ZFS). btrfs gives files an anonymous device number;
-    there it's the source of the mount: one of the devices, when there are several.
+    None when there is none to name (tmpfs, overlay, network, ZFS). For btrfs it's the source of the mount: one of
+    the devices, when there are several.
 
     Raises:
         InputError: the path can't be reached.
     """
     try:
-        status = Path(path).stat()
+        descriptor = os.open(path, os.O_PATH | os.O_CLOEXEC)
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}", "Name an existing file or directory.") from error
-    numbers = os.major(status.st_dev), os.minor(status.st_dev)
-    device = device_of_number(*numbers, roots)
-    if device is not None:
-        return device
+    try:
+        # Not by st_dev: btrfs gives each subvolume one that no mount shows.
+        told = _MOUNT_ID.search(text(roots.proc / f"self/fdinfo/{descriptor}") or "")
+    finally:
+        os.close(descriptor)
     for line in (text(roots.proc / "self/mountinfo") or "").splitlines():
         mount = parse_mount(line)
-        if mount is not None and mount.number == numbers:
+        if mount is not None and told is not None and mount.id == int(told[1]):
+            device = device_of_number(*mount.number, roots)
             source = device_number(mount.source, roots) if mount.source.startswith("/") else None
-            return device_of_number(*source, roots) if source else None
+            return device_of_number(*source, roots) if device is None and source else device
     return None
 
 
@@ -167,6 +172,7 @@ def device_under(path: str | os.PathLike[str], roots: Roots = HERE) -> BlockDevi
 class Mount:
     """A line of mountinfo: device number of the mounted file system, where it is, its type and source."""
 
+    id: int
     number: tuple[int, int]
     point: str
     fstype: str
@@ -181,7 +187,9 @@ def parse_mount(line: str) -> Mount | None:
         numbers = _numbers(fields[2])
         if numbers is None:
             return None
-        return Mount(numbers, unescape(fields[4]), unescape(fields[dash + 1]), unescape(fields[dash + 2]))
+        return Mount(
+            int(fields[0]), numbers, unescape(fields[4]), unescape(fields[dash + 1]), unescape(fields[dash + 2])
+        )
     except (ValueError, IndexError):
         return None
 

@@ -528,14 +528,17 @@ def _wipefs(device: BlockDevice, run: Run) -> list[Use]:
         raise _failed(command, output)
     if not output.stdout.strip():
         return []
+    found: dict[tuple[Kind, str], list[str]] = {}
     try:
-        listed = json.loads(output.stdout)["signatures"]
-        found = []
-        for entry in listed:
-            is_table = entry["usage"] == "partition-table"
+        for entry in json.loads(output.stdout)["signatures"]:
+            kind: Kind = "partition table" if entry["usage"] == "partition-table" else "signature"
             label = f", label {entry['label']}" if entry["label"] else ""
-            detail = f"{entry['type']} at byte {int(entry['offset'], 16)}{label}"
-            found.append(Use("partition table" if is_table else "signature", device.name, detail))
-        return found
+            places = found.setdefault((kind, f"{entry['type']}{label}"), [])
+            places.append(f"at byte {int(entry['offset'], 16)}")
     except (ValueError, KeyError, TypeError) as error:
         raise _failed(command, output) from error
+    # ZFS alone has magic bytes in up to 512 places.
+    return [
+        Use(kind, device.name, f"{what} {places[0]}" + (f" and {len(places) - 1} more" if places[1:] else ""))
+        for (kind, what), places in found.items()
+    ]

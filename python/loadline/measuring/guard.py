@@ -25,6 +25,8 @@ from loadline.host.use import AskReservation, Kind, Use, file_uses, mount_points
 
 NEVER = "loadline never overrides this, whatever the flags."
 
+_BLKROGET = 0x125E
+
 _UDEV = ("systemd-udevd", "(udev-worker)", "udevd", "udev-worker")
 
 
@@ -175,6 +177,9 @@ def hold(path: str | os.PathLike[str], *, write: bool) -> Hold:
         descriptor = os.open(real, (os.O_RDWR if write else os.O_RDONLY) | exclusive | os.O_CLOEXEC)
     except OSError as error:
         raise _cannot_open(str(path), error, write) from error
+    if write and exclusive and _is_read_only(descriptor):
+        os.close(descriptor)
+        raise _cannot_open(str(path), OSError(errno.EROFS, os.strerror(errno.EROFS)), write)
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         locked = True
@@ -273,6 +278,12 @@ def _file_reason(use: Use) -> Reason:
             return Reason("it is swap", f"Stop swapping to it: swapoff {use.detail}")
         case _:
             return Reason(f"it is open in {use.detail}", f"End that program first; see it with: ps {use.pid}")
+
+
+def _is_read_only(descriptor: int) -> bool:
+    """Whether a block device is set read-only; newer kernels open it for writing all the same."""
+    answer = fcntl.ioctl(descriptor, _BLKROGET, bytes(4))
+    return any(answer)
 
 
 def _cannot_open(path: str, error: OSError, write: bool) -> LoadlineError:
