@@ -64,9 +64,7 @@ def parse_bytes(text: str | int) -> int:
     value, unit = _split(text, "a size", "'4k', '64KiB' or '960GB'")
     factor = _multiple(unit)
     if factor is None:
-        raise InputError(
-            f"{str(text)!r} has no unit of size", "Sizes are written like '4k', '64KiB' or '960GB'."
-        )
+        raise InputError(f"{str(text)!r} has no unit of size", "Sizes are written like '4k', '64KiB' or '960GB'.")
     if value < 0:
         raise InputError(f"{str(text)!r} is negative", "A size is 0 or more.")
     return _whole(value * factor, text, "bytes")
@@ -81,9 +79,7 @@ def parse_duration(text: str | int) -> int:
     value, unit = _split(text, "a duration", "'300s', '2.5ms' or '7min'")
     factor = _SECONDS.get(unit or "s")
     if factor is None:
-        raise InputError(
-            f"{str(text)!r} has no unit of time", "Durations are written like '300s', '2.5ms' or '7min'."
-        )
+        raise InputError(f"{str(text)!r} has no unit of time", "Durations are written like '300s', '2.5ms' or '7min'.")
     if value < 0:
         raise InputError(f"{str(text)!r} is negative", "A duration is 0 or more.")
     return round(value * factor * 10**9)
@@ -112,9 +108,7 @@ def parse_rate(text: str | int | float) -> float:
     value, unit = _split(text, "a rate", "'5000/s' or '20k/s'")
     prefix = unit.removesuffix("/s").lower()
     if prefix not in _POWER:
-        raise InputError(
-            f"{str(text)!r} has no unit of a rate", "Rates are written like '5000/s' or '20k/s'."
-        )
+        raise InputError(f"{str(text)!r} has no unit of a rate", "Rates are written like '5000/s' or '20k/s'.")
     if value <= 0:
         raise InputError(f"{str(text)!r} is not above 0", "A rate is above 0.")
     return float(value * 1000 ** _POWER[prefix])

@@ -69,13 +69,11 @@ class Point:
     def from_json(data: dict[str, Any]) -> Point:
         """The point that `to_json` wrote. KeyError and TypeError mean that something else wrote it."""
         streams = tuple(Workload.from_json(stream) for stream in data["streams"])
-        return Point(
-            data["name"], streams, data["runtime_ns"], data["warmup_ns"], data["seed"], data["quick"]
-        )
+        return Point(data["name"], streams, data["runtime_ns"], data["warmup_ns"], data["seed"], data["quick"])
 
 
 def make_plan(suite: Suite, options: Options, seed: int | None = None) -> tuple[Point, ...]:
-    """The points of `suite`, in its order, sweeps unrolled; point k gets `seed` + k, so that no two ask for the same blocks.
+    """The points of `suite`, in its order, sweeps unrolled; point k gets `seed` + k, so no two ask for the same blocks.
 
     Raises:
         InputError: `only` names a profile that the suite doesn't have, or options contradict each other.
@@ -85,11 +83,7 @@ def make_plan(suite: Suite, options: Options, seed: int | None = None) -> tuple[
             "--as-published fixes queue depth, jobs and run time",
             "Leave out --queue-depth, --jobs, --runtime and --quick, or leave out --as-published.",
         )
-    entries = [
-        entry
-        for entry in suite.entries
-        if options.variants or not entry.variant or entry.name in options.only
-    ]
+    entries = [entry for entry in suite.entries if options.variants or not entry.variant or entry.name in options.only]
     if options.only:
         known = [entry.name for entry in suite.entries]
         for name in options.only:
@@ -98,9 +92,7 @@ def make_plan(suite: Suite, options: Options, seed: int | None = None) -> tuple[
                 raise InputError(f"suite {suite.name} has no profile {name!r}", hint)
         entries = [entry for entry in entries if entry.name in options.only]
     points = [point for entry in entries for point in _points(entry, suite, options)]
-    return tuple(
-        points if seed is None else (replace(point, seed=seed + k) for k, point in enumerate(points))
-    )
+    return tuple(points if seed is None else (replace(point, seed=seed + k) for k, point in enumerate(points)))
 
 
 def _points(entry: Entry, suite: Suite, options: Options) -> list[Point]:
@@ -111,9 +103,7 @@ def _points(entry: Entry, suite: Suite, options: Options) -> list[Point]:
         runtime_ns = runtime_ns if published.runtime_ns is None else published.runtime_ns
         warmup_ns = warmup_ns if published.warmup_ns is None else published.warmup_ns
     if options.queue_depths:
-        loads = tuple(
-            dict.fromkeys(_loaded(load, depth, None) for depth in options.queue_depths for load in loads)
-        )
+        loads = tuple(dict.fromkeys(_loaded(load, depth, None) for depth in options.queue_depths for load in loads))
     if options.jobs:
         loads = tuple(dict.fromkeys(_loaded(load, None, options.jobs) for load in loads))
     runtime_ns = runtime_ns if options.runtime_ns is None else options.runtime_ns
@@ -122,8 +112,7 @@ def _points(entry: Entry, suite: Suite, options: Options) -> list[Point]:
         warmup_ns = min(warmup_ns, QUICK_WARMUP_NS)
         runtime_ns = min(runtime_ns, QUICK_NS - warmup_ns)
     return [
-        Point(entry.name + _suffix(load, loads), load, runtime_ns, warmup_ns, None, options.quick)
-        for load in loads
+        Point(entry.name + _suffix(load, loads), load, runtime_ns, warmup_ns, None, options.quick) for load in loads
     ]
 
 
@@ -131,9 +120,7 @@ def _loaded(load: tuple[Workload, ...], queue_depth: int | None, jobs: int | Non
     def change(stream: Workload) -> Workload:
         arrival = stream.arrival
         depth = arrival.queue_depth if queue_depth is None else queue_depth
-        return replace(
-            stream, arrival=replace(arrival, queue_depth=depth, jobs=arrival.jobs if jobs is None else jobs)
-        )
+        return replace(stream, arrival=replace(arrival, queue_depth=depth, jobs=arrival.jobs if jobs is None else jobs))
 
     return tuple(change(stream) for stream in load)
 
@@ -147,6 +134,4 @@ def _suffix(load: tuple[Workload, ...], loads: tuple[tuple[Workload, ...], ...])
         return {"qd": first.queue_depth, "j": first.jobs, "r": rate}
 
     all_axes = [axes(one) for one in loads]
-    return "".join(
-        f"-{axis}{value}" for axis, value in axes(load).items() if len({a[axis] for a in all_axes}) > 1
-    )
+    return "".join(f"-{axis}{value}" for axis, value in axes(load).items() if len({a[axis] for a in all_axes}) > 1)

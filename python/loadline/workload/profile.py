@@ -71,9 +71,7 @@ class Profile:
         """`8k`, or a mix as `512 10%, 4k 90%`."""
         if len(self.block) == 1:
             return format_bytes(self.block[0].size_bytes)
-        return ", ".join(
-            f"{format_bytes(b.size_bytes)} {format_percent(b.share_fraction)}" for b in self.block
-        )
+        return ", ".join(f"{format_bytes(b.size_bytes)} {format_percent(b.share_fraction)}" for b in self.block)
 
     def mix_text(self) -> str:
         """`70/30`: reads to writes, in percent."""

@@ -87,9 +87,7 @@ def load_suite(name: str, *, each_section: bool = False) -> tuple[Suite, list[st
         return fio_job.read(text, path.stem, str(path), each_section=each_section)
     known = suite_names()
     if name not in known:
-        remedy = nearest(
-            name, known, "`loadline suites` lists them; a path to a .toml or fio job file works too."
-        )
+        remedy = nearest(name, known, "`loadline suites` lists them; a path to a .toml or fio job file works too.")
         raise InputError(f"no suite is named {name!r}", remedy)
     return parse_suite(_read(CATALOG / f"{name}.toml"), name, f"{name}.toml"), []
 
@@ -138,9 +136,7 @@ def _share(value: Any) -> float:
 def _block_bytes(value: Any) -> int:
     size = parse_bytes(value)
     if size == 0:
-        raise InputError(
-            f"{value!r} is not a block size", "A block is at least 1 byte; devices want multiples of 512."
-        )
+        raise InputError(f"{value!r} is not a block size", "A block is at least 1 byte; devices want multiples of 512.")
     return size
 
 
@@ -182,9 +178,7 @@ class _DistributionText(_Text):
         for what in ("access", "space"):
             total = sum(getattr(zone, what) for zone in self.zoned or ())
             if self.zoned and abs(total - 1) > 1e-9:
-                raise ValueError(
-                    f"the {what} shares of the zones add up to {format_percent(total)}, not 100%"
-                )
+                raise ValueError(f"the {what} shares of the zones add up to {format_percent(total)}, not 100%")
         return self
 
 
@@ -257,9 +251,7 @@ def parse_suite(text: str, name: str, file: str) -> Suite:
     try:
         data = tomllib.loads(text)
     except tomllib.TOMLDecodeError as error:
-        raise InputError(
-            f"{file}: not TOML: {error}", "The form of a suite is in docs/reference/suite.md."
-        ) from None
+        raise InputError(f"{file}: not TOML: {error}", "The form of a suite is in docs/reference/suite.md.") from None
     try:
         parsed = _SuiteText.model_validate(data)
     except ValidationError as error:
@@ -269,9 +261,7 @@ def parse_suite(text: str, name: str, file: str) -> Suite:
     seen: set[str] = set()
     for entry in entries:
         if entry.name in seen:
-            raise InputError(
-                f"{file}: two profiles are named {entry.name!r}", "Names tell points apart: change one."
-            )
+            raise InputError(f"{file}: two profiles are named {entry.name!r}", "Names tell points apart: change one.")
         seen.add(entry.name)
     published = Published(
         parsed.published.queue_depth, parsed.published.jobs, parsed.published.runtime, parsed.published.warmup
@@ -370,16 +360,12 @@ def _fault(error: ValidationError, data: dict[str, Any], file: str) -> InputErro
     if first["type"] == "extra_forbidden":
         model = _ProfileText if place[0].startswith(("profile", "variant")) else _SuiteText
         keys = ["class" if key == "access_class" else key for key in model.model_fields]
-        return InputError(
-            f"{where}: unknown key", nearest(place[-1], keys, f"Known here: {', '.join(keys)}.")
-        )
+        return InputError(f"{where}: unknown key", nearest(place[-1], keys, f"Known here: {', '.join(keys)}."))
     if first["type"] == "missing":
         return InputError(f"{where}: missing", "The form of a suite is in docs/reference/suite.md.")
     message = first["msg"].removeprefix("Value error, ")
     got = (
-        ""
-        if isinstance(first["input"], dict | list) or first["type"] == "value_error"
-        else f" (is {first['input']!r})"
+        "" if isinstance(first["input"], dict | list) or first["type"] == "value_error" else f" (is {first['input']!r})"
     )
     return InputError(f"{where}: {message}{got}", "The form of a suite is in docs/reference/suite.md.")
 

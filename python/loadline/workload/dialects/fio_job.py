@@ -1,7 +1,7 @@
 """fio job files, both ways.
 
-What is written is what `loadline run` gives to fio; how fio's traps are met is in docs/background/fio.md. What is read is only what
-describes a workload: `filename`, `exec_prerun`, `include` and their like could reach past the target.
+What is written is what `loadline run` gives to fio; how fio's traps are met is in docs/background/fio.md. What is
+read is only what describes a workload: `filename`, `exec_prerun`, `include` and their like could reach past the target.
 Source: fio's HOWTO, and its behaviour at version 3.33.
 """
 
@@ -84,9 +84,7 @@ def _stream(stream: Workload, size_bytes: int | None, name: str) -> list[str]:
     if profile.writes:
         lines.append("refill_buffers=1")
         if profile.compressible_fraction:
-            lines.append(
-                f"buffer_compress_percentage={_percent(profile.compressible_fraction, 'compressible', name)}"
-            )
+            lines.append(f"buffer_compress_percentage={_percent(profile.compressible_fraction, 'compressible', name)}")
         if profile.duplicate_fraction:
             lines.append(f"dedupe_percentage={_percent(profile.duplicate_fraction, 'duplicate', name)}")
         if profile.flush_every:
@@ -112,9 +110,7 @@ def _direction(profile: Profile, name: str) -> list[str]:
     lines.append(f"percentage_random={_percent(profile.random_fraction, 'random', name)}")
     spread = profile.distribution
     if spread.kind == "zoned":
-        zones = ":".join(
-            f"{_percent(a, 'access', name)}/{_percent(s, 'space', name)}" for a, s in spread.zones
-        )
+        zones = ":".join(f"{_percent(a, 'access', name)}/{_percent(s, 'space', name)}" for a, s in spread.zones)
         lines.append(f"random_distribution=zoned:{zones}")
     elif spread.kind != "uniform":
         lines.append(f"random_distribution={spread.kind}:{spread.parameter:g}")
@@ -124,9 +120,7 @@ def _direction(profile: Profile, name: str) -> list[str]:
 def _blocks(profile: Profile, name: str) -> list[str]:
     if len(profile.block) == 1:
         return [f"bs={format_bytes(profile.block[0].size_bytes)}"]
-    mix = ":".join(
-        f"{format_bytes(b.size_bytes)}/{_percent(b.share_fraction, 'block', name)}" for b in profile.block
-    )
+    mix = ":".join(f"{format_bytes(b.size_bytes)}/{_percent(b.share_fraction, 'block', name)}" for b in profile.block)
     return [f"bssplit={mix}"]
 
 
@@ -137,18 +131,13 @@ def _region(stream: Workload, size_bytes: int | None, name: str) -> list[str]:
     """
     profile, jobs = stream.profile, stream.arrival.jobs
     apart = jobs > 1 and profile.random_fraction < 1
-    if (
-        profile.working_set_fraction is None
-        and profile.working_set_bytes is None
-        and size_bytes is None
-        and not apart
-    ):
+    if profile.working_set_fraction is None and profile.working_set_bytes is None and size_bytes is None and not apart:
         return []
     if size_bytes is None and profile.working_set_bytes is None:
         percent = (profile.working_set_fraction or 1.0) * 100 / (jobs if apart else 1)
         if percent < 1 or abs(percent - round(percent)) > 1e-9:
             raise InputError(
-                f"{name}: {jobs} jobs side by side take {percent:.4g}% of the target each, and fio takes whole percents",
+                f"{name}: {jobs} jobs side by side take {percent:.4g}% of the target each; fio takes whole percents",
                 "Say how large the target is with --size.",
             )
         lines = [f"size={round(percent)}%"]
@@ -208,9 +197,7 @@ def _time(duration_ns: int) -> str:
 def _percent(fraction: float, key: str, name: str) -> int:
     percent = fraction * 100
     if abs(percent - round(percent)) > 1e-6:
-        raise InputError(
-            f"{name}: {key} is {format_percent(fraction)}, and fio takes whole percents only", "Round it."
-        )
+        raise InputError(f"{name}: {key} is {format_percent(fraction)}, and fio takes whole percents only", "Round it.")
     return round(percent)
 
 
@@ -232,8 +219,8 @@ _NO_EFFECT = {
     "thread", "group_reporting", "new_group", "randrepeat", "allrandrepeat", "norandommap", "refill_buffers",
     "scramble_buffers", "invalidate", "description", "name", "create_serialize", "create_fsync", "fallocate",
     "exitall", "exitall_on_error", "end_fsync", "fsync_on_close", "randseed", "loops", "disk_util", "gtod_reduce",
-    "clat_percentiles", "lat_percentiles", "slat_percentiles", "percentile_list", "disable_lat", "disable_clat", "disable_slat",
-    "disable_bw", "bwavgtime", "iopsavgtime", "unified_rw_reporting", "eta", "softrandommap", "random_generator",
+    "clat_percentiles", "lat_percentiles", "slat_percentiles", "percentile_list", "disable_lat", "disable_clat",
+    "disable_slat", "disable_bw", "bwavgtime", "iopsavgtime", "unified_rw_reporting", "eta", "softrandommap", "random_generator",
     "allow_file_create", "overwrite",
 }  # fmt: skip
 
@@ -282,13 +269,7 @@ class _Reader:
 
     def percent(self, name: str, default: float) -> float:
         text = self.text(name)
-        return (
-            default
-            if text is None
-            else self.whole(name, 0, 0, 100) / 100
-            if text[-1:] != "%"
-            else self._share(name)
-        )
+        return default if text is None else self.whole(name, 0, 0, 100) / 100 if text[-1:] != "%" else self._share(name)
 
     def _share(self, name: str) -> float:
         text = (self.text(name) or "").removesuffix("%")
@@ -301,9 +282,7 @@ class _Reader:
 
     def size(self, name: str, text: str) -> int:
         if "i" in text.lower():
-            raise self.fault(
-                name, f"{text!r}: fio reads 'Ki' as 1000 or 1024 by kb_base", "Write 4k for 4,096 bytes."
-            )
+            raise self.fault(name, f"{text!r}: fio reads 'Ki' as 1000 or 1024 by kb_base", "Write 4k for 4,096 bytes.")
         try:
             size = parse_bytes(re.sub(r"(?i)(?<=[kmgtp])b$", "", text))
         except InputError as error:
@@ -357,8 +336,8 @@ def read(text: str, name: str, file: str, *, each_section: bool = False) -> tupl
     if together:
         listed = "; ".join(", ".join(section.name for section in group) for group in together)
         warnings.append(
-            f"{file}: no `stonewall` between these sections, so each group is one point of concurrent streams, as in fio: {listed}."
-            " --each-section makes every section its own point."
+            f"{file}: no `stonewall` between these sections, so each group is one point of concurrent streams, as in"
+            f" fio: {listed}. --each-section makes every section its own point."
         )
     entries: list[Entry] = []
     taken: set[str] = set()
@@ -490,9 +469,7 @@ def _mix(reader: _Reader) -> tuple[float, float]:
     if rw not in kinds and rw not in {"rw", "readwrite", "randrw"}:
         raise reader.fault("rw", f"{rw!r} is not one of read, write, rw, randread, randwrite, randrw")
     mix = (
-        1 - reader.percent("rwmixwrite", 0.5)
-        if reader.text("rwmixread") is None
-        else reader.percent("rwmixread", 0.5)
+        1 - reader.percent("rwmixwrite", 0.5) if reader.text("rwmixread") is None else reader.percent("rwmixread", 0.5)
     )
     random_fraction = reader.percent("percentage_random", 1.0) if rw.startswith("rand") else 0.0
     if not rw.startswith("rand") and reader.text("percentage_random") is not None:
@@ -507,9 +484,7 @@ def _depth(reader: _Reader) -> int:
         return depth
     if engine not in _SYNCHRONOUS:
         known = ", ".join(sorted(_ASYNCHRONOUS | _SYNCHRONOUS))
-        raise reader.fault(
-            "ioengine", f"{engine!r} is refused", f"Engines that reach the target only: {known}."
-        )
+        raise reader.fault("ioengine", f"{engine!r} is refused", f"Engines that reach the target only: {known}.")
     if depth > 1:
         reader.warn(
             f"ioengine={engine} is synchronous, so fio would run it at depth 1, not {depth}; loadline does so too"
@@ -532,9 +507,7 @@ def _block_shares(reader: _Reader) -> tuple[BlockShare, ...]:
         text = reader.text("bs", "blocksize") or "4k"
         sizes = {reader.size("bs", part) for part in text.split(",") if part}
         if len(sizes) != 1:
-            raise reader.fault(
-                "bs", f"{text!r} gives reads and writes different sizes", "Write two sections instead."
-            )
+            raise reader.fault("bs", f"{text!r} gives reads and writes different sizes", "Write two sections instead.")
         return (BlockShare(sizes.pop(), 1.0),)
     if "," in split:
         raise reader.fault(
@@ -546,9 +519,7 @@ def _block_shares(reader: _Reader) -> tuple[BlockShare, ...]:
     if rest < 0 or (rest and not blanks):
         raise reader.fault("bssplit", f"the shares of {split!r} are not 100% together")
     if blanks and rest % blanks:
-        raise reader.fault(
-            "bssplit", f"the {rest}% left in {split!r} can't be parted evenly", "Write every share."
-        )
+        raise reader.fault("bssplit", f"the {rest}% left in {split!r} can't be parted evenly", "Write every share.")
     return tuple(
         BlockShare(reader.size("bssplit", size), (rest // blanks if share is None else share) / 100)
         for (size, _, _), share in zip(parts, given, strict=True)
