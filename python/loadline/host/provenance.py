@@ -130,7 +130,7 @@ def device_facts(device: BlockDevice, roots: Roots = HERE, run: Run = run_tool) 
         },
         "raid_level": device.md_level or text(disk / "device/raid_level"),
         "map": _map(device, disk, run),
-        "links": _links(disk),
+        "links": links(device, roots),
         "controller": _controller(disk, roots),
         "members": [
             device_facts(slave, roots, run)
@@ -356,8 +356,9 @@ def _pci_of(home: Path) -> Path | None:
     )
 
 
-def _links(disk: Path) -> list[Facts]:
-    """The links between disk and host that sysfs knows, from the disk upwards."""
+def links(device: BlockDevice, roots: Roots = HERE) -> list[Facts]:
+    """The links between the device and the host that sysfs knows, from the disk upwards."""
+    disk = _disk_folder(device, roots)
     found: list[Facts] = []
     for home in _homes(disk):
         for place in _upwards(home):

@@ -1,4 +1,4 @@
-"""The Result: one row per point, whatever its origin. The columns, their types and meanings are here and nowhere else."""
+"""The Result: one row per point, whatever its origin. Its columns, types and meanings are here and nowhere else."""
 
 from __future__ import annotations
 
@@ -22,7 +22,9 @@ class Flow:
 
     iops: float | None = _is("I/Os completed a second")
     bytes_per_s: float | None = _is("bytes transferred a second")
-    latency_mean_ns: float | None = _is("mean response time, from submission (open loads: intended arrival) to completion")
+    latency_mean_ns: float | None = _is(
+        "mean response time, from submission (open loads: intended arrival) to completion"
+    )
     latency_stddev_ns: float | None = _is("standard deviation of the response time")
     latency_p50_ns: int | None = _is("median response time")
     latency_p90_ns: int | None = _is("response time that 90 % of the I/Os don't exceed")
@@ -67,7 +69,9 @@ class Result:
     iops_ci95: float | None = _is("half-width of the 95 % confidence interval of iops")
     latency_mean_ci95_ns: float | None = _is("half-width of the 95 % confidence interval of latency_mean_ns")
     cpu_fraction: float | None = _is("the load-making hosts' CPU use, 1 is all cores")
-    busy_fraction: float | None = _is("share of time in which the device had an I/O outstanding (%util); not a utilisation on arrays or SSDs")
+    busy_fraction: float | None = _is(
+        "share of time in which the device had an I/O outstanding (%util); not a utilisation on arrays or SSDs"
+    )
     components: Mapping[str, float] = _is("utilisation by component, of models", default_factory=dict)
     bottleneck: str | None = _is("the component that limits, of models")
     runtime_ns: int | None = _is("time that was measured, warm-up left out")
@@ -79,7 +83,9 @@ class Result:
     limit: str | None = _is("of a load line: the condition on response, e.g. `mean<=30ms`")
     error: str | None = _is("why the point failed; such a row has no figures, or those up to the failure")
     findings: tuple[Mapping[str, Any], ...] = _is("what is doubtful about the row", default=())
-    provenance: Mapping[str, Any] = _is("facts of this point's making; those of the run are in run.json", default_factory=dict)
+    provenance: Mapping[str, Any] = _is(
+        "facts of this point's making; those of the run are in run.json", default_factory=dict
+    )
 
     def row(self) -> dict[str, Any]:
         """The flat row: every column of `COLUMNS`, in that order, as JSON types."""
@@ -87,14 +93,15 @@ class Result:
 
     @staticmethod
     def from_row(row: Mapping[str, Any]) -> Result:
-        """The result that `row` wrote. Columns that are missing are unknown, others are ignored (newer minor versions)."""
+        """The result that `row` wrote. Missing columns are unknown, others (of newer versions) are ignored."""
         flows: dict[str, dict[str, Any]] = {"total": {}, "read": {}, "write": {}}
         plain: dict[str, Any] = {}
         for column in COLUMNS:
             if column.name in row:
                 (flows[column.flow] if column.flow else plain)[column.attribute] = row[column.name]
         plain["findings"] = tuple(plain.get("findings") or ())
-        return Result(**plain, **{name: Flow(**flow) for name, flow in flows.items()})
+        total, read, write = (Flow(**flows[name]) for name in ("total", "read", "write"))
+        return Result(**plain, total=total, read=read, write=write)
 
 
 @dataclass(frozen=True, slots=True)

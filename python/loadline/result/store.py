@@ -144,7 +144,9 @@ class Store:
         if matches:
             listed = ", ".join(matches[:5]) + (", ..." if len(matches) > 5 else "")
             raise InputError(f"{text!r} is part of {len(matches)} runs: {listed}", "Give more of the id.")
-        raise InputError(f"no run {text!r} in {self.root}", "`loadline ls` lists the runs; --store names another store.")
+        raise InputError(
+            f"no run {text!r} in {self.root}", "`loadline ls` lists the runs; --store names another store."
+        )
 
     def create(self, suite: str, target: str, document: Mapping[str, Any], now: datetime) -> Run:
         """A new run folder with its run.json; its id is `YYYYMMDD-HHMMSS-suite-target`.
@@ -154,7 +156,7 @@ class Store:
         """
         slug = re.sub(r"[^A-Za-z0-9._+-]+", "-", Path(target).name if "/" in target else target).strip("-.")[:40]
         base = f"{now:%Y%m%d-%H%M%S}-{suite}-{slug or 'root'}"
-        with _writing(self.root):
+        with writing(self.root):
             self.root.mkdir(parents=True, exist_ok=True)
             path, number = self.root / base, 2
             while True:
@@ -188,7 +190,9 @@ def locked(run: Run) -> Iterator[None]:
     Raises:
         RefusedError: another process holds it.
     """
-    with _writing(run.path), (run.path / "lock").open("a") as lock:
+    with writing(run.path):
+        lock = (run.path / "lock").open("a")
+    with lock:
         try:
             fcntl.flock(lock, fcntl.LOCK_EX | fcntl.LOCK_NB)
         except BlockingIOError:
@@ -199,7 +203,7 @@ def locked(run: Run) -> Iterator[None]:
 def begin_point(run: Run, index: int) -> Path:
     """An empty folder for the point; what a lost attempt left in it is removed, a failed attempt's result last."""
     path = run.point_path(index)
-    with _writing(path):
+    with writing(path):
         if path.exists():
             # Renamed away first, so that a half-removed folder never looks like a result.
             doomed = path.with_name(f".{path.name}.old")
@@ -216,7 +220,9 @@ def commit_point(path: Path, result: Result, histograms: Mapping[str, Histogram]
     Raises:
         StoreError: it can't be written; then the point doesn't exist.
     """
-    bins = {name: dict(zip(("ns", "counts"), histogram.columns(), strict=True)) for name, histogram in histograms.items()}
+    bins = {
+        name: dict(zip(("ns", "counts"), histogram.columns(), strict=True)) for name, histogram in histograms.items()
+    }
     write_json(path / "point.json", {"format": FORMAT, "result": result.row(), "histograms": bins})
 
 
@@ -232,7 +238,7 @@ def write_bytes(path: Path, data: bytes) -> None:
         StoreError: it can't be written; `path` is as it was.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with _writing(path):
+    with writing(path):
         try:
             with temporary.open("wb") as file:
                 file.write(data)
@@ -253,7 +259,8 @@ def _sync_directory(path: Path) -> None:
 
 
 @contextmanager
-def _writing(path: Path) -> Iterator[None]:
+def writing(path: Path) -> Iterator[None]:
+    """Turns what the system says of a failed write below `path` into a StoreError."""
     try:
         yield
     except LoadlineError:
@@ -279,5 +286,3 @@ def _read_json(path: Path) -> dict[str, Any]:
             "Read it with the newer loadline that wrote it.",
         )
     return document
-
-

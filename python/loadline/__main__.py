@@ -1,0 +1,5 @@
+"""`python -m loadline` is `loadline`."""
+
+from loadline.cli import main
+
+main()

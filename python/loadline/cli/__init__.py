@@ -1,0 +1,115 @@
+"""The command line: one file a verb, each parses, calls its room and prints.
+
+Never: decides anything that a room should; nothing else in loadline prints or exits.
+Start reading at `VERBS` below, then at run.py.
+"""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Sequence
+from dataclasses import dataclass
+from importlib import import_module
+from typing import Any
+
+import click
+
+from loadline.cli import output
+from loadline.errors import InputError, InterruptedRun, LoadlineError
+
+
+@dataclass(frozen=True, slots=True)
+class Verb:
+    """A verb: `module` in this package holds its `command`."""
+
+    name: str
+    help: str
+    module: str
+
+
+#: A verb is a file and a line here. The texts stand here, so that `--help` imports none of the files.
+VERBS = (
+    Verb("suites", "List the suites, or explain one.", "suites"),
+    Verb("run", "Measure a device, a file or a directory under a suite.", "run"),
+    Verb("resume", "Complete a run that was interrupted.", "resume"),
+    Verb("ls", "List the runs in the store.", "ls"),
+    Verb("show", "Show a run: its table, its progress, what failed.", "show"),
+    Verb("report", "Write the results of runs to a file.", "report"),
+)
+
+
+class _Verbs(click.Group):
+    """Imports a verb's file when the verb is used."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return [verb.name for verb in VERBS]
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        for verb in VERBS:
+            if verb.name == cmd_name:
+                command: click.Command = import_module(f"loadline.cli.{verb.module}").command
+                return command
+        return None
+
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        known = self.list_commands(ctx)
+        if args[0] not in known and not args[0].startswith("-"):
+            import difflib
+
+            close = difflib.get_close_matches(args[0], known, n=1)
+            hint = f"Did you mean {close[0]!r}? " if close else ""
+            raise InputError(f"there is no verb {args[0]!r}", f"{hint}Verbs: {', '.join(known)}.")
+        return super().resolve_command(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Verbs"):
+            formatter.write_dl([(verb.name, verb.help) for verb in VERBS])
+
+
+def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
+    if wanted:
+        import loadline
+
+        click.echo(f"loadline {loadline.__version__}")
+        ctx.exit()
+
+
+@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.option(
+    "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Say the version."
+)
+def loadline_command() -> None:
+    """Find the load line of a storage system: the load that it carries at a response time that its users accept.
+
+    Exit codes: 0 done, 1 a finding or threshold, 2 bad use or input, 3 the target or a tool failed, 4 refused by the
+    guard, 130 interrupted. Every verb takes --json.
+    """
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Runs the command line and exits; the one place where an error becomes a message and an exit code."""
+    words = list(sys.argv[1:] if arguments is None else arguments)
+    sys.exit(_run(words))
+
+
+def _run(words: list[str]) -> int:
+    as_json = "--json" in words
+    try:
+        with output.signals_end_it():
+            code = loadline_command.main(words, prog_name="loadline", standalone_mode=False)
+    except LoadlineError as error:
+        output.failure(error, as_json=as_json)
+        return error.exit_code
+    except click.UsageError as error:
+        where = f"See: {error.ctx.command_path} --help" if error.ctx else "See: loadline --help"
+        wrong = InputError(error.format_message(), where)
+        output.failure(wrong, as_json=as_json)
+        return wrong.exit_code
+    except (KeyboardInterrupt, click.Abort):
+        stopped = InterruptedRun("interrupted before anything was measured")
+        output.failure(stopped, as_json=as_json)
+        return stopped.exit_code
+    except BrokenPipeError:
+        output.abandon()
+        return 0
+    return code if isinstance(code, int) else 0

@@ -1,0 +1,112 @@
+"""Options that choose and change a suite's points; `run` and `suites` share them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, TypeVar
+
+import click
+
+from loadline.errors import InputError
+from loadline.units import parse_bytes, parse_duration
+from loadline.workload.plan import Options
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def point_options(function: F) -> F:
+    """Adds the options; `read` makes them an `Options`."""
+    for option in reversed(
+        (
+            click.option(
+                "--queue-depth", "queue_depth", metavar="N[,N...]", help="Outstanding I/Os a job; a list sweeps."
+            ),
+            click.option("--jobs", type=click.IntRange(1, 4096), help="Concurrent jobs."),
+            click.option("--runtime", metavar="TIME", help="Measured time a point, such as 60s."),
+            click.option("--warmup", metavar="TIME", help="Time before it that isn't counted, such as 10s."),
+            click.option("--size", metavar="SIZE", help="How much of the target to use, such as 10G."),
+            click.option(
+                "--profile", "only", multiple=True, metavar="NAME", help="Only this profile; may be repeated."
+            ),
+            click.option("--variants", is_flag=True, help="Add the suite's variants."),
+            click.option("--as-published", is_flag=True, help="Run it literally as its source did."),
+            click.option("--quick", is_flag=True, help="At most 5 s a point; every row is marked quick."),
+            click.option("--each-section", is_flag=True, help="Of a fio job file: each section its own point."),
+            click.option(
+                "--engine",
+                type=click.Choice(["io_uring", "libaio"]),
+                help="fio's engine; else the first of these that works.",
+            ),
+            click.option(
+                "--seed", type=click.IntRange(1, 2**31 - 1), help="Of addresses and data; else drawn, and recorded."
+            ),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+def read(
+    *,
+    queue_depth: str | None,
+    jobs: int | None,
+    runtime: str | None,
+    warmup: str | None,
+    only: tuple[str, ...],
+    variants: bool,
+    as_published: bool,
+    quick: bool,
+) -> Options:
+    """The options as quantities.
+
+    Raises:
+        InputError: a value that can't be.
+    """
+    runtime_ns = _duration("--runtime", runtime)
+    if runtime_ns == 0:
+        raise InputError("--runtime 0 measures nothing", "Give a time above 0, such as 60s.")
+    return Options(
+        queue_depths=_depths(queue_depth),
+        jobs=jobs,
+        runtime_ns=runtime_ns,
+        warmup_ns=_duration("--warmup", warmup),
+        variants=variants,
+        as_published=as_published,
+        quick=quick,
+        only=only,
+    )
+
+
+def size(text: str | None) -> int | None:
+    """--size in bytes.
+
+    Raises:
+        InputError: no size, or below 1 MiB.
+    """
+    if text is None:
+        return None
+    try:
+        size_bytes = parse_bytes(text)
+    except InputError as error:
+        raise InputError(f"--size: {error.message}", error.remedy) from None
+    if size_bytes < 1024**2:
+        raise InputError(f"--size {text} is too small to measure anything", "Give at least 1M.")
+    return size_bytes
+
+
+def _duration(option: str, text: str | None) -> int | None:
+    if text is None:
+        return None
+    try:
+        return parse_duration(text)
+    except InputError as error:
+        raise InputError(f"{option}: {error.message}", error.remedy) from None
+
+
+def _depths(text: str | None) -> tuple[int, ...] | None:
+    if text is None:
+        return None
+    depths = tuple(int(part) for part in text.split(",") if part.strip().isdigit())
+    if len(depths) != len(text.split(",")) or not all(1 <= depth <= 65536 for depth in depths):
+        raise InputError(f"--queue-depth {text!r} is not a list of depths", "Write it like 32, or 1,8,32.")
+    return tuple(dict.fromkeys(depths))

@@ -1,0 +1,36 @@
+"""`loadline ls`."""
+
+from __future__ import annotations
+
+import os
+
+import click
+
+from loadline.cli import output
+from loadline.reporting.export import envelope
+from loadline.reporting.table import Group, Table
+from loadline.result.store import Store
+
+
+@click.command("ls")
+@output.store_option
+@output.common
+def command(store: str | None, as_json: bool) -> None:
+    """List the runs in the store, oldest first."""
+    place = Store.locate(store, os.environ)
+    summaries = [run.summary() for run in place.runs()]
+    if as_json:
+        output.document(envelope(runs=summaries))
+        return
+    if not summaries:
+        output.say(f"no runs in {place.root}")
+        return
+    rows = tuple(
+        (s["run"], s["target"], f"{s['done']}/{s['points']}", str(s["failed"] or ""), _tags(s["tags"]))
+        for s in summaries
+    )
+    output.show(Table(("run", "target", "points", "failed", "tags"), (Group("", rows),), frozenset({0, 1, 4})))
+
+
+def _tags(tags: dict[str, str]) -> str:
+    return " ".join(f"{key}={value}" for key, value in tags.items())

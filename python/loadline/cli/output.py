@@ -1,0 +1,180 @@
+"""Printing: results to standard output, everything else to standard error. Nothing else in loadline prints."""
+
+from __future__ import annotations
+
+import json
+import logging
+import os
+import signal
+import sys
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from loadline.errors import InputError, LoadlineError
+
+if TYPE_CHECKING:
+    from rich.console import Console
+
+    from loadline.reporting.table import Table
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+
+def say(text: str = "") -> None:
+    """A line of the result."""
+    click.echo(text)
+
+
+def note(text: str) -> None:
+    """A line beside the result: on standard error."""
+    click.echo(text, err=True)
+
+
+def document(body: Mapping[str, Any]) -> None:
+    """The object of `--json`."""
+    click.echo(json.dumps(body, ensure_ascii=False, indent=1))
+
+
+def failure(error: LoadlineError, *, as_json: bool) -> None:
+    """An error: one message with its remedy, and with `--json` the object on standard output as well."""
+    if as_json:
+        from loadline.reporting.export import envelope
+
+        document(envelope(error={"kind": error.kind, "message": error.message, "remedy": error.remedy}))
+    colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
+    head = click.style("loadline: ", fg="red", bold=True) if colour else "loadline: "
+    note(head + error.message)
+    if error.remedy:
+        note(error.remedy)
+
+
+def show(table: Table, title: str = "") -> None:
+    """A table: with lines and weight on a terminal, plain when piped."""
+    if not sys.stdout.isatty():
+        if title:
+            say(title)
+        click.echo(table.plain(), nl=False)
+        return
+    from rich import box
+    from rich.table import Table as RichTable
+    from rich.text import Text
+
+    rich_table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+    for index, head in enumerate(table.heads):
+        left = index in table.text
+        rich_table.add_column(Text(head), justify="left" if left else "right", overflow="fold", no_wrap=not left)
+    for group in table.groups:
+        if group.title:
+            rich_table.add_row(Text(group.title, style="bold"))
+        for row in group.rows:
+            rich_table.add_row(*(Text(("  " if group.title and not i else "") + cell) for i, cell in enumerate(row)))
+    console = terminal()
+    if title:
+        console.print(Text(title, style="bold"))
+    console.print(rich_table)
+    for line in table.notes:
+        console.print(Text(line))
+
+
+def terminal(*, err: bool = False) -> Console:
+    """rich's console, without its guesses about markup in our texts."""
+    from rich.console import Console
+
+    return Console(stderr=err, highlight=False, markup=False, emoji=False)
+
+
+def log_to(path: str | None) -> None:
+    """Sends loadline's log to a file.
+
+    Raises:
+        InputError: it can't be written.
+    """
+    log = logging.getLogger("loadline")
+    log.setLevel(logging.INFO)
+    log.propagate = False
+    if path is None:
+        log.addHandler(logging.NullHandler())
+        return
+    try:
+        handler = logging.FileHandler(path)
+    except OSError as error:
+        raise InputError(f"--log {path}: {error.strerror}", "Name a file that can be written.") from None
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    log.addHandler(handler)
+
+
+def common(function: F) -> F:
+    """The options of every verb: --json and --log."""
+    function = click.option("--json", "as_json", is_flag=True, help="Print one JSON object on standard output.")(
+        function
+    )
+    return click.option(
+        "--log", "log_file", metavar="FILE", help="Write loadline's log to FILE.", expose_value=False, callback=_set_log
+    )(function)
+
+
+def _set_log(_: click.Context, __: click.Parameter, value: str | None) -> None:
+    log_to(value)
+
+
+def store_option(function: F) -> F:
+    """--store, for verbs that read or write runs."""
+    return click.option(
+        "--store",
+        metavar="DIR",
+        help="Where the runs live; else $LOADLINE_STORE, else ./loadline-runs.",
+    )(function)
+
+
+def pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
+    """`key=value` words as a map.
+
+    Raises:
+        InputError: a word without `=` or key.
+    """
+    found: dict[str, str] = {}
+    for value in values:
+        key, equals, rest = value.partition("=")
+        if not equals or not key.strip():
+            raise InputError(f"{option} {value!r} is not KEY=VALUE", f"Write it like {option} raid=10.")
+        found[key.strip()] = rest.strip()
+    return found
+
+
+@contextmanager
+def signals_end_it() -> Iterator[None]:
+    """Lets SIGTERM and SIGHUP end a run as Ctrl-C does: fio stopped, points kept, the scratch file removed."""
+
+    def interrupt(number: int, frame: object) -> None:
+        raise KeyboardInterrupt
+
+    numbers = (signal.SIGTERM, signal.SIGHUP)
+    try:
+        before = {number: signal.signal(number, interrupt) for number in numbers}
+    except ValueError:  # not in the main thread: the caller's signals stay
+        yield
+        return
+    try:
+        yield
+    finally:
+        for number, handler in before.items():
+            signal.signal(number, handler)
+
+
+def abandon() -> None:
+    """The reader of our output is gone: keep Python from saying so at exit."""
+    sink = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(sink, sys.stdout.fileno())
+
+
+def path_text(path: Path) -> str:
+    """A path, relative where that is shorter."""
+    try:
+        relative = os.path.relpath(path)
+    except ValueError:
+        return str(path)
+    return relative if len(relative) < len(str(path)) else str(path)

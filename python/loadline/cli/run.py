@@ -1,0 +1,93 @@
+"""`loadline run SUITE TARGET`."""
+
+from __future__ import annotations
+
+import sys
+from typing import Any
+
+import click
+
+from loadline.cli import choice, output
+from loadline.cli.progress import KINDS, display
+from loadline.measuring import event
+from loadline.measuring.run import run
+from loadline.reporting.export import envelope
+from loadline.reporting.table import results_table
+from loadline.result.store import Run
+
+
+@click.command("run")
+@click.argument("suite")
+@click.argument("target")
+@choice.point_options
+@click.option("--stop", type=click.Choice(["fixed"]), default="fixed", help="What ends a point: fixed, its run time.")
+@click.option("--destroy", metavar="SERIAL", help="The target's serial number (or path): all data on it may be lost.")
+@click.option("--no-prepare", is_flag=True, help="Refuse a target that reads as zeros instead of filling it.")
+@click.option("--tag", "tags", multiple=True, metavar="KEY=VALUE", help="Mark the run; may be repeated.")
+@click.option("--declare", "declared", multiple=True, metavar="KEY=VALUE", help="A setting that can't be captured.")
+@click.option("--progress", type=click.Choice(KINDS), default="auto", help="How to show progress.")
+@output.store_option
+@output.common
+def command(
+    suite: str,
+    target: str,
+    size: str | None,
+    stop: str,
+    destroy: str | None,
+    no_prepare: bool,
+    tags: tuple[str, ...],
+    declared: tuple[str, ...],
+    progress: str,
+    store: str | None,
+    as_json: bool,
+    engine: str | None,
+    seed: int | None,
+    each_section: bool,
+    **options: Any,
+) -> int:
+    """Measure TARGET under SUITE.
+
+    SUITE is a name (see `loadline suites`), or the path of a TOML or fio job file. TARGET is a block device, a file,
+    or a directory, in which a scratch file is made and removed. A device with anything on it is refused; an empty
+    one is overwritten only after its serial number was typed or given with --destroy.
+    """
+    with display(progress) as listen:
+        made = run(
+            suite,
+            target,
+            options=choice.read(**options),
+            store=store,
+            size_bytes=choice.size(size),
+            destroy=destroy,
+            prepare=not no_prepare,
+            each_section=each_section,
+            tags=output.pairs(tags, "--tag"),
+            declared=output.pairs(declared, "--declare"),
+            seed=seed,
+            engine=engine,
+            listen=listen,
+            ask=_ask if sys.stdin.isatty() else None,
+        )
+    return conclude(made, as_json=as_json)
+
+
+def _ask(planned: event.Planned, wanted: str) -> str | None:
+    what = "path" if wanted == str(planned.target.path) else "serial number"
+    answer: str = click.prompt(
+        f"All data on {planned.target.given} will be lost. To go on, type its {what} ({wanted})",
+        err=True,
+        default="",
+        show_default=False,
+    )
+    return answer
+
+
+def conclude(made: Run, *, as_json: bool) -> int:
+    """Prints a run's results; 3 if any point failed, else 0."""
+    results = made.results()
+    if as_json:
+        output.document(envelope(results, [made.summary()]))
+    else:
+        output.show(results_table(results))
+        output.say(f"\nrun {made.id} in {output.path_text(made.path)}")
+    return 3 if any(result.error for result in results) else 0

@@ -1,0 +1,117 @@
+"""`loadline suites [NAME]`."""
+
+from __future__ import annotations
+
+import textwrap
+from typing import Any
+
+import click
+
+from loadline.cli import choice, output
+from loadline.errors import InputError
+from loadline.reporting.export import envelope
+from loadline.reporting.table import Group, Table
+from loadline.units import format_duration, format_percent
+from loadline.workload.dialects import fio_job
+from loadline.workload.plan import Point, make_plan
+from loadline.workload.profile import Open
+from loadline.workload.suite import Suite, load_suite, nearest, suite_names
+
+
+@click.command("suites")
+@click.argument("name", required=False)
+@choice.point_options
+@click.option("--fio", is_flag=True, help="Print it as one fio job file.")
+@click.option("--point", metavar="NAME", help="Print exactly what this point runs, as a fio job file.")
+@output.common
+def command(
+    name: str | None,
+    fio: bool,
+    point: str | None,
+    as_json: bool,
+    size: str | None,
+    engine: str | None,
+    seed: int | None,
+    each_section: bool,
+    **options: Any,
+) -> None:
+    """List the suites, or explain one: NAME, or the path of a TOML or fio job file.
+
+    The options are those of `run` and show what it would do. fio is given the target beside the job:
+    fio --filename=TARGET JOBFILE.
+    """
+    if name is None:
+        if fio or point:
+            raise InputError("--fio and --point need the NAME of a suite", "`loadline suites` lists them.")
+        _list(as_json)
+        return
+    suite, warnings = load_suite(name, each_section=each_section)
+    for warning in warnings:
+        output.note(warning)
+    points = make_plan(suite, choice.read(**options), seed)
+    if point is not None:
+        known = [one.name for one in points]
+        if point not in known:
+            raise InputError(
+                f"suite {suite.name} has no point {point!r}", nearest(point, known, f"Points: {', '.join(known)}.")
+            )
+        points = tuple(one for one in points if one.name == point)
+    if as_json:
+        output.document(envelope(suites=[_as_json(suite, points)]))
+    elif fio or point is not None:
+        output.say(
+            fio_job.write(points, engine=engine or fio_job.DEFAULT_ENGINE, size_bytes=choice.size(size)).rstrip()
+        )
+    else:
+        _explain(suite, points)
+
+
+def _list(as_json: bool) -> None:
+    suites = [load_suite(name)[0] for name in suite_names()]
+    if as_json:
+        output.document(envelope(suites=[_as_json(suite, ()) for suite in suites]))
+        return
+    rows = tuple((suite.name, suite.title, str(sum(not e.variant for e in suite.entries))) for suite in suites)
+    output.show(Table(("suite", "what it is", "profiles"), (Group("", rows),), frozenset({0, 1})))
+
+
+def _explain(suite: Suite, points: tuple[Point, ...]) -> None:
+    output.say(f"{suite.name}: {suite.title}")
+    if suite.source:
+        output.say(textwrap.fill(f"Source: {suite.source}", 100))
+    if suite.analysis:
+        output.say("\n" + textwrap.fill(" ".join(suite.analysis.split()), 100) + "\n")
+    rows = tuple(row for point in points for row in _rows(point))
+    heads = ("point", "block", "read/write %", "random %", "class", "depth x jobs", "time")
+    output.show(Table(heads, (Group("", rows),), frozenset({0, 4})))
+    for stream in {stream.profile.name: stream for point in points for stream in point.streams}.values():
+        if stream.profile.analysis:
+            output.say(textwrap.fill(f"{stream.profile.name}: {stream.profile.analysis}", 100, subsequent_indent="  "))
+
+
+def _rows(point: Point) -> list[tuple[str, ...]]:
+    rows: list[tuple[str, ...]] = []
+    for stream in point.streams:
+        profile, arrival = stream.profile, stream.arrival
+        load = f"{arrival.queue_depth} x {arrival.jobs}"
+        if isinstance(arrival, Open):
+            load = f"{arrival.rate_per_s:g}/s, at most {load}"
+        name = point.name if len(point.streams) == 1 else f"{point.name}: {profile.name}"
+        rows.append(
+            (
+                *(name, profile.block_text(), profile.mix_text(), format_percent(profile.random_fraction).rstrip("%")),
+                *(profile.access_class, load, format_duration(point.warmup_ns + point.runtime_ns)),
+            )
+        )
+    return rows
+
+
+def _as_json(suite: Suite, points: tuple[Point, ...]) -> dict[str, Any]:
+    return {
+        "name": suite.name,
+        "title": suite.title,
+        "source": suite.source,
+        "analysis": suite.analysis,
+        "profiles": [entry.name for entry in suite.entries],
+        "points": [point.to_json() for point in points],
+    }

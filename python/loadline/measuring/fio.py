@@ -1,0 +1,297 @@
+"""fio, driven as one process a point: started so that it can't outlive us, read while it runs, ended cleanly.
+
+Known traps of fio and how each is met: docs/background/fio.md. Start reading at `Fio.execute`.
+"""
+
+from __future__ import annotations
+
+import gzip
+import os
+import re
+import selectors
+import shutil
+import signal
+import subprocess
+import tempfile
+import time
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from pathlib import Path
+
+from loadline._core import Interval, Job, StatusStream
+from loadline.errors import TargetError, ToolError
+
+#: Oldest fio whose options and JSON this is written for (Debian 11).
+OLDEST = (3, 25)
+
+_TICK_NS = 10**9
+_GRACE_NS = 60 * 10**9
+_END_NS = 15 * 10**9
+
+# PR_SET_PDEATHSIG by setpriv, and then a look whether the parent died before it took effect.
+_LEASH = ["setpriv", "--pdeathsig", "KILL", "--", "sh", "-c", '[ "$PPID" = "$1" ] || exit 1; shift; exec "$@"', "sh"]
+
+
+@dataclass(slots=True)
+class Outcome:
+    """What one fio process left: totals by reporting group, intervals in order, and why it failed if it did."""
+
+    jobs: list[Job] = field(default_factory=list)
+    intervals: list[Interval] = field(default_factory=list)
+    error: str | None = None
+    tool_failed: bool = False
+    ended_at_ns: int = 0
+    warnings: list[str] = field(default_factory=list)
+
+
+@dataclass(frozen=True, slots=True)
+class Fio:
+    """An installed fio and the engine to be used."""
+
+    program: str
+    version: str
+    engine: str
+
+    def execute(
+        self,
+        job: str,
+        target: Path,
+        folder: Path,
+        limit_ns: int | None,
+        *,
+        read_only: bool = False,
+        on_interval: Callable[[Interval], None] | None = None,
+        on_bytes: Callable[[int], None] | None = None,
+        on_tick: Callable[[int], str | None] | None = None,
+    ) -> Outcome:
+        """Runs `job` against `target` and keeps the job, fio's raw output and its messages in `folder`.
+
+        Args:
+            limit_ns: how long the job is meant to take; a minute over it counts as hung. None: no limit.
+            on_interval: is given each interval as it completes; on_bytes: the bytes written so far, each second.
+            on_tick: is called once a second with the wall clock (ns); a text that it returns ends the job as failed.
+
+        Raises:
+            ToolError: fio can't be started. OSError: `folder` can't be written. Whatever is raised here or by a
+            callback (KeyboardInterrupt too), fio has ended before it leaves this function.
+        """
+        (folder / "job.fio").write_text(job)
+        command = [
+            *_LEASH,
+            str(os.getpid()),
+            self.program,
+            "--output-format=json+",
+            "--status-interval=1",
+            "--eta=never",
+        ]
+        command += ["--readonly"] if read_only else []
+        command += [f"--filename={_filename(target, folder)}", "job.fio"]
+        with (
+            (folder / "fio.stderr").open("wb") as stderr,
+            gzip.open(folder / "fio.json.gz", "wb", compresslevel=1) as raw,
+        ):
+            try:
+                process = subprocess.Popen(
+                    command,
+                    cwd=folder,
+                    stdin=subprocess.DEVNULL,
+                    stdout=subprocess.PIPE,
+                    stderr=stderr,
+                    process_group=0,  # Ctrl-C is for us; we end fio
+                    env={**os.environ, "LC_ALL": "C"},
+                )
+            except OSError as error:
+                raise ToolError(
+                    f"{command[0]} can't be started: {error.strerror}", "apt install util-linux fio"
+                ) from None
+            watch = _Watch(process, raw, limit_ns, on_interval, on_bytes, on_tick)
+            watch.run()
+        return self._outcome(process.returncode, watch, folder)
+
+    def _outcome(self, code: int, watch: _Watch, folder: Path) -> Outcome:
+        stream = watch.stream
+        outcome = Outcome(stream.jobs, watch.intervals, ended_at_ns=time.time_ns(), warnings=list(stream.warnings))
+        messages = (folder / "fio.stderr").read_text("utf-8", "replace").strip().splitlines()
+        failed = next((job for job in outcome.jobs if job.error), None)
+        if watch.stopped:
+            outcome.error = watch.stopped
+        elif failed is not None:
+            outcome.error = f"fio's job {failed.name}: {os.strerror(failed.error)} (errno {failed.error})"
+        elif code < 0 or code > 128:
+            number = -code if code < 0 else code - 128
+            outcome.error, outcome.tool_failed = f"fio was killed by {_signal_name(number)}", True
+        elif code or not outcome.jobs:
+            said = next((line for line in messages if line.strip()), "it said nothing")
+            outcome.error, outcome.tool_failed = f"fio ended with code {code}: {said}", True
+        return outcome
+
+
+class _Watch:
+    """The reading of one fio process: statuses as they come, a tick a second, a limit."""
+
+    def __init__(
+        self,
+        process: subprocess.Popen[bytes],
+        raw: gzip.GzipFile,
+        limit_ns: int | None,
+        on_interval: Callable[[Interval], None] | None,
+        on_bytes: Callable[[int], None] | None,
+        on_tick: Callable[[int], str | None] | None,
+    ) -> None:
+        self.stream = StatusStream()
+        self.intervals: list[Interval] = []
+        self.stopped: str | None = None
+        self._kill_at_ns: int | None = None
+        self._silent = False
+        self._process = process
+        self._raw = raw
+        self._limit_ns = limit_ns
+        self._on_interval = on_interval
+        self._on_bytes = on_bytes
+        self._on_tick = on_tick
+
+    def run(self) -> None:
+        """Until fio has closed its output and ended; if anything is raised meanwhile, fio is ended first."""
+        try:
+            self._read()
+        except BaseException:
+            self._silent = True
+            try:
+                self._stop("ended")
+                self._read()
+            except BaseException:
+                self._process.kill()  # asked twice: at once
+                raise
+            raise
+        self.stream.finish()
+
+    def _read(self) -> None:
+        assert self._process.stdout is not None
+        started = tick = time.monotonic_ns()
+        with selectors.DefaultSelector() as selector:
+            selector.register(self._process.stdout, selectors.EVENT_READ)
+            while True:
+                now = time.monotonic_ns()
+                if now >= tick:
+                    self._tick(now - started, now)
+                    tick += _TICK_NS * (1 + (now - tick) // _TICK_NS)
+                if selector.select(max(0, tick - time.monotonic_ns()) / 1e9):
+                    data = os.read(self._process.stdout.fileno(), 1 << 20)
+                    if not data:
+                        break
+                    if not self._silent:
+                        self._take(data)
+        self._process.stdout.close()
+        self._process.wait()
+
+    def _take(self, data: bytes) -> None:
+        self._raw.write(data)
+        for interval in self.stream.feed(data):
+            self.intervals.append(interval)
+            if self._on_interval is not None:
+                self._on_interval(interval)
+        if self._on_bytes is not None:
+            self._on_bytes(sum(job.write.bytes for job in self.stream.jobs))
+
+    def _tick(self, elapsed_ns: int, now_ns: int) -> None:
+        if self._kill_at_ns is not None:
+            if now_ns > self._kill_at_ns + _END_NS:
+                raise TargetError(
+                    f"fio (pid {self._process.pid}) can't be ended: it hangs in the kernel",
+                    "The target doesn't answer. Look at the kernel's log (dmesg) for errors of the device.",
+                )
+            if now_ns > self._kill_at_ns:
+                self._process.kill()
+            return
+        reason = self._on_tick(time.time_ns()) if self._on_tick is not None else None
+        if reason is None and self._limit_ns is not None and elapsed_ns > self._limit_ns + _GRACE_NS:
+            reason = f"fio did not end {_GRACE_NS // 10**9} s after its time"
+        if reason is not None:
+            self._stop(reason)
+
+    def _stop(self, reason: str) -> None:
+        """Asks fio to end, so that it completes what is outstanding; `_tick` ends it by force if it doesn't."""
+        self.stopped = reason
+        self._kill_at_ns = time.monotonic_ns() + _END_NS
+        self._process.send_signal(signal.SIGINT)
+
+
+def find(engine: str | None, target: Path, logical_block_bytes: int) -> Fio:
+    """The installed fio, with an engine that works on the target with direct I/O: io_uring, else libaio.
+
+    Args:
+        engine: take this one instead of probing.
+
+    Raises:
+        ToolError: no fio, or too old.
+        TargetError: no engine can read the target with direct I/O.
+    """
+    program = shutil.which("fio")
+    if program is None:
+        raise ToolError("fio is not installed", "Debian, Ubuntu: apt install fio. Fedora: dnf install fio.")
+    for tool in ("setpriv", "sh"):
+        if shutil.which(tool) is None:
+            raise ToolError(f"{tool} is not installed", "Debian, Ubuntu: apt install util-linux.")
+    answer = _ask([program, "--version"])
+    match = re.search(r"fio-(\d+)\.(\d+)", answer.stdout)
+    if match is None:
+        raise ToolError(f"{program} --version says {answer.stdout.strip()[:80]!r}, not a version", "Is this fio?")
+    if (int(match[1]), int(match[2])) < OLDEST:
+        raise ToolError(
+            f"{program} is version {match[1]}.{match[2]}; loadline needs {OLDEST[0]}.{OLDEST[1]} or later",
+            "Install a newer fio.",
+        )
+    version = answer.stdout.strip()
+    if engine is not None:
+        return Fio(program, version, engine)
+    said = ""
+    block = max(4096, logical_block_bytes)
+    with tempfile.TemporaryDirectory(prefix="loadline-probe-") as folder:
+        options = [f"--filename={_filename(target, Path(folder))}", "--rw=randread", f"--bs={block}", f"--size={block}"]
+        options += ["--number_ios=1", "--direct=1", "--readonly", "--thread=1", "--iodepth=2", "--allow_file_create=0"]
+        for candidate in ("io_uring", "libaio"):
+            answer = _ask([program, "--name=probe", f"--ioengine={candidate}", *options, "--eta=never"], folder)
+            if answer.returncode == 0:
+                return Fio(program, version, candidate)
+            said = next(iter((answer.stderr.strip() or answer.stdout.strip()).splitlines()), "nothing")[:200]
+    raise TargetError(
+        f"neither io_uring nor libaio can read {target} with direct I/O; fio says: {said}",
+        "Some file systems (ecryptfs, old tmpfs) have no direct I/O: choose another directory.",
+    )
+
+
+def _ask(command: list[str], folder: str | None = None) -> subprocess.CompletedProcess[str]:
+    try:
+        return subprocess.run(
+            command,
+            cwd=folder,
+            stdin=subprocess.DEVNULL,
+            capture_output=True,
+            text=True,
+            errors="replace",
+            timeout=60,
+            check=False,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        raise ToolError(f"{command[0]} does not answer: {error}", "Try it by hand: fio --version") from None
+
+
+def _filename(target: Path, folder: Path) -> str:
+    """The target as fio's `filename` takes it, in a process whose current directory is `folder`.
+
+    A colon is escaped, for it parts several files. fio cuts names at `#` and `;` and reads `\\` and `,` its own way, so
+    such a target gets a link of a plain name.
+    """
+    if re.fullmatch(r"[A-Za-z0-9/._+@!:=-]+", str(target)):
+        return str(target).replace(":", "\\:")
+    link = folder / "target"
+    link.unlink(missing_ok=True)
+    link.symlink_to(target)
+    return "target"
+
+
+def _signal_name(number: int) -> str:
+    try:
+        return signal.Signals(number).name
+    except ValueError:
+        return f"signal {number}"

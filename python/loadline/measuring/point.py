@@ -1,0 +1,183 @@
+"""One point: fio runs, host and device are sampled beside it, and a Result comes out, also when it fails."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import fields
+from datetime import UTC, datetime
+from functools import partial
+from pathlib import Path
+
+from loadline import _core
+from loadline.host.roots import Roots
+from loadline.host.sampler import Sample, Sampler
+from loadline.measuring import event
+from loadline.measuring.fio import Fio, Outcome
+from loadline.measuring.series import write_series
+from loadline.measuring.target import Target
+from loadline.result.schema import Flow, Result
+from loadline.result.store import Run
+from loadline.workload.dialects import fio_job
+from loadline.workload.plan import Point
+from loadline.workload.profile import Open, Workload
+
+_PERCENTILES = {
+    "latency_p50_ns": 50.0,
+    "latency_p90_ns": 90.0,
+    "latency_p95_ns": 95.0,
+    "latency_p99_ns": 99.0,
+    "latency_p999_ns": 99.9,
+    "latency_p9999_ns": 99.99,
+}
+
+#: Makes a Progress event once it's told the point's number and the total.
+Report = Callable[[Callable[[int, int], event.Progress]], None]
+
+
+def measure(
+    point: Point, target: Target, folder: Path, fio: Fio, run: Run, roots: Roots, report: Report
+) -> tuple[Result, Mapping[str, _core.Histogram]]:
+    """Measures `point` and leaves job, raw output and series in `folder`.
+
+    Returns:
+        The result, with `error` and what figures there are if the point failed, and the latency histograms.
+
+    Raises:
+        OSError: `folder` can't be written. KeyboardInterrupt: after fio has ended.
+    """
+    job = fio_job.write([point], engine=fio.engine, size_bytes=target.limited_bytes)
+    samples: list[Sample] = []
+    sampler = Sampler([target.device.number] if target.device else [], roots)
+    expected_ns = point.runtime_ns + point.warmup_ns
+    started_ns = time.time_ns()
+
+    def tick(now_ns: int) -> str | None:
+        sample = sampler.sample(now_ns)
+        if sample is not None:
+            samples.append(sample)
+        return target.lost(roots)
+
+    def show(interval: _core.Interval) -> None:
+        both = _core.Flow.merge([interval.read, interval.write])
+        figures = (both.iops, both.bytes_per_s, both.latency_mean_ns)
+        elapsed = time.time_ns() - started_ns
+        report(partial(_progress, point.name, elapsed, expected_ns, interval.warmup, figures))
+
+    lost = target.lost(roots)
+    if lost is not None:
+        outcome = Outcome(error=lost, ended_at_ns=started_ns)
+    else:
+        outcome = fio.execute(
+            job, target.path, folder, expected_ns, read_only=not point.writes, on_interval=show, on_tick=tick
+        )
+        tick(outcome.ended_at_ns)
+        outcome.error = outcome.error and (target.lost(roots) or outcome.error)
+    measured = [interval for interval in outcome.intervals if not interval.warmup]
+    began_ns = measured[0].end_ns - measured[0].duration_ns if measured else started_ns
+    write_series(folder / "series.parquet", outcome.intervals, samples, began_ns)
+    result = _result(point, target, run, outcome, _during(samples, began_ns), began_ns)
+    histograms = {
+        name: _core.Flow.merge([getattr(job, name) for job in outcome.jobs]).histogram for name in ("read", "write")
+    }
+    return result, histograms if outcome.jobs else {}
+
+
+def _progress(
+    name: str,
+    elapsed_ns: int,
+    expected_ns: int,
+    warmup: bool,
+    figures: tuple[float | None, float | None, float | None],
+    number: int,
+    total: int,
+) -> event.Progress:
+    return event.Progress(number, total, name, elapsed_ns, expected_ns, warmup, *figures)
+
+
+def _result(
+    point: Point, target: Target, run: Run, outcome: Outcome, samples: Sequence[Sample], began_ns: int
+) -> Result:
+    arrivals = [stream.arrival for stream in point.streams]
+    depths = {arrival.queue_depth for arrival in arrivals}
+    rates = [arrival.rate_per_s for arrival in arrivals if isinstance(arrival, Open)]
+    streams = [stream.to_json() for stream in point.streams]
+    # A job counts its run time by direction; a point's is the longest of them.
+    runtime_ns = max((job.runtime_ns for job in outcome.jobs), default=None)
+    return Result(
+        run=run.id,
+        point=point.name,
+        target=str(target.path) if target.kind != "directory" else str(target.identity["path"]),
+        started_at=datetime.fromtimestamp(began_ns / 1e9, UTC).isoformat(timespec="milliseconds"),
+        tags=run.document["tags"],
+        suite=run.suite,
+        profile=point.profile_name,
+        access_class=point.access_class,
+        workload=streams[0] if len(streams) == 1 else streams,
+        hosts=1,
+        jobs=sum(arrival.jobs for arrival in arrivals),
+        queue_depth=depths.pop() if len(depths) == 1 else None,
+        outstanding_asked=sum(stream.outstanding for stream in point.streams),
+        outstanding_achieved=_achieved(outcome.jobs, point.streams),
+        offered_per_s=sum(rates) if len(rates) == len(arrivals) else None,
+        total=_flow([flow for job in outcome.jobs for flow in (job.read, job.write)]),
+        read=_flow([job.read for job in outcome.jobs]),
+        write=_flow([job.write for job in outcome.jobs]),
+        cpu_fraction=_mean([sample.cpu.busy_fraction for sample in samples if sample.cpu]),
+        busy_fraction=_mean([disk.busy_fraction for sample in samples for disk in sample.disks if disk]),
+        runtime_ns=runtime_ns,
+        warmup_ns=point.warmup_ns,
+        ended_by="error" if outcome.error else "runtime",
+        quick=point.quick,
+        error=outcome.error,
+        findings=tuple(
+            {
+                "check": "tool-output",
+                "severity": "note",
+                "run": run.id,
+                "point": point.name,
+                "message": message,
+                "numbers": {},
+                "remedy": "Look at fio.json.gz and fio.stderr in the point's folder.",
+            }
+            for message in outcome.warnings
+        ),
+        provenance={"seed": point.seed},
+    )
+
+
+def _flow(flows: Sequence[_core.Flow]) -> Flow:
+    if not flows:
+        return Flow()
+    merged = _core.Flow.merge(flows)
+    percentiles = {name: merged.histogram.percentile_ns(percent) for name, percent in _PERCENTILES.items()}
+    plain = {item.name: getattr(merged, item.name) for item in fields(Flow) if item.name not in percentiles}
+    return Flow(**plain, **percentiles)
+
+
+def _achieved(jobs: Sequence[_core.Job], streams: Sequence[Workload]) -> float | None:
+    """The mean number outstanding when I/Os were sent, summed over the streams' jobs.
+
+    fio counts in levels (1, 2, 4 ... 64 and more), so each level stands for the most that it can mean.
+    """
+    if len(jobs) != len(streams):
+        return None
+    total = 0.0
+    for job, stream in zip(jobs, streams, strict=True):
+        depth = stream.arrival.queue_depth
+        share = sum(fraction for _, fraction in job.depth_levels)
+        if not share:
+            return None
+        most = sum(fraction * (depth if low >= 64 else min(depth, 2 * low - 1)) for low, fraction in job.depth_levels)
+        total += stream.arrival.jobs * most / share
+    return total
+
+
+def _during(samples: Sequence[Sample], began_ns: int) -> list[Sample]:
+    """The samples that lie in the measured time; all, where it was too short to hold one."""
+    inside = [sample for sample in samples if sample.at_ns - sample.interval_ns >= began_ns]
+    return inside or list(samples)
+
+
+def _mean(values: Sequence[float]) -> float | None:
+    return sum(values) / len(values) if values else None

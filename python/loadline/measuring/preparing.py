@@ -1,0 +1,129 @@
+"""Preparation: a target that reads as zeros never touches its medium, so it's found out and filled first."""
+
+from __future__ import annotations
+
+import os
+import stat
+import time
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+
+from loadline.errors import TargetError, ToolError
+from loadline.host.roots import HERE
+from loadline.measuring.fio import Fio
+from loadline.measuring.target import Target
+from loadline.units import format_size
+from loadline.workload.plan import Point
+
+_SAMPLES = 256
+_SAMPLE_BYTES = 4096
+
+# A file system or database leaves some zeroed blocks; a target that was never written is nothing else.
+_ZERO_SHARE = 0.05
+
+FILL_BLOCK_BYTES = 1024**2
+
+
+@dataclass(frozen=True, slots=True)
+class Preparation:
+    """Whether the target must be filled first, why, and how much."""
+
+    needed: bool
+    reason: str
+    fill_bytes: int
+
+
+def inspect(path: Path, used_bytes: int) -> Preparation:
+    """Looks whether the first `used_bytes` of a file or device hold data, by its allocation and by samples.
+
+    Raises:
+        TargetError: it can't be read.
+    """
+    try:
+        with path.open("rb", buffering=0) as file:
+            status = os.fstat(file.fileno())
+            if stat.S_ISREG(status.st_mode) and status.st_blocks * 512 < 0.95 * min(used_bytes, status.st_size):
+                held = format_size(status.st_blocks * 512)
+                reason = f"{path} is sparse: {held} allocated of {format_size(status.st_size)}"
+                return Preparation(True, reason, used_bytes)
+            zeros, read = _zero_samples(file.fileno(), used_bytes)
+            # So that the samples don't lie in the page cache when the load comes.
+            os.posix_fadvise(file.fileno(), 0, 0, os.POSIX_FADV_DONTNEED)
+    except OSError as error:
+        raise TargetError(f"{path} can't be read: {error.strerror}") from None
+    if zeros > read * _ZERO_SHARE:
+        return Preparation(
+            True, f"{zeros} of {read} sampled blocks of {path} read as zeros: never written, or thin", used_bytes
+        )
+    return Preparation(False, "holds data", 0)
+
+
+def _zero_samples(descriptor: int, used_bytes: int) -> tuple[int, int]:
+    last = max(0, used_bytes - _SAMPLE_BYTES)
+    places = sorted({last * index // (_SAMPLES - 1) // _SAMPLE_BYTES * _SAMPLE_BYTES for index in range(_SAMPLES)})
+    os.posix_fadvise(descriptor, 0, 0, os.POSIX_FADV_RANDOM)
+    blocks = [os.pread(descriptor, _SAMPLE_BYTES, place) for place in places]
+    return sum(not any(block) for block in blocks), len(blocks)
+
+
+def content(points: Sequence[Point]) -> tuple[float, float]:
+    """(compressible, duplicate) share that filled data should have: the streams' own where they agree, else none."""
+    kinds = {(s.profile.compressible_fraction, s.profile.duplicate_fraction) for p in points for s in p.streams}
+    return kinds.pop() if len(kinds) == 1 else (0.0, 0.0)
+
+
+def fill(
+    fio: Fio,
+    target: Target,
+    folder: Path,
+    fill_bytes: int,
+    points: Sequence[Point],
+    seed: int,
+    progress: Callable[[int], None],
+) -> None:
+    """Writes the first `fill_bytes` once, in sequence, with data that doesn't compress (or as the suite says).
+
+    Raises:
+        TargetError, ToolError: it can't be filled.
+    """
+    compressible, duplicate = content(points)
+    whole = fill_bytes // FILL_BLOCK_BYTES * FILL_BLOCK_BYTES
+    job = ["[fill]", f"ioengine={fio.engine}", "direct=1", "thread=1", "rw=write", "iodepth=16", "refill_buffers=1"]
+    job += ["allow_file_create=0", "fallocate=none", f"randseed={seed}", "lat_percentiles=1", "clat_percentiles=0"]
+    job += ["end_fsync=1"]
+    if compressible:
+        job.append(f"buffer_compress_percentage={round(compressible * 100)}")
+    if duplicate:
+        job.append(f"dedupe_percentage={round(duplicate * 100)}")
+    block = target.logical_block_bytes
+    tail = (fill_bytes - whole) // block * block
+    # Direct I/O wants whole logical blocks; what a file has beyond its last one no point can touch either.
+    for bs, offset, size in ((FILL_BLOCK_BYTES, 0, whole), (block, whole, tail)):
+        if not size:
+            continue
+        text = "\n".join([*job, f"bs={bs}", f"offset={offset}", f"size={size}"]) + "\n"
+        outcome = fio.execute(
+            text,
+            target.path,
+            folder,
+            limit_ns=None,
+            on_bytes=lambda done, start=offset: progress(start + done),  # type: ignore[misc]
+            on_tick=lambda _: target.lost(HERE),
+        )
+        if outcome.error:
+            kind = ToolError if outcome.tool_failed else TargetError
+            raise kind(f"filling {target.path} failed: {outcome.error}", f"fio's messages are in {folder}.")
+
+
+class Pace:
+    """How long the rest of an amount takes at the mean rate so far."""
+
+    def __init__(self, total_bytes: int) -> None:
+        self._total_bytes = total_bytes
+        self._started_ns = time.monotonic_ns()
+
+    def remaining_ns(self, done_bytes: int) -> int | None:
+        """None until something was done."""
+        elapsed_ns = time.monotonic_ns() - self._started_ns
+        return elapsed_ns * (self._total_bytes - done_bytes) // done_bytes if done_bytes else None

@@ -1,0 +1,346 @@
+"""Fills a plan's points, one fio run each, into a run folder; `resume` fills those that are missing.
+
+The order is the safety: find, guard, look, say what will be done, be told to go on, hold, and only then write.
+Start reading at `run`.
+"""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import sys
+import tempfile
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from loadline.errors import InputError, InterruptedRun, RefusedError, StoreError, TargetError
+from loadline.host import provenance
+from loadline.host.link import ceiling_bytes_per_s
+from loadline.host.roots import HERE, Roots
+from loadline.measuring import event, fio, preparing, target
+from loadline.measuring.point import measure
+from loadline.result.store import Run, Store, begin_point, commit_point, locked, write_json, writing
+from loadline.workload.plan import Options, Point, make_plan
+from loadline.workload.suite import Suite, load_suite
+
+#: Assumed where sysfs names no link rate: four lanes of PCIe 4.
+ASSUMED_CEILING_BYTES_PER_S = 8e9
+
+#: Ours a point, beside its run time and warm-up: fio's start and end.
+POINT_OVERHEAD_NS = 500_000_000
+
+log = logging.getLogger("loadline")
+
+
+@dataclass(frozen=True, slots=True)
+class Session:
+    """The world of one call: where results go, who listens, and what a test may replace."""
+
+    store: Store
+    listen: event.Listener = lambda _: None
+    ask: Callable[[event.Planned, str], str | None] | None = None
+    engine: str | None = None
+    roots: Roots = HERE
+    command: tuple[str, ...] = ()
+
+
+def run(
+    suite: str | Suite,
+    target_name: str,
+    *,
+    options: Options = Options(),
+    store: str | Path | None = None,
+    size_bytes: int | None = None,
+    destroy: str | None = None,
+    prepare: bool = True,
+    each_section: bool = False,
+    tags: Mapping[str, str] | None = None,
+    declared: Mapping[str, str] | None = None,
+    seed: int | None = None,
+    engine: str | None = None,
+    listen: event.Listener = lambda _: None,
+    ask: Callable[[event.Planned, str], str | None] | None = None,
+    roots: Roots = HERE,
+) -> Run:
+    """Measures a target under a suite.
+
+    Args:
+        suite: a suite, its name, or the path of a TOML or fio job file.
+        target_name: a block device, a file, or a directory (a scratch file in it is made and removed).
+        store: the directory of runs; by default `$LOADLINE_STORE`, else `./loadline-runs`.
+        size_bytes: how much of the target is used; by default all of it, or 4 GiB of scratch file.
+        destroy: the serial number (or path) of a target that may be overwritten.
+        prepare: fill a target that reads as zeros; False: refuse it.
+        declared: settings of the system that can't be captured; kept apart from what was.
+        seed: for addresses and data; drawn and recorded by default.
+        engine: fio's ioengine; by default io_uring or libaio, whichever works.
+        listen: is given every event of the run.
+        ask: given the plan and what must be typed, gives what was typed; called only without `destroy`.
+
+    Returns:
+        The run, with a result for every point; failed points have `error`.
+
+    Raises:
+        InputError: the suite, target or options can't be used. RefusedError: the guard says no, or the right serial
+        number wasn't given. TargetError, ToolError, StoreError: the target, fio or the store failed.
+        InterruptedRun: Ctrl-C; `resume` goes on.
+    """
+    place = Store.locate(None if store is None else str(store), os.environ)
+    session = Session(place, listen, ask, engine, roots, tuple(sys.argv))
+    warnings: list[str] = []
+    if isinstance(suite, str):
+        suite, warnings = load_suite(suite, each_section=each_section)
+    seed = random.SystemRandom().randrange(1, 2**31) if seed is None else seed
+    points = make_plan(suite, options, seed)
+    for message in warnings:
+        listen(event.Warned(message))
+    aim = target.locate(target_name, size_bytes, roots)
+    target.check_fits(points, aim)
+    target.check(aim, roots)
+    loader = _loader(engine, aim)
+    preparation = _look(aim, prepare)
+    planned = _plan(suite.name, aim, points, preparation)
+    listen(planned)
+    if planned.destroys:
+        _confirm(planned, destroy, session)
+    document = {
+        "suite": {"name": suite.name, "title": suite.title, "source": suite.source, "analysis": suite.analysis},
+        "target": aim.to_json(),
+        "points": [point.to_json() for point in points],
+        "options": {"prepare": prepare, "engine": engine, "seed": seed},
+        "tags": dict(tags or {}),
+        "declared": dict(declared or {}),
+        "sessions": [_session_facts(aim, loader, session)],
+    }
+    made = place.create(suite.name, aim.given, document, datetime.now())
+    return _go(made, aim, points, preparation, loader, session)
+
+
+def resume(
+    run_text: str | Run,
+    *,
+    store: str | Path | None = None,
+    listen: event.Listener = lambda _: None,
+    roots: Roots = HERE,
+) -> Run:
+    """Completes a run: the points that are missing or failed, with the same plan, on the same target.
+
+    Raises:
+        RefusedError: the target is no longer the same, or the guard says no; else as `run`.
+    """
+    place = Store.locate(None if store is None else str(store), os.environ)
+    made = place.find(run_text) if isinstance(run_text, str) else run_text
+    session = Session(place, listen, None, made.document["options"]["engine"], roots, tuple(sys.argv))
+    stored = made.document["target"]
+    if not made.missing():
+        listen(event.Warned(f"run {made.id} is complete: there is nothing to resume"))
+        return made
+    try:
+        aim = target.locate(
+            stored["given"] if stored["kind"] == "directory" else stored["path"], stored["used_bytes"], roots
+        )
+    except InputError as error:
+        raise RefusedError(
+            f"run {made.id} can't go on: {error.message}", "Bring the same target back, then resume again."
+        ) from None
+    if dict(aim.identity) != stored["identity"]:
+        changed = [
+            f"{key} was {stored['identity'].get(key)!r}, is {aim.identity.get(key)!r}"
+            for key in sorted({*stored["identity"], *aim.identity})
+            if stored["identity"].get(key) != aim.identity.get(key)
+        ]
+        raise RefusedError(
+            f"{aim.given} is not the target that run {made.id} began with: {'; '.join(changed)}",
+            "Bring the same target back, or start a new run.",
+        )
+    points = made.plan
+    target.check(aim, roots)
+    loader = _loader(session.engine, aim)
+    preparation = _look(aim, made.document["options"]["prepare"])
+    listen(_plan(made.suite, aim, tuple(points[index] for index in made.missing()), preparation))
+    sessions = [*made.document["sessions"], _session_facts(aim, loader, session)]
+    made = Run(made.path, {**made.document, "sessions": sessions})
+    write_json(made.path / "run.json", made.document)
+    return _go(made, aim, points, preparation, loader, session)
+
+
+def _go(
+    made: Run,
+    aim: target.Target,
+    points: Sequence[Point],
+    preparation: preparing.Preparation,
+    loader: fio.Fio,
+    session: Session,
+) -> Run:
+    writes = preparation.needed or any(point.writes for point in points)
+    missing = made.missing()
+    with (
+        locked(made),
+        _logged(made),
+        _interruptible(made),
+        target.held(aim, writes=writes, run_id=made.id, roots=session.roots) as held,
+    ):
+        session.listen(event.Started(made.id, made.path, len(points) - len(missing), len(points)))
+        log.info("target %s, fio %s with %s", held.path, loader.version, loader.engine)
+        if preparation.needed:
+            _prepare(made, held, preparation, loader, points, session)
+        for index in missing:
+            _point(made, index, held, points, loader, session)
+    made = _close(made, aim, session)
+    failed = [index for index in made.missing() if made.result(index) is not None]
+    session.listen(event.Finished(made.id, made.path, len(failed)))
+    return made
+
+
+def _point(
+    made: Run, index: int, held: target.Target, points: Sequence[Point], loader: fio.Fio, session: Session
+) -> None:
+    point, number, total = points[index], index + 1, len(points)
+    session.listen(event.PointStarted(number, total, point.name, point.runtime_ns + point.warmup_ns))
+    folder = begin_point(made, index)
+    log.info("point %d of %d: %s", number, total, point.name)
+    with writing(folder):
+        result, histograms = measure(
+            point, held, folder, loader, made, session.roots, lambda p: session.listen(p(number, total))
+        )
+    commit_point(folder, result, histograms)
+    if result.error:
+        log.warning("point %s failed: %s", point.name, result.error)
+    session.listen(event.PointFinished(number, total, result))
+
+
+def _prepare(
+    made: Run,
+    held: target.Target,
+    preparation: preparing.Preparation,
+    loader: fio.Fio,
+    points: Sequence[Point],
+    session: Session,
+) -> None:
+    folder = made.path / "preparation"
+    progress = preparing.Pace(preparation.fill_bytes)
+    log.info("filling %s: %s", held.path, preparation.reason)
+
+    def listen(done_bytes: int) -> None:
+        if done_bytes < preparation.fill_bytes:
+            session.listen(event.Preparing(done_bytes, preparation.fill_bytes, progress.remaining_ns(done_bytes)))
+
+    with writing(folder):
+        folder.mkdir(exist_ok=True)
+        preparing.fill(loader, held, folder, preparation.fill_bytes, points, made.document["options"]["seed"], listen)
+    session.listen(event.Preparing(preparation.fill_bytes, preparation.fill_bytes, 0))
+
+
+def _look(aim: target.Target, prepare: bool) -> preparing.Preparation:
+    if aim.kind == "directory":
+        return preparing.Preparation(True, "the scratch file is new", aim.used_bytes)
+    preparation = preparing.inspect(aim.path, aim.used_bytes)
+    if preparation.needed and not prepare:
+        raise RefusedError(
+            f"{preparation.reason}, and --no-prepare forbids to fill it",
+            "Zeros are answered without touching the medium. Leave out --no-prepare, or write to it yourself first.",
+        )
+    return preparation
+
+
+def _plan(
+    suite: str, aim: target.Target, points: tuple[Point, ...], preparation: preparing.Preparation
+) -> event.Planned:
+    ceiling = None if aim.device is None else ceiling_bytes_per_s(provenance.links(aim.device))
+    rate = ceiling or ASSUMED_CEILING_BYTES_PER_S
+    writing_ns = sum(point.runtime_ns + point.warmup_ns for point in points if point.writes)
+    destroys = aim.kind != "directory" and (preparation.needed or any(point.writes for point in points))
+    return event.Planned(
+        suite=suite,
+        target=aim,
+        points=points,
+        expected_ns=sum(point.runtime_ns + point.warmup_ns + POINT_OVERHEAD_NS for point in points),
+        preparation=preparation,
+        destroys=destroys,
+        written_at_most_bytes=preparation.fill_bytes + int(writing_ns / 1e9 * rate),
+        ceiling_bytes_per_s=rate,
+        ceiling_assumed=ceiling is None,
+    )
+
+
+def _confirm(planned: event.Planned, destroy: str | None, session: Session) -> None:
+    wanted = planned.target.confirmation
+    if destroy is None and session.ask is not None and wanted is not None:
+        destroy = session.ask(planned, wanted)
+    target.confirm(planned.target, destroy)
+
+
+def _loader(engine: str | None, aim: target.Target) -> fio.Fio:
+    if aim.kind != "directory":
+        return fio.find(engine, aim.path, aim.logical_block_bytes)
+    with tempfile.NamedTemporaryFile(dir=aim.path, prefix="loadline-probe-") as probe:
+        probe.write(bytes(1024**2))
+        probe.flush()
+        return fio.find(engine, Path(probe.name), aim.logical_block_bytes)
+
+
+def _session_facts(aim: target.Target, loader: fio.Fio, session: Session) -> dict[str, Any]:
+    import loadline
+
+    return {
+        "started_at": _now(),
+        "ended_at": None,
+        "command": list(session.command),
+        "loadline": loadline.__version__,
+        "fio": {"program": loader.program, "version": loader.version, "engine": loader.engine},
+        "machine": provenance.machine(session.roots),
+        "device": None if aim.device is None else provenance.device_facts(aim.device, session.roots),
+        "health_before": None if aim.device is None else provenance.health(aim.device, session.roots),
+        "health_after": None,
+    }
+
+
+def _close(made: Run, aim: target.Target, session: Session) -> Run:
+    *earlier, last = made.document["sessions"]
+    after = None if aim.device is None else provenance.health(aim.device, session.roots)
+    last = {**last, "ended_at": _now(), "health_after": after}
+    made = Run(made.path, {**made.document, "sessions": [*earlier, last]})
+    write_json(made.path / "run.json", made.document)
+    return made
+
+
+def _now() -> str:
+    return datetime.now(UTC).isoformat(timespec="milliseconds")
+
+
+@contextmanager
+def _interruptible(made: Run) -> Iterator[None]:
+    try:
+        yield
+    except KeyboardInterrupt:
+        log.warning("interrupted")
+        done = len(made.plan) - len(made.missing())
+        raise InterruptedRun(
+            f"interrupted; {done} of {len(made.plan)} points are kept in {made.path}",
+            f"Go on with: loadline resume {made.id}",
+        ) from None
+    except StoreError as error:
+        log.warning("%s", error.message)
+        raise StoreError(error.message, f"{error.remedy} Then: loadline resume {made.id}") from None
+    except TargetError as error:
+        log.warning("%s", error.message)
+        raise TargetError(error.message, f"{error.remedy} Then: loadline resume {made.id}".strip()) from None
+
+
+@contextmanager
+def _logged(made: Run) -> Iterator[None]:
+    """loadline's log goes into the run folder too, while it lasts."""
+    with writing(made.path):
+        handler = logging.FileHandler(made.path / "log.txt")
+    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
+    log.addHandler(handler)
+    try:
+        yield
+    finally:
+        log.removeHandler(handler)
+        handler.close()

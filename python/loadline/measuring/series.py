@@ -1,0 +1,85 @@
+"""A point's series: what fio, the host and the device said, interval by interval, in one Parquet table.
+
+A row is one interval of one source: `io` (the load generator), `host`, or `device`. Columns that a source can't know
+are NULL.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Sequence
+from pathlib import Path
+from typing import Any
+
+from loadline import _core
+from loadline.host.sampler import DiskRates, Sample
+from loadline.result.store import write_bytes
+
+#: (name, Parquet type, meaning), in the file's order.
+COLUMNS = (
+    ("time_ns", "int64", "end of the interval, from the start of the measured time; negative in the warm-up"),
+    ("duration_ns", "int64", "length of the interval"),
+    ("source", "utf8", "`io`, `host` or `device`"),
+    ("warmup", "int64", "1 in the warm-up, else 0"),
+    ("read_iops", "double", "reads completed a second"),
+    ("write_iops", "double", "writes completed a second"),
+    ("read_bytes_per_s", "double", "bytes read a second"),
+    ("write_bytes_per_s", "double", "bytes written a second"),
+    ("read_latency_mean_ns", "double", "mean response of reads; for the device its await"),
+    ("write_latency_mean_ns", "double", "mean response of writes; for the device its await"),
+    ("read_latency_p99_ns", "int64", "99th percentile of reads in the interval"),
+    ("write_latency_p99_ns", "int64", "99th percentile of writes in the interval"),
+    ("queue_mean", "double", "mean I/Os in the device's queue or service"),
+    ("cpu_fraction", "double", "CPU use of the host, 1 is all cores"),
+    ("busy_fraction", "double", "share of time in which the device had an I/O outstanding"),
+)
+
+
+def write_series(path: Path, intervals: Iterable[_core.Interval], samples: Iterable[Sample], began_ns: int) -> None:
+    """Writes the table, ordered by time.
+
+    Raises:
+        StoreError: it can't be written.
+    """
+    rows = [_of_io(interval, began_ns) for interval in intervals]
+    for sample in samples:
+        rows.append(_of_host(sample, began_ns))
+        rows += [_of_device(sample, disk, began_ns) for disk in sample.disks if disk is not None]
+    rows.sort(key=lambda row: row["time_ns"])
+    columns: Sequence[tuple[str, str, list[Any]]] = [
+        (name, kind, [row.get(name) for row in rows]) for name, kind, _ in COLUMNS
+    ]
+    write_bytes(path, _core.series_parquet(columns))
+
+
+def _of_io(interval: _core.Interval, began_ns: int) -> dict[str, Any]:
+    row: dict[str, Any] = _when(interval.end_ns, interval.duration_ns, "io", began_ns)
+    row["warmup"] = int(interval.warmup)
+    for name, flow in (("read", interval.read), ("write", interval.write)):
+        row[f"{name}_iops"] = flow.iops
+        row[f"{name}_bytes_per_s"] = flow.bytes_per_s
+        row[f"{name}_latency_mean_ns"] = flow.latency_mean_ns
+        row[f"{name}_latency_p99_ns"] = flow.histogram.percentile_ns(99.0)
+    return row
+
+
+def _of_host(sample: Sample, began_ns: int) -> dict[str, Any]:
+    row = _when(sample.at_ns, sample.interval_ns, "host", began_ns)
+    return row | {"cpu_fraction": sample.cpu.busy_fraction if sample.cpu else None}
+
+
+def _of_device(sample: Sample, disk: DiskRates, began_ns: int) -> dict[str, Any]:
+    return _when(sample.at_ns, sample.interval_ns, "device", began_ns) | {
+        "read_iops": disk.reads_per_s,
+        "write_iops": disk.writes_per_s,
+        "read_bytes_per_s": disk.read_bytes_per_s,
+        "write_bytes_per_s": disk.write_bytes_per_s,
+        "read_latency_mean_ns": disk.read_await_ns,
+        "write_latency_mean_ns": disk.write_await_ns,
+        "queue_mean": disk.queue_mean,
+        "busy_fraction": disk.busy_fraction,
+    }
+
+
+def _when(end_ns: int, duration_ns: int, source: str, began_ns: int) -> dict[str, Any]:
+    time_ns = end_ns - began_ns
+    return {"time_ns": time_ns, "duration_ns": duration_ns, "source": source, "warmup": int(time_ns <= 0)}

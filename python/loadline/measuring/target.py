@@ -1,0 +1,262 @@
+"""The target: what a name on the command line stands for, and whether it's still the same thing later."""
+
+from __future__ import annotations
+
+import os
+import stat
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from loadline.errors import InputError, RefusedError, TargetError
+from loadline.host.device import BlockDevice, block_device, device_under, identity, still_there
+from loadline.host.roots import HERE, Roots
+from loadline.measuring import guard
+from loadline.units import format_bytes, format_size
+from loadline.workload.dialects.fio_job import working_set
+from loadline.workload.plan import Point
+
+SCRATCH_BYTES = 4 * 1024**3
+
+# What a file system may need for itself beside the scratch file.
+_ROOM_BYTES = 64 * 1024**2
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """What is loaded.
+
+    Attributes:
+        given: as the user wrote it; path: links resolved; for a directory, the scratch file's place once it's made.
+        size_bytes: of the whole target; used_bytes: the part that is loaded, from its start.
+        device: the block device itself, or the one below the file; None where there is none to name.
+    """
+
+    given: str
+    kind: Literal["device", "file", "directory"]
+    path: Path
+    size_bytes: int
+    used_bytes: int
+    logical_block_bytes: int
+    device: BlockDevice | None
+    identity: Mapping[str, str | int]
+
+    @property
+    def confirmation(self) -> str | None:
+        """What must be typed before it's written to: serial number or path; None for a scratch file in a directory."""
+        if self.kind == "directory":
+            return None
+        if self.kind == "device" and self.device is not None and self.device.serial:
+            return self.device.serial
+        return str(self.path)
+
+    @property
+    def limited_bytes(self) -> int | None:
+        """What fio is told of the size: None when all of the target is used."""
+        return None if self.used_bytes == self.size_bytes else self.used_bytes
+
+    def lost(self, roots: Roots) -> str | None:
+        """Why the target is no longer what it was when the run began, None while it's fine. Cheap: once a second."""
+        if self.kind == "device":
+            return still_there(self.device, roots) if self.device else None
+        try:
+            status = self.path.stat()
+        except OSError as error:
+            return f"{self.path} is gone: {error.strerror}"
+        if self.kind == "file" and (status.st_dev, status.st_ino) != (self.identity["st_dev"], self.identity["inode"]):
+            return f"{self.path} is another file now"
+        return None
+
+    def to_json(self) -> dict[str, Any]:
+        """What run.json keeps of it."""
+        return {
+            "given": self.given,
+            "kind": self.kind,
+            "path": str(self.path),
+            "size_bytes": self.size_bytes,
+            "used_bytes": self.used_bytes,
+            "logical_block_bytes": self.logical_block_bytes,
+            "device": None if self.device is None else str(self.device.path),
+            "identity": dict(self.identity),
+        }
+
+
+def locate(given: str, size_bytes: int | None, roots: Roots = HERE) -> Target:
+    """The target that a name stands for. Nothing is opened for writing.
+
+    Args:
+        given: a block device, a regular file, or a directory (then a scratch file is used).
+        size_bytes: how much of it to use; None: all, or 4 GiB of scratch file.
+
+    Raises:
+        InputError: missing, of another kind, or smaller than `size_bytes`.
+        TargetError: a directory without room for the scratch file.
+    """
+    if "://" in given or given.startswith("emulated:"):
+        raise InputError(f"target {given!r}: this version measures devices, files and directories", "Name one of them.")
+    path = Path(os.path.realpath(given))
+    try:
+        mode = path.stat().st_mode
+    except OSError as error:
+        remedy = "Check the name; `lsblk` lists the block devices." if "/dev/" in given else "Check the name."
+        raise InputError(f"target {given}: {error.strerror}", remedy) from None
+    if stat.S_ISBLK(mode):
+        return _device(given, path, size_bytes, roots)
+    if stat.S_ISREG(mode):
+        return _file(given, path, size_bytes, roots)
+    if stat.S_ISDIR(mode):
+        return _directory(given, path, size_bytes or SCRATCH_BYTES, roots)
+    kind = {stat.S_IFCHR: "a character device", stat.S_IFIFO: "a pipe", stat.S_IFSOCK: "a socket"}
+    what = kind.get(stat.S_IFMT(mode), "not a thing that can be loaded")
+    raise InputError(f"target {given} is {what}", "Name a block device, a regular file, or a directory.")
+
+
+def _device(given: str, path: Path, size_bytes: int | None, roots: Roots) -> Target:
+    device = block_device(path, roots)
+    if device.size_bytes == 0:
+        raise InputError(f"target {given} has no size", "A device without a medium, or a loop device without a file.")
+    used = _used(given, device.size_bytes, size_bytes)
+    return Target(
+        given, "device", device.path, device.size_bytes, used, device.logical_block_bytes, device, identity(device)
+    )
+
+
+def _file(given: str, path: Path, size_bytes: int | None, roots: Roots) -> Target:
+    status = path.stat()
+    below = device_under(path, roots)
+    known: dict[str, str | int] = {
+        "path": str(path),
+        "st_dev": status.st_dev,
+        "inode": status.st_ino,
+        "size_bytes": status.st_size,
+    }
+    used = _used(given, status.st_size, size_bytes)
+    block = below.logical_block_bytes if below else 512
+    return Target(given, "file", path, status.st_size, used, block, below, known)
+
+
+def _directory(given: str, path: Path, size_bytes: int, roots: Roots) -> Target:
+    below = device_under(path, roots)
+    room = os.statvfs(path)
+    free_bytes = room.f_bavail * room.f_frsize
+    if free_bytes < size_bytes + _ROOM_BYTES:
+        raise TargetError(
+            f"directory {given} has {format_size(free_bytes)} free; the scratch file needs {format_size(size_bytes)}",
+            "Give a smaller --size, or another directory.",
+        )
+    if not os.access(path, os.W_OK | os.X_OK) or room.f_flag & os.ST_RDONLY:
+        raise InputError(f"directory {given} can't be written", "Choose a directory that you may write to.")
+    known: dict[str, str | int] = {"path": str(path), "st_dev": path.stat().st_dev}
+    block = below.logical_block_bytes if below else 512
+    return Target(given, "directory", path, size_bytes, size_bytes, block, below, known)
+
+
+def _used(given: str, whole_bytes: int, wanted_bytes: int | None) -> int:
+    if wanted_bytes is not None and wanted_bytes > whole_bytes:
+        raise InputError(
+            f"target {given} has {whole_bytes} bytes, less than --size {format_bytes(wanted_bytes)}",
+            "Give a smaller --size.",
+        )
+    if whole_bytes == 0:
+        raise InputError(f"target {given} is empty", "Name a file that has its size already, or a directory.")
+    return whole_bytes if wanted_bytes is None else wanted_bytes
+
+
+def check_fits(points: tuple[Point, ...], target: Target) -> None:
+    """Whether every point can run on the target.
+
+    Raises:
+        InputError: a block that is no multiple of the logical block, or a working set that doesn't fit.
+    """
+    for point in points:
+        for stream in point.streams:
+            for share in stream.profile.block:
+                if share.size_bytes % target.logical_block_bytes:
+                    raise InputError(
+                        f"point {point.name}: a block of {share.size_bytes} bytes is no multiple of the logical block"
+                        f" of {target.given} ({target.logical_block_bytes} bytes)",
+                        f"Direct I/O needs multiples of it; change `block` of profile {stream.profile.name}.",
+                    )
+            working_set(stream.profile, target.used_bytes)
+
+
+@contextmanager
+def held(target: Target, *, writes: bool, run_id: str, roots: Roots = HERE) -> Iterator[Target]:
+    """The target, exclusively ours until the end; of a directory, with its scratch file made and removed.
+
+    The guard looks again once we hold it: from then on nobody can mount it, and what happened while the user was
+    asked is seen.
+
+    Raises:
+        RefusedError: the guard says no.
+        TargetError: the scratch file can't be made.
+    """
+    if target.kind == "directory":
+        with _scratch(target, run_id) as scratch, guard.hold(scratch.path, write=True):
+            yield scratch
+        return
+    if target.kind == "device":
+        with guard.take(target.path, write=writes, roots=roots):
+            yield target
+        return
+    with guard.hold(target.path, write=writes):
+        check(target, roots)
+        yield target
+
+
+def check(target: Target, roots: Roots = HERE) -> None:
+    """Lets the guard judge the target; returns only if it may be used.
+
+    Raises:
+        RefusedError: with every reason.
+    """
+    if target.kind == "device" and target.device is not None:
+        guard.check_device(target.device, roots)
+    elif target.kind == "file":
+        guard.check_file(target.path, roots)
+    else:
+        guard.check_directory(target.path, roots)
+
+
+def confirm(target: Target, typed: str | None) -> None:
+    """Compares what the user typed with what must be typed.
+
+    Raises:
+        RefusedError: nothing or something else was typed.
+    """
+    wanted = target.confirmation
+    accepted = {wanted, str(target.path), target.given} if target.kind == "file" else {wanted}
+    if target.kind == "device" and not (target.device and target.device.serial):
+        accepted |= {str(target.path), target.given}
+    if wanted is None or typed in accepted:
+        return
+    what = "path" if wanted == str(target.path) else "serial number"
+    said = "was not given" if not typed else f"is not {typed!r}"
+    raise RefusedError(
+        f"{target.given} would be overwritten, and its {what} {said}",
+        f"If everything on it may be lost: --destroy {wanted}",
+    )
+
+
+@contextmanager
+def _scratch(target: Target, run_id: str) -> Iterator[Target]:
+    path = target.path / f"loadline-scratch-{run_id}"
+    path.unlink(missing_ok=True)  # of an attempt that was killed; the name holds the run's id, so it's ours
+    try:
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise TargetError(f"{path} can't be made: {error.strerror}", "Choose another directory.") from None
+    try:
+        try:
+            os.posix_fallocate(descriptor, 0, target.used_bytes)
+        except OSError as error:
+            raise TargetError(
+                f"{path}: {format_size(target.used_bytes)} can't be had: {error.strerror}", "Give a smaller --size."
+            ) from None
+        finally:
+            os.close(descriptor)
+        yield replace(target, path=path)
+    finally:
+        path.unlink(missing_ok=True)
