@@ -354,7 +354,12 @@ def _other_paths(device: BlockDevice, roots: Roots, run: Run, ours: Collection[i
         whole = device_of_name(other.whole, roots) if other.whole else None
         used = _kernel_uses(other, whole, roots, run) + _opened(other, whole, roots, ours)
         found += [
-            Use("other path", other.name, f"the same LUN ({other.wwid}): {use.kind}, {use.detail}", use.pid)
+            Use(
+                "other path",
+                other.name,
+                f"the same LUN ({other.wwid}), and {use.device} is {use.kind}: {use.detail}",
+                use.pid,
+            )
             for use in used
             if use.kind != "unseen"
         ]
