@@ -86,7 +86,7 @@ def test_a_map_tells_what_it_is_made_of(tmp_path: Path) -> None:
 def test_sas_and_sata_links_have_their_negotiated_speed(tmp_path: Path) -> None:
     found = facts("server", "md0", tmp_path)
     sas, sata = found["members"]
-    assert sas["links"][0] == {"kind": "sas", "name": "phy-0:0", "speed": "12.0 Gbit"}
+    assert sas["links"][0] == {"kind": "sas", "name": "phy-0:0", "speed": "12.0 Gbit", "port": "port-0:0"}
     assert sas["controller"]["device"] == "0x0097"
     assert sata["links"] == [{"kind": "sata", "name": "link1", "speed": "6.0 Gbps"}]
     assert found["raid_level"] == "raid1"

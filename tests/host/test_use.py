@@ -208,3 +208,9 @@ def test_processes_that_cannot_be_looked_at_are_a_fact(tmp_path: Path, monkeypat
     file = tmp_path / "file"
     file.touch()
     assert [use.kind for use in file_uses(file, roots)] == ["unseen"]
+
+
+def test_files_on_remote_file_systems_are_not_looked_at_for_devices(tmp_path: Path) -> None:
+    roots = recorded("server", tmp_path)
+    (roots.proc / "self/mountinfo").write_text("27 1 0:50 / /dev rw - nfs4 server:/dev rw\n")
+    assert found("sdg", roots) == []

@@ -15,7 +15,9 @@ _FC = {1: 100e6, 2: 200e6, 4: 400e6, 8: 800e6, 16: 1600e6, 32: 3200e6, 64: 6400e
 
 
 def ceiling_bytes_per_s(links: Sequence[Mapping[str, Any]]) -> float | None:
-    """The most that can pass one way between host and disk: the narrowest kind of link, its parallel lanes added.
+    """The most that can pass one way between host and disk: the narrowest link, its parallel lanes added.
+
+    The phys of one SAS port are lanes of one link; behind an expander a disk has several links one after another.
 
     Args:
         links: `links` of `provenance.device_facts`.
@@ -23,12 +25,13 @@ def ceiling_bytes_per_s(links: Sequence[Mapping[str, Any]]) -> float | None:
     Returns:
         None when no link's rate is known.
     """
-    by_kind: dict[str, float] = {}
+    by_link: dict[tuple[str, str | None], float] = {}
     for link in links:
         rate = _link_bytes_per_s(link)
         if rate is not None:
-            by_kind[link["kind"]] = by_kind.get(link["kind"], 0.0) + rate
-    return min(by_kind.values(), default=None)
+            key = link["kind"], link.get("port")
+            by_link[key] = by_link.get(key, 0.0) + rate
+    return min(by_link.values(), default=None)
 
 
 def _link_bytes_per_s(link: Mapping[str, Any]) -> float | None:

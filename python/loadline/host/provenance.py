@@ -384,7 +384,7 @@ def _links_at(place: Path) -> list[Facts]:
         for phy in names(place):
             rate = text(place / phy / "sas_phy" / phy / "negotiated_linkrate")
             if rate:
-                found.append({"kind": "sas", "name": phy, "speed": rate})
+                found.append({"kind": "sas", "name": phy, "speed": rate, "port": place.name})
     if re.fullmatch(r"ata\d+", place.name):
         for link in names(place):
             speed = text(place / link / "ata_link" / link / "sata_spd")

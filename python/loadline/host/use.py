@@ -46,6 +46,7 @@ Kind = Literal[
 ]
 
 _PROBE_BYTES = 4096
+_REMOTE = ("nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "lustre", "afs", "glusterfs", "beegfs", "gpfs")
 _O_PATH = 0o10000000
 _BLKID_NOTHING = 2
 _BLKID_AMBIVALENT = 8
@@ -128,14 +129,10 @@ def file_uses(
         raise InputError(f"{path}: {error.strerror}", "Name an existing file.") from error
     key = status.st_dev, status.st_ino
     ours = family(os.getpid(), roots) if ours is None else ours
-    found = [
-        Use("loop", str(path), f"/dev/{loop.name}")
-        for loop in all_devices(roots)
-        if loop.loop and loop.whole is None and (loop.loop.st_dev, loop.loop.inode) == key
-    ]
+    found = [Use("loop", str(path), f"/dev/{loop}") for loop, backing in _loops(roots) if _same_file(backing, key)]
     found += [Use("swap", str(path), area) for area in _swap_areas(roots) if _same_file(area, key)]
     unseen = 0
-    for process in _processes(roots, ours):
+    for process in _processes(roots, ours, os.path.realpath(path)):
         if process.files is None:
             unseen += 1
             continue
@@ -318,10 +315,10 @@ def _holder(holder: BlockDevice) -> str:
 def _stacked_on_node(by_number: dict[tuple[int, int], BlockDevice], roots: Roots) -> list[Use]:
     """Users inside the kernel that neither show as holders nor claim the device: loop, and exports to other hosts."""
     found: list[Use] = []
-    for loop in all_devices(roots):
-        under = by_number.get(device_number(loop.loop.path, roots) or (-1, -1)) if loop.loop else None
-        if under is not None and loop.whole is None:
-            found.append(Use("loop", under.name, f"/dev/{loop.name}"))
+    for loop, backing in _loops(roots):
+        under = by_number.get(device_number(backing, roots) or (-1, -1))
+        if under is not None:
+            found.append(Use("loop", under.name, f"/dev/{loop}"))
     config = roots.sys / "kernel/config"
     for pattern in ("nvmet/subsystems/*/namespaces/*/device_path", "target/core/*/*/udev_path"):
         for attribute in sorted(config.glob(pattern)) if config.is_dir() else ():
@@ -329,6 +326,15 @@ def _stacked_on_node(by_number: dict[tuple[int, int], BlockDevice], roots: Roots
             if exported is not None:
                 found.append(Use("exported", exported.name, str(attribute.parent.relative_to(config))))
     return found
+
+
+def _loops(roots: Roots) -> Iterator[tuple[str, str]]:
+    """Each loop device's name with the path of what is behind it."""
+    folder = roots.sys / "class/block"
+    for name in names(folder):
+        backing = text(folder / name / "loop/backing_file") if name.startswith("loop") else None
+        if backing is not None:
+            yield name, backing
 
 
 def _other_paths(device: BlockDevice, roots: Roots, run: Run, ours: Collection[int]) -> list[Use]:
@@ -408,7 +414,22 @@ def _link(path: Path) -> str | None:
         return None
 
 
-def _processes(roots: Roots, ours: Collection[int]) -> Iterator[_Process]:
+def _remote_points(roots: Roots) -> tuple[str, ...]:
+    """Where network and user-space file systems are mounted, with a slash at the end."""
+    return tuple(
+        f"{mount.point}/"
+        for mount, _ in mounts(roots)
+        if mount.point != "/" and (mount.fstype in _REMOTE or mount.fstype.startswith("fuse"))
+    )
+
+
+def _processes(roots: Roots, ours: Collection[int], wanted: str = "") -> Iterator[_Process]:
+    """The processes with their open paths.
+
+    Files on remote file systems are left out, for looking at them hangs when the server doesn't answer; but not
+    those of the file system that the `wanted` file is on.
+    """
+    remote = tuple(point for point in _remote_points(roots) if not wanted.startswith(point))
     for pid in _pids(roots):
         if pid in ours:
             continue
@@ -422,7 +443,11 @@ def _processes(roots: Roots, ours: Collection[int]) -> Iterator[_Process]:
             continue  # It ended while we looked.
         opened = ((entry, _link(entry)) for entry in entries)
         # Sockets, pipes and the like are named socket:[1]; only paths can be devices or files.
-        files = tuple(_Open(entry, link) for entry, link in opened if link and link.startswith("/"))
+        files = tuple(
+            _Open(entry, link)
+            for entry, link in opened
+            if link and link.startswith("/") and not link.startswith(remote)
+        )
         if files:
             yield _Process(pid, text(folder / "comm") or "?", files)
 
