@@ -7,9 +7,10 @@ SHELL := /bin/bash
 
 VENV := .venv
 BIN := $(VENV)/bin
-export PATH := $(CURDIR)/$(BIN):$(PATH)
+MACHINE_PATH := $(PATH)
+export PATH := $(CURDIR)/$(BIN):$(MACHINE_PATH)
 PYTHON ?= python3
-SUDO := $(shell [ "$$(id -u)" = 0 ] || echo sudo)
+DEMO_SIZE ?= 1G
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
@@ -19,35 +20,45 @@ setup: $(VENV)/ready
 
 # Tools of the machine; scripts/tools installs only what is missing.
 $(VENV)/tools: scripts/tools
-	scripts/tools run
+	@PATH="$(MACHINE_PATH)" scripts/tools run
 	@mkdir -p $(VENV) && touch $@
 
+# An environment without pip was left half made, or its Python has gone: it is made anew.
 $(VENV)/packages: $(VENV)/tools requirements.lock
-	@[ -x $(BIN)/python ] || $(PYTHON) -m venv $(VENV)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
+	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { \
+	    echo "making the virtual environment $(VENV)"; \
+	    PATH="$(MACHINE_PATH)" $(PYTHON) -m venv --clear $(VENV); \
+	    touch $(VENV)/tools; }
+	@echo "installing the packages of requirements.lock"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock
 	@touch $@
 
 $(VENV)/ready: $(VENV)/packages pyproject.toml $(RUST_SOURCES)
-	$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e '.[full]'
+	@echo "building the Rust core (a few minutes the first time)"
+	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e '.[full]'
 	@touch $@
 
 # The twelve profiles, briefly, against a scratch file on this machine's own disk.
 demo: $(VENV)/ready
 	@mkdir -p demo/disk
-	loadline run typical-12 demo/disk --quick --size 1G --store demo/runs --tag demo=yes
+	loadline run typical-12 demo/disk --quick --size $(DEMO_SIZE) --store demo/runs --tag demo=yes
 	@run=$$(ls demo/runs | tail -n 1); \
 	loadline report "$$run" --store demo/runs -o demo/typical-12.csv >/dev/null; \
 	echo "folder   demo/runs/$$run"; echo "csv      demo/typical-12.csv"
 
 $(VENV)/test-tools: $(VENV)/tools
-	scripts/tools test
+	@scripts/tools test
 	@touch $@
 
 test: $(VENV)/ready $(VENV)/test-tools
 	cargo test --workspace --locked --quiet
 	pytest
 
-check: $(VENV)/ready
+$(VENV)/check-tools: $(VENV)/tools
+	@scripts/tools check
+	@touch $@
+
+check: $(VENV)/ready $(VENV)/check-tools
 	ruff format --check .
 	ruff check .
 	mypy
@@ -61,20 +72,24 @@ bench: $(VENV)/ready
 # Long: fuzzing with many cases, a thousand kills.
 soak: $(VENV)/ready $(VENV)/test-tools
 	PROPTEST_CASES=20000 cargo test --workspace --locked --release --quiet
-	LOADLINE_SOAK=1 pytest -m 'soak or not soak' --hypothesis-profile=soak
+	pytest -m '' --hypothesis-profile=soak
 
 wheel: $(VENV)/packages
+	@rm -rf dist
 	maturin build --release --locked --sdist --out dist
 
 # docs/reference is generated from the command line and the schema.
 docs: $(VENV)/ready
 	python scripts/reference.py docs/reference
 
+# Keeps what is pinned already; to take the newest of everything, remove requirements.lock first.
 lock:
-	@d=$$(mktemp -d) && $(PYTHON) -m venv $$d && $$d/bin/pip install --quiet uv && \
-	$$d/bin/uv pip compile --quiet pyproject.toml --extra full --extra dev --generate-hashes \
-	    --universal --python-version 3.11 --no-annotate --no-header -o requirements.lock && rm -rf $$d
-	cargo update --workspace
+	@folder=$$(mktemp -d); trap 'rm -rf "$$folder"' EXIT; \
+	$(PYTHON) -m venv "$$folder"; \
+	"$$folder/bin/pip" install --quiet --disable-pip-version-check uv; \
+	"$$folder/bin/uv" pip compile --quiet pyproject.toml --extra full --extra dev --generate-hashes \
+	    --universal --python-version 3.11 --no-annotate --no-header -o requirements.lock
+	cargo update --workspace --quiet
 
 clean:
 	rm -rf $(VENV) target dist demo python/loadline/_core*.so
