@@ -97,7 +97,7 @@ def test_a_mounted_device_is_refused(tmp_path: Path, kind: str) -> None:
         with mounted(device, tmp_path / "a b", ["-o", "ro"]) as point:
             said = refusal(device)
             assert f"{device} is mounted at {point}" in said
-            assert f"umount {point}" in said
+            assert f"umount '{point}'" in said
             under = device_under(point)
             assert under is not None
             assert under.path == device

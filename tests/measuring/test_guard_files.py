@@ -77,5 +77,17 @@ def test_every_fact_is_a_reason_with_a_remedy() -> None:
         assert "{" not in reason.what + reason.remedy
 
 
+def test_nobody_is_told_to_wipe_what_is_in_use() -> None:
+    facts = [Use("mounted", "sda1", "/srv"), Use("partitions", "sda", "sda1"), Use("signature", "sda", "ext4")]
+    assert "wipefs" not in "".join(reason.remedy for reason in verdict(facts))
+    assert len(verdict(facts)) == 3
+    assert "wipefs -a /dev/sda" in verdict(facts[1:])[1].remedy
+
+
+def test_commands_in_remedies_can_be_pasted() -> None:
+    (reason,) = verdict([Use("mounted", "sda1", "/mnt/a b;c")])
+    assert reason.remedy.endswith("umount '/mnt/a b;c'")
+
+
 def test_no_fact_is_no_reason() -> None:
     assert verdict([]) == ()

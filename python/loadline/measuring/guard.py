@@ -9,6 +9,7 @@ from __future__ import annotations
 import errno
 import fcntl
 import os
+import shlex
 import stat
 from collections.abc import Collection, Iterator
 from contextlib import contextmanager
@@ -32,7 +33,7 @@ _UDEV = ("systemd-udevd", "(udev-worker)", "udevd", "udev-worker")
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """One reason to refuse: what it is, and what would remove it."""
+    """One reason to refuse: what it is, and what would remove it (may be empty beside another reason's)."""
 
     what: str
     remedy: str
@@ -41,9 +42,17 @@ class Reason:
 def verdict(facts: Collection[Use]) -> tuple[Reason, ...]:
     """The reasons against measuring a device; none when it's free and empty. Every fact is a reason.
 
-    What could not be looked at counts against it too: a guard that can't see says no.
+    What could not be looked at counts against it too: a guard that can't see says no. While it's in use, nothing
+    in the remedies speaks of wiping it.
     """
-    return tuple(dict.fromkeys(_reason(use) for use in facts))
+    in_use = any(use.kind not in _CONTENT for use in facts)
+    reasons = (_reason(use) for use in facts)
+    return tuple(
+        dict.fromkeys(
+            Reason(reason.what, "") if in_use and use.kind in _CONTENT else reason
+            for use, reason in zip(facts, reasons, strict=True)
+        )
+    )
 
 
 def check_device(
@@ -115,7 +124,7 @@ def check_directory(path: str | os.PathLike[str], roots: Roots = HERE) -> None:
         raise InputError(f"{path} is not a directory", "Name a directory, a file or a block device.")
     real = os.path.realpath(path)
     if real in mount_points(roots):
-        below = f"{real.rstrip('/')}/loadline"
+        below = shlex.quote(f"{real.rstrip('/')}/loadline")
         reason = Reason(
             f"{real} is a mount point",
             f"To measure the file system, name a directory below it: mkdir {below} and use {below}. "
@@ -224,19 +233,18 @@ def take(
 def _refuse(target: str, reasons: tuple[Reason, ...]) -> None:
     if not reasons:
         return
-    first, *more = reasons
-    what = first.what if not more else "".join(f"\n  - {reason.what}" for reason in reasons)
-    remedies = list(dict.fromkeys(reason.remedy for reason in reasons))
-    remedy = remedies[0] if len(remedies) == 1 else "".join(f"\n  - {line}" for line in remedies)
-    raise RefusedError(
-        f"{target} is refused: {what}", f"{remedy} {NEVER}" if len(remedies) == 1 else f"{remedy}\n{NEVER}"
-    )
+    what = reasons[0].what if len(reasons) == 1 else "".join(f"\n  - {reason.what}" for reason in reasons)
+    remedies = dict.fromkeys(reason.remedy for reason in reasons if reason.remedy)
+    raise RefusedError(f"{target} is refused:{' ' if len(reasons) == 1 else ''}{what}", "\n".join([*remedies, NEVER]))
 
+
+_CONTENT: tuple[Kind, ...] = ("partitions", "partition table", "signature")
+"""Facts about what is on a device, apart from who uses it."""
 
 _WIPE = "If nothing on it is needed, wipe it yourself: wipefs -a {node}"
 _REASONS: dict[Kind, tuple[str, str]] = {
-    "mounted": ("{node} is mounted at {detail}{where}", "Unmount it: {enter}umount {detail}"),
-    "swap": ("{node} is swap", "Stop swapping to it: swapoff {detail}"),
+    "mounted": ("{node} is mounted at {detail}{where}", "Unmount it: {enter}umount {quoted}"),
+    "swap": ("{node} is swap", "Stop swapping to it: swapoff {quoted}"),
     "btrfs": ("{node} is part of the mounted btrfs {detail}", "Unmount that file system."),
     "zfs": ("{node} is part of the ZFS pool {detail}", "Give the pool up: zpool export {detail}"),
     "bcache": ("{node} is {detail}", "Stop the bcache device first."),
@@ -249,7 +257,7 @@ _REASONS: dict[Kind, tuple[str, str]] = {
         "{node} has a persistent reservation ({detail})",
         "A host holds it, so it is in use: release it there.",
     ),
-    "partitions": ("{node} has partitions: {detail}", "Name one of them, if it is unused. " + _WIPE),
+    "partitions": ("{node} has partitions: {detail}", "Name one of them, if it is unused."),
     "partition table": ("{node} has a partition table: {detail}", _WIPE),
     "signature": ("{node} has a signature: {detail}", _WIPE),
     "unseen": ("whether {node} is open elsewhere can't be seen: {detail}", "Run it as root."),
@@ -262,6 +270,7 @@ def _reason(use: Use) -> Reason:
     fields = {
         "node": f"/dev/{use.device.replace('!', '/')}",
         "detail": use.detail,
+        "quoted": shlex.quote(use.detail),
         "first": use.detail.partition(" ")[0],
         "pid": use.pid,
         "where": f" in the mount namespace of process {use.pid}" if use.pid else "",
@@ -275,7 +284,7 @@ def _file_reason(use: Use) -> Reason:
         case "loop":
             return Reason(f"it is the file behind {use.detail}", f"Detach it: losetup -d {use.detail}")
         case "swap":
-            return Reason("it is swap", f"Stop swapping to it: swapoff {use.detail}")
+            return Reason("it is swap", f"Stop swapping to it: swapoff {shlex.quote(use.detail)}")
         case _:
             return Reason(f"it is open in {use.detail}", f"End that program first; see it with: ps {use.pid}")
 
