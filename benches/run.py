@@ -1,0 +1,46 @@
+"""loadline's own speed, side by side with what it is built on: bare fio and a bare Python. `make bench`.
+
+Every comparison is a ratio of two things measured alternately in one run, as its median and its spread. A machine that
+does other work meanwhile shows it in the spread. Nothing here is a test: `--strict` makes a missed bar an exit code.
+"""
+
+from __future__ import annotations
+
+import argparse
+import sys
+import tempfile
+from pathlib import Path
+
+import rates
+import start
+import wall
+from compared import Compared
+
+from loadline.reporting.table import Group, Table
+
+HEADS = ("what", "ours", "peer", "compared", "spread", "bar", "met")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--strict", action="store_true", help="exit with 1 if a bar is missed")
+    parser.add_argument("--pairs", type=int, default=5, help="pairs of each comparison (5)")
+    parser.add_argument("--runtime", default="4s", help="run time of a point of the IOPS comparisons (4s)")
+    parser.add_argument(
+        "--directory", type=Path, default=Path("target/bench"), help="where files are made, on a disk (target/bench)"
+    )
+    options = parser.parse_args()
+    options.directory.mkdir(parents=True, exist_ok=True)
+    rows: list[Compared] = []
+    with tempfile.TemporaryDirectory(dir=options.directory) as name:
+        folder = Path(name).resolve()
+        rows += start.compare(pairs=4 * options.pairs)
+        rows += wall.compare(folder, points=2 * options.pairs)
+        rows += rates.compare(folder, options.pairs, options.runtime)
+    cells = tuple((row.what, row.ours, row.peer, row.figure, row.spread, row.bar, row.verdict) for row in rows)
+    print(Table(HEADS, (Group("", cells),), frozenset({0})).plain(), end="")
+    return 1 if options.strict and any(row.met is False for row in rows) else 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
