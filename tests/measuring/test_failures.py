@@ -76,8 +76,6 @@ def test_a_killed_fio_costs_its_point_only(loadline: Loadline, filled_file: Path
 def test_resume_refuses_another_target(loadline: Loadline, filled_file: Path) -> None:
     words = ("--destroy", filled_file, "--progress", "json")
     process = loadline.start("run", three(loadline.folder, "2s"), filled_file, *words)
-        "run", three(loadline.folder, "2s"), filled_file, "--destroy", filled_file, "--progress", "json"
-    )
     until(process, "point-started", 2)
     process.kill()
     process.communicate()
