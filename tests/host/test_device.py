@@ -65,7 +65,7 @@ def test_a_logical_volume_and_its_loop_devices_are_described(tmp_path: Path) -> 
     roots = recorded("lvm", tmp_path)
     volume = named("dm-0", roots)
     assert volume.slaves == ("loop0", "loop1", "loop2", "loop3")
-    assert volume.title == "dm-0 (vg_foo.4059-lv_foo.4059)"
+    assert volume.dm_name == "vg_foo.4059-lv_foo.4059"
     assert identity(volume)["dm_uuid"] == volume.dm_uuid
     loop = named("loop0", roots)
     assert loop.loop is not None

@@ -79,11 +79,6 @@ class BlockDevice:
         """Major and minor."""
         return self.major, self.minor
 
-    @property
-    def title(self) -> str:
-        """How people call it: `dm-3 (vg0-data)`, `sdb`."""
-        return f"{self.name} ({self.dm_name})" if self.dm_name else self.name
-
 
 def block_device(path: str | os.PathLike[str], roots: Roots = HERE) -> BlockDevice:
     """The block device that a path names, symbolic links followed.
@@ -276,7 +271,7 @@ def _node_number(path: Path) -> tuple[int, int] | None:
 
 def _numbers(pair: str | None) -> tuple[int, int] | None:
     major, colon, minor = (pair or "").partition(":")
-    return (int(major), int(minor)) if colon and major.isdigit() and minor.isdigit() else None
+    return (int(major), int(minor)) if colon and major.isdecimal() and minor.isdecimal() else None
 
 
 def _sysfs_folder(numbers: tuple[int, int], roots: Roots) -> Path:

@@ -194,7 +194,7 @@ def parse_smart(answer: str) -> Facts | None:
         wear = _ata_wear(said)
     units = _at(nvme, "data_units_written")
     facts: Facts = {
-        "source": f"smartctl {'.'.join(str(part) for part in _at(said, 'smartctl', 'version') or ['?'])}",
+        "source": f"smartctl {'.'.join(map(str, _list(_at(said, 'smartctl', 'version')))) or '?'}",
         "temperature_celsius": _at(said, "temperature", "current"),
         "wear_percent": wear,
         "power_on_hours": _at(said, "power_on_time", "hours"),
@@ -212,13 +212,18 @@ def _at(tree: object, *keys: str) -> Any:
     return tree
 
 
+def _list(value: object) -> list[Any]:
+    return value if isinstance(value, list) else []
+
+
 def _ata_wear(said: Facts) -> int | None:
     """Makers count a normalised value down from 100 under one of these attributes."""
-    table = _at(said, "ata_smart_attributes", "table") or []
-    normalised = {_at(row, "id"): _at(row, "value") for row in table}
+    table = _list(_at(said, "ata_smart_attributes", "table"))
     for attribute in (231, 233, 177, 202, 173):
-        if isinstance(normalised.get(attribute), int):
-            return 100 - min(100, int(normalised[attribute]))
+        for row in table:
+            value = _at(row, "value")
+            if _at(row, "id") == attribute and isinstance(value, int):
+                return 100 - min(100, value)
     return None
 
 

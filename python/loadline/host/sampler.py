@@ -89,7 +89,7 @@ class Sample:
 def parse_stat(stat: str) -> CpuCounters | None:
     """The counters in /proc/stat; None when its first line isn't there. Columns that old kernels lack are 0."""
     fields = stat.partition("\n")[0].split()
-    if len(fields) < 5 or fields[0] != "cpu" or not all(field.isdigit() for field in fields[1:]):
+    if len(fields) < 5 or fields[0] != "cpu" or not all(field.isdecimal() for field in fields[1:]):
         return None
     ticks = [*map(int, fields[1:9]), 0, 0, 0, 0]
     return CpuCounters(*ticks[:8])
@@ -100,7 +100,7 @@ def parse_diskstats(diskstats: str) -> dict[tuple[int, int], DiskCounters]:
     found: dict[tuple[int, int], DiskCounters] = {}
     for line in diskstats.splitlines():
         fields = line.split()
-        if len(fields) < 14 or not all(field.isdigit() for field in (*fields[:2], *fields[3:14])):
+        if len(fields) < 14 or not all(field.isdecimal() for field in (*fields[:2], *fields[3:14])):
             continue
         major, minor = int(fields[0]), int(fields[1])
         reads, _, read_sectors, read_ms, writes, _, write_sectors, write_ms, flying, busy_ms, queue_ms = map(

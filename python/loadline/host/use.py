@@ -404,7 +404,7 @@ class _Process:
 
 
 def _pids(roots: Roots) -> list[int]:
-    return sorted(int(name) for name in names(roots.proc) if name.isdigit())
+    return sorted(int(name) for name in names(roots.proc) if name.isdecimal())
 
 
 def _link(path: Path) -> str | None:
