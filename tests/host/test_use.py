@@ -210,7 +210,21 @@ def test_processes_that_cannot_be_looked_at_are_a_fact(tmp_path: Path, monkeypat
     assert [use.kind for use in file_uses(file, roots)] == ["unseen"]
 
 
-def test_files_on_remote_file_systems_are_not_looked_at_for_devices(tmp_path: Path) -> None:
+def test_files_on_remote_file_systems_are_not_looked_at(tmp_path: Path) -> None:
     roots = recorded("server", tmp_path)
-    (roots.proc / "self/mountinfo").write_text("27 1 0:50 / /dev rw - nfs4 server:/dev rw\n")
-    assert found("sdg", roots) == []
+    here, there = tmp_path / "here", tmp_path / "there"
+    here.mkdir()
+    there.mkdir()
+    (here / "file").touch()
+    (there / "file").hardlink_to(here / "file")
+    (roots.proc / "78/fd/3").symlink_to(there / "file")
+    assert [use.pid for use in file_uses(here / "file", roots)] == [78]
+    (roots.proc / "self/mountinfo").write_text(f"27 1 0:50 / {there} rw - nfs4 server:/ rw\n")
+    assert file_uses(here / "file", roots) == ()
+    assert [use.pid for use in file_uses(there / "file", roots)] == [78]
+
+
+def test_a_mount_point_with_any_character_is_one_line(tmp_path: Path) -> None:
+    roots = recorded("server", tmp_path)
+    (roots.proc / "self/mountinfo").write_text("27 1 8:96 / /a\x0c\u2028b rw - ext4 /dev/sdg rw\n")
+    assert found("sdg", roots)[0] == Use("mounted", "sdg", "/a\x0c\u2028b")

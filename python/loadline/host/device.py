@@ -154,9 +154,8 @@ def device_under(path: str | os.PathLike[str], roots: Roots = HERE) -> BlockDevi
         told = _MOUNT_ID.search(text(roots.proc / f"self/fdinfo/{descriptor}") or "")
     finally:
         os.close(descriptor)
-    for line in (text(roots.proc / "self/mountinfo") or "").splitlines():
-        mount = parse_mount(line)
-        if mount is not None and told is not None and mount.id == int(told[1]):
+    for mount in mount_table(roots.proc / "self/mountinfo"):
+        if told is not None and mount.id == int(told[1]):
             device = device_of_number(*mount.number, roots)
             source = device_number(mount.source, roots) if mount.source.startswith("/") else None
             return device_of_number(*source, roots) if device is None and source else device
@@ -187,6 +186,13 @@ def parse_mount(line: str) -> Mount | None:
         )
     except (ValueError, IndexError):
         return None
+
+
+def mount_table(path: Path) -> tuple[Mount, ...]:
+    """The mounts in a mountinfo file; none when it can't be read."""
+    # Not splitlines: a mount point may hold any of the other characters that Unicode ends a line with.
+    lines = (text(path) or "").split("\n")
+    return tuple(mount for line in lines if (mount := parse_mount(line)) is not None)
 
 
 def identity(device: BlockDevice) -> dict[str, str | int]:

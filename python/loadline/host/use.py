@@ -21,7 +21,7 @@ from loadline.host.device import (
     all_devices,
     device_number,
     device_of_name,
-    parse_mount,
+    mount_table,
 )
 from loadline.host.reservation import Reservation, reservation_of
 from loadline.host.roots import HERE, Roots, names, text, unescape
@@ -151,24 +151,21 @@ def mounts(roots: Roots = HERE) -> Iterator[tuple[Mount, int | None]]:
     Our own come first, with None; those of the others with the process that they were seen through.
     """
     seen = {_link(roots.proc / "self/ns/mnt")}
-    for line in (text(roots.proc / "self/mountinfo") or "").splitlines():
-        if mount := parse_mount(line):
-            yield mount, None
+    for mount in mount_table(roots.proc / "self/mountinfo"):
+        yield mount, None
     for pid in _pids(roots):
         namespace = _link(roots.proc / str(pid) / "ns/mnt")
         # When the namespace may not be read, its mounts still may; they repeat then, which does no harm.
         if namespace is not None and namespace in seen:
             continue
         seen.add(namespace)
-        for line in (text(roots.proc / str(pid) / "mountinfo") or "").splitlines():
-            if mount := parse_mount(line):
-                yield mount, pid
+        for mount in mount_table(roots.proc / str(pid) / "mountinfo"):
+            yield mount, pid
 
 
 def mount_points(roots: Roots = HERE) -> frozenset[str]:
     """Where file systems are mounted in our own mount namespace."""
-    lines = (text(roots.proc / "self/mountinfo") or "").splitlines()
-    return frozenset(mount.point for line in lines if (mount := parse_mount(line)))
+    return frozenset(mount.point for mount in mount_table(roots.proc / "self/mountinfo"))
 
 
 def family(pid: int, roots: Roots = HERE) -> frozenset[int]:
@@ -270,7 +267,7 @@ def _numbers_of(mount: Mount, roots: Roots) -> list[tuple[int, int]]:
 
 
 def _swap_areas(roots: Roots) -> list[str]:
-    lines = (text(roots.proc / "swaps") or "").splitlines()[1:]
+    lines = (text(roots.proc / "swaps") or "").split("\n")[1:]
     return [unescape(line.split()[0]) for line in lines if line.split()]
 
 
