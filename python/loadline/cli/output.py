@@ -63,7 +63,9 @@ def show(table: Table, title: str = "") -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    rich_table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False, header_style="bold", show_edge=False)
+    rich_table = RichTable(
+        box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold", show_edge=False
+    )
     for index, head in enumerate(table.heads):
         left = index in table.text
         rich_table.add_column(Text(head), justify="left" if left else "right", overflow="fold", no_wrap=not left)
@@ -71,7 +73,7 @@ def show(table: Table, title: str = "") -> None:
         if group.title:
             rich_table.add_row(Text(group.title, style="bold"))
         for row in group.rows:
-            rich_table.add_row(*(Text(("  " if group.title and not i else "") + cell) for i, cell in enumerate(row)))
+            rich_table.add_row(*map(Text, row))
     console = terminal()
     if title:
         console.print(Text(title, style="bold"))

@@ -113,17 +113,15 @@ def _json(what: event.Event) -> None:
 
 @contextmanager
 def _bar() -> Iterator[event.Listener]:
-    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn, TimeRemainingColumn
+    from rich.progress import BarColumn, Progress, TextColumn
 
     console = output.terminal(err=True)
     bar = Progress(
         TextColumn("{task.description}", markup=False),
         BarColumn(bar_width=None),
-        TimeElapsedColumn(),
-        TextColumn("left"),
-        TimeRemainingColumn(),
         TextColumn("{task.fields[figures]}", markup=False),
         console=console,
+        expand=True,
         transient=True,
         refresh_per_second=4,
     )
@@ -142,25 +140,30 @@ def _bar() -> Iterator[event.Listener]:
     def listen(what: event.Event) -> None:
         match what:
             case event.PointStarted():
-                begin(f"[{what.number}/{what.total}] {what.name}", what.expected_ns / 1e9)
+                room = max(12, console.width - 58)
+                name = what.name if len(what.name) <= room else f"{what.name[: room - 1]}…"
+                begin(f"[{what.number}/{what.total}] {name}", what.expected_ns)
             case event.Progress() if current:
-                rate = None if what.bytes_per_s is None else what.bytes_per_s / 1e6
-                figures = f"{count(what.iops)} IOPS  {count(rate)} MB/s  {milliseconds(what.latency_mean_ns)} ms"
-                bar.update(current[0], completed=what.elapsed_ns / 1e9, figures="warm-up" if what.warmup else figures)
-            case event.Preparing():
+                bar.update(current[0], completed=what.elapsed_ns, figures=_live(what))
+            case event.Preparing() if what.done_bytes < what.total_bytes:
                 if not current:
                     begin("filling the target", what.total_bytes)
-                bar.update(current[0], completed=what.done_bytes, figures=format_size(what.done_bytes))
-                if what.done_bytes == what.total_bytes:
-                    end()
-                    _line(what)
-            case event.PointFinished() | event.Finished():
-                end()
-                _line(what)
+                left = "" if what.remaining_ns is None else f", {format_duration(what.remaining_ns)} left"
+                figures = f"{format_size(what.done_bytes)} of {format_size(what.total_bytes)}{left}"
+                bar.update(current[0], completed=what.done_bytes, figures=figures)
             case _:
+                end()
                 _line(what)
 
     try:
         yield listen
     finally:
         end()
+
+
+def _live(now: event.Progress) -> str:
+    times = f"{now.elapsed_ns / 1e9:.0f}/{now.expected_ns / 1e9:.0f} s"
+    if now.warmup:
+        return f"{times}, warm-up"
+    rate = None if now.bytes_per_s is None else now.bytes_per_s / 1e6
+    return f"{times} {count(now.iops)} IOPS {count(rate)} MB/s {milliseconds(now.latency_mean_ns)} ms"

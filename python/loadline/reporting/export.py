@@ -52,17 +52,14 @@ def as_csv(runs: Sequence[Run]) -> str:
 
 def as_markdown(runs: Sequence[Run]) -> str:
     """A page for people: what was measured on what, and the table."""
-    lines = [
-        "# " + ", ".join(run.suite for run in runs[:1]) + (f" and {len(runs) - 1} more" if len(runs) > 1 else ""),
-        "",
-    ]
+    more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
+    lines = [f"# {runs[0].suite}{more}", ""]
     for run in runs:
         summary, target = run.summary(), run.document["target"]
-        lines.append(
-            f"- `{run.id}`: {run.document['suite']['title']}, on {target['path']} ({format_size(target['size_bytes'])}),"
-            f" {run.started_at}; {summary['done']} of {summary['points']} points"
-            + (f", {summary['failed']} failed" if summary["failed"] else "")
-        )
+        about = f"{run.document['suite']['title']}, on {target['path']} ({format_size(target['size_bytes'])})"
+        failed = f", {summary['failed']} failed" if summary["failed"] else ""
+        done = f"{summary['done']} of {summary['points']} points{failed}"
+        lines.append(f"- `{run.id}`: {about}, {run.started_at}; {done}")
     results = [result for run in runs for result in run.results()]
     return "\n".join([*lines, "", results_table(results).markdown()])
 

@@ -21,7 +21,11 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class Table:
-    """Heads with units, groups of rows, notes below. `text` names the columns that hold text: left, not right."""
+    """Heads with units, groups of rows, notes below.
+
+    A head may part its name and its unit by a newline, for narrow columns. `text` names the columns that hold text:
+    they stand left, the others right.
+    """
 
     heads: tuple[str, ...]
     groups: tuple[Group, ...]
@@ -30,7 +34,10 @@ class Table:
 
     def markdown(self) -> str:
         """The table in GitHub's Markdown; a group's title is a row in bold."""
-        lines = [_pipes(self.heads), _pipes("---" if i in self.text else "---:" for i in range(len(self.heads)))]
+        lines = [
+            _pipes(head.replace("\n", " ") for head in self.heads),
+            _pipes("---" if i in self.text else "---:" for i in range(len(self.heads))),
+        ]
         for group in self.groups:
             if group.title:
                 lines.append(_pipes([f"**{group.title}**", *[""] * (len(self.heads) - 1)]))
@@ -39,7 +46,8 @@ class Table:
 
     def plain(self) -> str:
         """Aligned columns without lines or colour, for pipes and files."""
-        rows = [self.heads, *(row for group in self.groups for row in group.rows)]
+        heads = tuple(head.replace("\n", " ") for head in self.heads)
+        rows = [heads, *(row for group in self.groups for row in group.rows)]
         widths = [max(len(row[column]) for row in rows) for column in range(len(self.heads))]
 
         def line(row: Sequence[str]) -> str:
@@ -49,7 +57,7 @@ class Table:
             )
             return "  ".join(cells).rstrip()
 
-        lines = [line(self.heads)]
+        lines = [line(heads)]
         for group in self.groups:
             if group.title:
                 lines.append(f"{group.title}:")
@@ -63,7 +71,7 @@ def results_table(results: Sequence[Result]) -> Table:
     Failed points have their error instead of figures, quick ones a mark; several runs get a column of their own.
     """
     several = len({result.run for result in results}) > 1
-    heads = ("point", "IOPS", "MB/s", "read ms", "write ms", "read p99", "write p99")
+    heads = ("point", "IOPS", "MB/s", "read\nms", "write\nms", "read p99\nms", "write p99\nms")
     names = {result.access_class for result in results}
     classes = [*(c for c in _CLASS_ORDER if c in names), *sorted((c or "") for c in names - set(_CLASS_ORDER))]
     groups = []

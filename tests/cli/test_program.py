@@ -1,0 +1,145 @@
+"""The command line as scripts and people meet it."""
+
+from __future__ import annotations
+
+import json
+import os
+import pty
+import subprocess
+from pathlib import Path
+
+import pytest
+from cli.program import PROGRAM, Loadline
+from devices import loop_device, needs_root
+from measuring.suites import reads, three
+
+KEYS = ["format", "results", "probes", "runs", "findings", "error"]
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "kind"),
+    [
+        (["run", "typical-21", "/dev/null"], 2, "input"),
+        (["run", "typical-12", "/dev/null", "--queue-depth", "0"], 2, "input"),
+        (["run", "typical-12", "/dev/null", "--runtime", "5 parsecs"], 2, "input"),
+        (["run", "typical-12", "/dev/null", "--size", "x"], 2, "input"),
+        (["run", "typical-12", "/dev/null", "--tag", "novalue"], 2, "input"),
+        (["run", "typical-12", "/dev/null", "--jobs", "0"], 2, "input"),
+        (["run", "typical-12", "/dev/null", "--nope"], 2, "input"),
+        (["run", "typical-12"], 2, "input"),
+        (["run", "typical-12", "/dev/null", "--profile", "oltp"], 2, "input"),
+        (["suites", "typical-12", "--point", "nope"], 2, "input"),
+        (["suites", "--fio"], 2, "input"),
+        (["show", "nothing"], 2, "input"),
+        (["report", "nothing", "-o", "x.csv"], 2, "input"),
+        (["resume", "nothing"], 2, "input"),
+        (["measure"], 2, "input"),
+        (["ls", "--log", "/nonexistent/log"], 2, "input"),
+        (["run", "typical-12", "/"], 4, "refused"),
+    ],
+)
+def test_a_failure_is_one_object_a_message_and_the_documented_code(
+    loadline: Loadline, words: list[str], code: int, kind: str
+) -> None:
+    said = loadline(*words, "--json")
+    assert said.code == code, said.err
+    assert list(said.json) == KEYS
+    assert said.json["error"]["kind"] == kind
+    assert said.json["error"]["message"] in said.err
+    plain = loadline(*words)
+    assert (plain.code, plain.out) == (code, "")
+    assert plain.err.splitlines()[-2:] != []
+
+
+def test_a_wrong_name_suggests_the_nearest(loadline: Loadline) -> None:
+    assert "Did you mean 'typical-12'?" in loadline("suites", "typical-21").err
+    assert "Did you mean 'oltp-db'?" in loadline("suites", "typical-12", "--profile", "oltpdb").err
+    assert "Did you mean 'report'?" in loadline("reprot").err
+
+
+def test_a_run_is_listed_shown_and_reported(loadline: Loadline, filled_file: Path) -> None:
+    said = loadline("run", reads(loadline.folder), filled_file, "--quick", "--tag", "raid=10")
+    assert said.code == 0, said.err
+    assert "reads*" in said.out
+    (run,) = loadline.runs()
+    assert run.name in said.out
+    listed = loadline("ls")
+    assert run.name in listed.out
+    assert "raid=10" in listed.out
+    assert loadline("ls", "--json").json["runs"][0]["run"] == run.name
+    shown = loadline("show", run.name[-12:])
+    assert "reads*" in shown.out
+    assert loadline("show", run, "--json").json["results"][0]["run"] == run.name
+    for ending in ("csv", "json", "md"):
+        assert loadline("report", run.name, "-o", f"x.{ending}").code == 0
+        assert (loadline.folder / f"x.{ending}").stat().st_size > 100
+
+
+def test_an_empty_store_is_no_error(loadline: Loadline) -> None:
+    assert loadline("ls").out == "no runs in " + str(loadline.store) + "\n"
+    assert loadline("ls", "--json").json["runs"] == []
+
+
+def test_the_log_says_what_was_done(loadline: Loadline, filled_file: Path) -> None:
+    assert loadline("run", reads(loadline.folder), filled_file, "--log", "my.log").code == 0
+    (run,) = loadline.runs()
+    for file in (loadline.folder / "my.log", run / "log.txt"):
+        assert "point 1 of 1: reads" in file.read_text()
+
+
+def test_progress_as_json_is_one_event_a_line(loadline: Loadline, filled_file: Path) -> None:
+    said = loadline("run", reads(loadline.folder, "2s"), filled_file, "--progress", "json", "--json")
+    names = [json.loads(line)["event"] for line in said.err.splitlines()]
+    assert names[:3] == ["planned", "started", "point-started"]
+    assert "progress" in names
+    assert names[-2:] == ["point-finished", "finished"]
+
+
+def test_a_reader_that_goes_away_is_no_error(loadline: Loadline) -> None:
+    shell = f"{PROGRAM} suites typical-12 --fio | head -n 1; exit ${{PIPESTATUS[0]}}"
+    done = subprocess.run(["bash", "-c", shell], capture_output=True, text=True, env=loadline.environment)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def typed(loadline: Loadline, answer: str, *words: str | Path) -> tuple[int, str]:
+    """Runs it on a terminal of its own, types `answer` at the question, and gives the code and what was shown."""
+    master, slave = pty.openpty()
+    process = subprocess.Popen(
+        [PROGRAM, *map(str, words)],
+        cwd=loadline.folder,
+        env={**loadline.environment, "TERM": "xterm", "COLUMNS": "100"},
+        stdin=slave,
+        stdout=slave,
+        stderr=slave,
+        start_new_session=True,
+    )
+    os.close(slave)
+    shown = ""
+    asked = False
+    while True:
+        try:
+            data = os.read(master, 65536)
+        except OSError:
+            break
+        if not data:
+            break
+        shown += data.decode("utf-8", "replace")
+        if not asked and "type its" in shown and "):" in shown:
+            os.write(master, answer.encode() + b"\n")
+            asked = True
+    os.close(master)
+    return process.wait(), shown
+
+
+class TestOnATerminal:
+    pytestmark = needs_root
+
+    def test_the_path_must_be_typed_before_anything_is_written(self, loadline: Loadline, tmp_path: Path) -> None:
+        with loop_device(tmp_path / "backing") as device:
+            code, shown = typed(loadline, "yes", "run", three(tmp_path), device)
+            assert code == 4
+            assert f"type its path ({device})" in shown
+            assert not any(device.read_bytes())
+            code, shown = typed(loadline, str(device), "run", three(tmp_path), device)
+            assert code == 0, shown
+            assert "mixed" in shown

@@ -1,0 +1,76 @@
+"""Reports as files: every column, every row, in every format."""
+
+from __future__ import annotations
+
+import csv
+import json
+from datetime import datetime
+from pathlib import Path
+
+import duckdb
+import pytest
+
+from loadline.errors import InputError
+from loadline.reporting.report import FORMATS, report
+from loadline.result.schema import COLUMNS, Flow, Result
+from loadline.result.store import Run, Store, begin_point, commit_point
+
+
+@pytest.fixture
+def run(tmp_path: Path) -> Run:
+    """Two points: one with figures and a hostile tag, one failed."""
+    document = {
+        "suite": {"name": "s", "title": "A | title"},
+        "target": {"path": "/dev/sdx", "size_bytes": 10**9},
+        "points": [{"name": "good"}, {"name": "bad"}],
+        "sessions": [{"started_at": "2026-01-01T00:00:00+00:00"}],
+    }
+    made = Store(tmp_path / "runs").create("s", "sdx", document, datetime(2026, 1, 1))
+    good = Result(
+        run=made.id,
+        point="good",
+        access_class="random",
+        quick=True,
+        total=Flow(iops=1234.5, bytes_per_s=2e6),
+        read=Flow(iops=1234.5, latency_mean_ns=1.5e6, latency_p99_ns=2_000_000),
+        tags={"comma,": 'quo"te\nline'},
+    )
+    commit_point(begin_point(made, 0), good, {})
+    commit_point(begin_point(made, 1), Result(run=made.id, point="bad", access_class="random", error="gone"), {})
+    return made
+
+
+def test_a_csv_has_every_column_and_unknown_is_empty_not_zero(run: Run, tmp_path: Path) -> None:
+    path = report([run], tmp_path / "x.csv")
+    with path.open(newline="") as file:
+        good, bad = csv.DictReader(file)
+    assert list(good) == [column.name for column in COLUMNS]
+    assert (good["iops"], good["quick"], good["read_latency_p99_ns"]) == ("1234.5", "true", "2000000")
+    assert good["write_iops"] == ""
+    assert json.loads(good["tags"]) == {"comma,": 'quo"te\nline'}
+    assert (bad["error"], bad["iops"]) == ("gone", "")
+    ((rows,),) = duckdb.sql(f"select count(*) from read_csv('{path}')").fetchall()
+    assert rows == 2
+
+
+def test_a_json_is_the_object_that_every_verb_prints(run: Run, tmp_path: Path) -> None:
+    body = json.loads(report([run], tmp_path / "x.json").read_text())
+    assert list(body) == ["format", "results", "probes", "runs", "findings", "error"]
+    assert [Result.from_row(row) for row in body["results"]] == run.results()
+    assert body["runs"][0]["failed"] == 1
+
+
+def test_a_markdown_page_marks_quick_and_failed_points(run: Run, tmp_path: Path) -> None:
+    text = report([run], tmp_path / "x.md").read_text()
+    assert "| good* | 1,234 | 2 | 1.5 | – | 2 | – |" in text
+    assert "| bad (failed) | – |" in text
+    assert "bad failed: gone" in text
+
+
+def test_an_unknown_ending_names_the_known_ones(run: Run, tmp_path: Path) -> None:
+    for name in ("x.pdf", "x"):
+        with pytest.raises(InputError) as caught:
+            report([run], tmp_path / name)
+        assert all(ending in caught.value.remedy for ending in FORMATS)
+    with pytest.raises(InputError, match="no directory"):
+        report([run], tmp_path / "missing" / "x.csv")

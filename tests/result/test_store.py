@@ -1,0 +1,120 @@
+"""Run folders: committed by a rename, found by part of a name, refused when newer."""
+
+from __future__ import annotations
+
+import json
+from datetime import datetime
+from pathlib import Path
+
+import pytest
+
+from loadline._core import Histogram
+from loadline.errors import InputError, RefusedError, StoreError
+from loadline.result.schema import FORMAT, Flow, Result
+from loadline.result.store import Run, Store, begin_point, commit_point, locked, open_run, write_bytes
+from loadline.workload.plan import Point
+from loadline.workload.profile import BlockShare, Closed, Profile, Workload
+
+POINT = Point("oltp", (Workload(Profile("oltp", (BlockShare(8192, 1.0),), 0.7, 1.0, "random"), Closed(32)),), 10**9, 0)
+
+
+def document(*names: str) -> dict[str, object]:
+    points = [{**POINT.to_json(), "name": name} for name in names]
+    return {
+        "suite": {"name": "s", "title": "S"},
+        "target": {"path": "/dev/sdx"},
+        "points": points,
+        "tags": {"raid": "10"},
+        "sessions": [{"started_at": "2026-01-01T00:00:00+00:00"}],
+    }
+
+
+def made(root: Path, *names: str, target: str = "/dev/cciss/c0d0", hour: int = 1) -> Run:
+    return Store(root).create("typical-12", target, document(*(names or ("one", "two"))), datetime(2026, 2, 3, hour))
+
+
+def test_an_id_says_when_what_and_on_what(tmp_path: Path) -> None:
+    assert made(tmp_path).id == "20260203-010000-typical-12-c0d0"
+    assert made(tmp_path).id == "20260203-010000-typical-12-c0d0-2"
+    assert made(tmp_path, target="/").id == "20260203-010000-typical-12-root"
+    assert made(tmp_path, target="/tmp/we:ird näme").id == "20260203-010000-typical-12-we-ird-n-me"
+
+
+def test_a_point_is_there_once_it_is_committed_and_not_before(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    folder = begin_point(run, 0)
+    (folder / "fio.json.gz").write_bytes(b"half")
+    assert (run.results(), run.missing()) == ([], [0, 1])
+    result = Result(run=run.id, point="one", read=Flow(iops=3.0), tags={"raid": "10"})
+    commit_point(folder, result, {"read": Histogram([100, 2000], [1, 2])})
+    assert open_run(run.path).results() == [result]
+    assert run.missing() == [1]
+    assert run.histograms(0)["read"].columns()[1] == [1, 2]
+    assert sorted(path.name for path in folder.iterdir()) == ["fio.json.gz", "point.json"]
+
+
+def test_beginning_a_point_again_leaves_nothing_of_the_lost_attempt(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    (begin_point(run, 0) / "fio.json.gz").write_bytes(b"half")
+    assert list(begin_point(run, 0).iterdir()) == []
+    assert [path.name for path in (run.path / "points").iterdir()] == ["001-one"]
+
+
+def test_a_failed_point_is_a_result_and_still_missing(tmp_path: Path) -> None:
+    run = made(tmp_path, "one")
+    commit_point(begin_point(run, 0), Result(point="one", error="fio was killed"), {})
+    assert (run.results()[0].error, run.missing(), run.summary()["failed"]) == ("fio was killed", [0], 1)
+
+
+def test_a_run_is_found_by_its_id_a_unique_part_or_its_path(tmp_path: Path) -> None:
+    first, second = made(tmp_path), made(tmp_path, target="/dev/sdb", hour=2)
+    store = Store(tmp_path)
+    assert store.find(first.id).path == first.path
+    assert store.find("sdb").path == second.path
+    assert store.find(str(second.path)).path == second.path
+    with pytest.raises(InputError, match="is part of 2 runs"):
+        store.find("typical")
+    with pytest.raises(InputError, match="no run 'sdc'"):
+        store.find("sdc")
+    assert [run.id for run in store.runs()] == [first.id, second.id]
+
+
+def test_a_newer_format_is_refused_and_a_newer_column_is_not(tmp_path: Path) -> None:
+    run = made(tmp_path, "one")
+    commit_point(begin_point(run, 0), Result(point="one"), {})
+    file = run.point_path(0) / "point.json"
+    stored = json.loads(file.read_text())
+    file.write_text(json.dumps({**stored, "result": {**stored["result"], "column_of_tomorrow": 1}}))
+    assert run.results()[0].point == "one"
+    run_file = run.path / "run.json"
+    run_file.write_text(json.dumps({**json.loads(run_file.read_text()), "format": FORMAT + 1}))
+    with pytest.raises(StoreError, match=f"format {FORMAT + 1}"):
+        open_run(run.path)
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[]", b"null", b'{"format": "1"}', b'{"format": 1}', b"\xff\xfe"])
+def test_a_damaged_run_is_named_by_its_file(tmp_path: Path, content: bytes) -> None:
+    run = made(tmp_path)
+    (run.path / "run.json").write_bytes(content)
+    with pytest.raises(StoreError, match=r"run\.json"):
+        open_run(run.path)
+
+
+def test_what_cannot_be_written_leaves_what_was_there(tmp_path: Path) -> None:
+    file = tmp_path / "kept"
+    file.write_bytes(b"old")
+    blocked = tmp_path / "file" / "below"
+    (tmp_path / "file").touch()
+    with pytest.raises(StoreError, match="can't be written"):
+        write_bytes(blocked, b"new")
+    write_bytes(file, b"new")
+    assert file.read_bytes() == b"new"
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "kept"]
+
+
+def test_a_run_is_held_by_one_at_a_time(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    with locked(run), pytest.raises(RefusedError), locked(run):
+        pass
+    with locked(run):
+        pass
