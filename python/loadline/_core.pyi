@@ -27,7 +27,10 @@ class Histogram:
         None for an empty histogram. Raises ValueError outside 0 < percent <= 100.
         """
     def count_above(self, percent: float) -> int:
-        """How many samples lie in bins above the one that `percentile_ns(percent)` names."""
+        """How many samples lie in bins above the one that `percentile_ns(percent)` names.
+
+        0 for an empty histogram. Raises ValueError outside 0 < percent <= 100.
+        """
     def columns(self) -> tuple[list[int], list[int]]:
         """(values_ns ascending, counts), bins with a count only."""
 
@@ -50,15 +53,18 @@ class Flow:
     def latency_stddev_ns(self) -> float | None: ...
     @property
     def latency_max_ns(self) -> int | None:
-        """None for a difference of two statuses: the maximum of an interval can't be had from totals."""
+        """None for an interval: its maximum can't be had from totals."""
     @property
     def histogram(self) -> Histogram: ...
     @staticmethod
     def merge(flows: Sequence[Flow]) -> Flow:
-        """Rates and counts added, means weighted by their samples, deviations pooled, histograms merged."""
+        """Rates and counts added, means weighted by their samples, deviations pooled, histograms merged.
+
+        Of nothing: zeros and None. A mean, deviation or maximum that one of them lacks is None in the whole.
+        """
 
 class Job:
-    """One reporting group of fio, totals since its measured time began."""
+    """One reporting group of fio, totals since its measured time began: zeros and None during its ramp."""
 
     @property
     def name(self) -> str: ...
@@ -79,7 +85,11 @@ class Job:
         """(lowest depth of the level, fraction of submissions at that level), fio's iodepth_level."""
 
 class Interval:
-    """The difference of two successive statuses, all jobs together."""
+    """The difference of two successive statuses, all jobs together.
+
+    By fio's own run time, which leaves out the ramp. Spans under 100 ms are joined to the next one, or at the end left
+    out: fio's last status comes some ms after the one before it. The totals of `jobs` have them.
+    """
 
     @property
     def end_ns(self) -> int:
@@ -87,7 +97,8 @@ class Interval:
     @property
     def duration_ns(self) -> int: ...
     @property
-    def warmup(self) -> bool: ...
+    def warmup(self) -> bool:
+        """A job was in its ramp at the end; told by its I/Os without latencies, so not with gtod_reduce."""
     @property
     def read(self) -> Flow: ...
     @property
@@ -103,21 +114,22 @@ class StatusStream:
         """Says that the stream has ended, so that a cut-off last value becomes a warning."""
     @property
     def jobs(self) -> list[Job]:
-        """Of the last whole status; empty before the first."""
+        """Of the last whole status; empty before the first. In client mode `host:name`, without "All clients"."""
     @property
     def fio_version(self) -> str | None: ...
     @property
     def statuses(self) -> int: ...
     @property
     def warnings(self) -> list[str]:
-        """Text outside of JSON, cut-off values, counters that ran backwards: as sentences, in order."""
+        """Text outside of JSON, cut-off values, counters that ran backwards: as sentences, in order, 101 at most."""
 
 def series_parquet(columns: Sequence[tuple[str, str, Sequence[object]]]) -> bytes:
-    """A Parquet file of one row group.
+    """A Parquet file of one row group, none for no rows.
 
     Args:
         columns: (name, type, values); type is `int64`, `double` or `utf8`; None is NULL.
 
     Raises:
-        ValueError: unknown type, columns of different lengths, or a value that doesn't fit its type.
+        ValueError: unknown type, columns of different lengths, a value that doesn't fit its type (a bool fits none),
+            two columns of one name, or no column.
     """

@@ -25,8 +25,10 @@ pub struct Flow {
     pub histogram: Histogram,
 }
 
-/// Below this share of the later sum of squares, a difference of two sums is mostly rounding.
-const SQUARES_KEPT_FRACTION: f64 = 1e-9;
+/// fio prints means and deviations with six decimals, so each is off by up to half of the last one.
+const PRINTED_WITHIN_NS: f64 = 5e-7;
+/// A sum of squares is only used if it is this many times what may be its error: that is 0.5 % of the deviation.
+const SOUND_ABOVE: f64 = 100.0;
 
 impl Flow {
     /// Flows that ran side by side as one: rates and counts added, means weighted by their samples, deviations pooled
@@ -141,6 +143,10 @@ impl Flow {
         if all == 0.0 && squares == 0.0 {
             return Some(0.0);
         }
-        (squares > all * SQUARES_KEPT_FRACTION).then(|| (squares / (m - 1.0)).sqrt())
+        // First order in the printed numbers, and the rounding of f64.
+        let spread =
+            (n + m) * self.latency_stddev_ns? + n * earlier.latency_stddev_ns? + n * delta.abs();
+        let error = 2.0 * PRINTED_WITHIN_NS * spread + all * 1e-14;
+        (squares > error * SOUND_ABOVE).then(|| (squares / (m - 1.0)).sqrt())
     }
 }

@@ -4,8 +4,8 @@
 //! what stands between them is the JSON reader's business. fio prints every status from the first column and indents
 //! all that is inside, so a `{` at the start of a line always begins a new value: that is how a broken one is left.
 
-/// Longer values are skipped: 256 jobs with every bin of every latency in use are about 80 MB.
-pub const LONGEST_VALUE_BYTES: usize = 128 << 20;
+/// Longer values are skipped. A job with every bin of every latency in use is about 0.3 MB, so this is 200 such jobs.
+pub const LONGEST_VALUE_BYTES: usize = 64 << 20;
 
 /// So much of a line of text is kept.
 const LONGEST_TEXT_BYTES: usize = 200;

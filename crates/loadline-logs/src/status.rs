@@ -177,27 +177,32 @@ fn read_job(wire: WireJob, global_options: Options, warnings: &mut Warnings) -> 
         None => own_name,
     };
     let options = wire.options.or(global_options);
-    let warmup = warmup_of(
-        &name,
-        options,
-        &[&wire.read, &wire.write, &wire.trim],
-        warnings,
-    );
-    if wire.trim.total_ios.whole().unwrap_or(0) > 0 {
+    let flows: Vec<&WireFlow> = [&wire.read, &wire.write, &wire.trim]
+        .into_iter()
+        .flatten()
+        .collect();
+    let warmup = warmup_of(&name, options, &flows, warnings);
+    let runtime_ms = flows.iter().filter_map(|flow| flow.runtime.whole()).max();
+    if wire
+        .trim
+        .is_some_and(|trim| trim.total_ios.whole().unwrap_or(0) > 0)
+    {
         warnings.push(Warning::Trims { job: name.clone() });
     }
-    let runtime_ms = [&wire.read, &wire.write]
-        .into_iter()
-        .filter_map(|flow| flow.runtime.whole())
-        .max();
+    if wire.read.is_none() && wire.write.is_none() {
+        warnings.push(Warning::NoDirections { job: name.clone() });
+    }
+    let mut read = |flow: Option<WireFlow>| {
+        flow.map_or_else(Flow::default, |flow| read_flow(flow, &name, warnings))
+    };
     Job {
         error: wire
             .error
             .whole()
             .map_or(0, |error| i32::try_from(error).unwrap_or(i32::MAX)),
         runtime_ns: runtime_ms.unwrap_or(0).saturating_mul(1_000_000),
-        read: read_flow(wire.read, &name, warnings),
-        write: read_flow(wire.write, &name, warnings),
+        read: read(wire.read),
+        write: read(wire.write),
         cpu_fraction: wire
             .usr_cpu
             .real()

@@ -61,6 +61,11 @@ pub enum Warning {
         /// The counter's name in fio's JSON.
         key: &'static str,
     },
+    /// The job has neither reads nor writes, not even zeros.
+    NoDirections {
+        /// The job's name.
+        job: String,
+    },
     /// Latencies beyond fio's last bin were put into it.
     BeyondLastBin {
         /// The job's name.
@@ -130,6 +135,10 @@ impl fmt::Display for Warning {
                     "{key} of job {job:?} is missing, negative or not a number, and was left out"
                 )
             }
+            Warning::NoDirections { job } => write!(
+                f,
+                "job {job:?} tells neither of reads nor of writes: leave out unified_rw_reporting"
+            ),
             Warning::BeyondLastBin { job } => {
                 write!(
                     f,

@@ -36,9 +36,10 @@ pub(crate) struct WireJob {
     pub error: Number,
     #[serde(rename = "job options")]
     pub options: Options,
-    pub read: WireFlow,
-    pub write: WireFlow,
-    pub trim: WireFlow,
+    /// Both are missing with `unified_rw_reporting=mixed`.
+    pub read: Option<WireFlow>,
+    pub write: Option<WireFlow>,
+    pub trim: Option<WireFlow>,
     /// %.
     pub usr_cpu: Number,
     /// %.
