@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 from cli.program import Loadline
-from measuring.processes import fio_pids, wait_until_gone
+from measuring.processes import fio_pids, until, wait_until_gone
 from measuring.suites import suite
 
 
@@ -47,3 +47,20 @@ def test_kill_9_leaves_no_fio_and_loses_only_the_point_in_progress(loadline: Loa
 @pytest.mark.soak
 def test_a_thousand_kills_lose_nothing_either(loadline: Loadline, filled_file: Path) -> None:
     _killed_at_random_instants(loadline, filled_file, times=1000, seed=1)
+
+
+def test_resume_takes_the_scratch_file_of_a_killed_run_away(loadline: Loadline) -> None:
+    disk = loadline.folder / "disk"
+    disk.mkdir()
+    path = suite(loadline.folder, "one 4k 100% 100%", "two 4k 0% 100%", runtime="500ms")
+    process = loadline.start("run", path, disk, "--size", "16M", "--progress", "json")
+    until(process, "point-finished")
+    (scratch,) = disk.iterdir()
+    pids = fio_pids(scratch)
+    process.kill()
+    process.communicate()
+    wait_until_gone(pids)
+    assert list(disk.iterdir()) == [scratch]
+    (run,) = loadline.runs()
+    assert loadline("resume", run.name).code == 0
+    assert list(disk.iterdir()) == []

@@ -143,6 +143,8 @@ class _Watch:
         self.stopped: str | None = None
         self._kill_at_ns: int | None = None
         self._silent = False
+        # Ticks are even and never go back, also when the wall clock is set meanwhile.
+        self._wall_offset_ns = time.time_ns() - time.monotonic_ns()
         self._process = process
         self._raw = raw
         self._limit_ns = limit_ns
@@ -203,7 +205,7 @@ class _Watch:
             if now_ns > self._kill_at_ns:
                 self._process.kill()
             return
-        reason = self._on_tick(time.time_ns()) if self._on_tick is not None else None
+        reason = self._on_tick(now_ns + self._wall_offset_ns) if self._on_tick is not None else None
         if reason is None and self._limit_ns is not None and elapsed_ns > self._limit_ns + _GRACE_NS:
             reason = f"fio did not end {_GRACE_NS // 10**9} s after its time"
         if reason is not None:

@@ -97,11 +97,10 @@ def run(
         suite, warnings = load_suite(suite, each_section=each_section)
     seed = random.SystemRandom().randrange(1, 2**31) if seed is None else seed
     points = make_plan(suite, options, seed)
-    for message in warnings:
-        listen(event.Warned(message))
     aim = target.locate(target_name, size_bytes, roots)
     target.check_fits(points, aim)
-    target.check(aim, roots)
+    for message in (*warnings, *target.check(aim, roots)):
+        listen(event.Warned(message))
     loader = _loader(engine, aim)
     preparation = _look(aim, prepare)
     planned = _plan(suite.name, aim, points, preparation)
@@ -118,7 +117,8 @@ def run(
         "sessions": [_session_facts(aim, loader, session)],
     }
     made = place.create(suite.name, aim.given, document, datetime.now())
-    return _go(made, aim, points, preparation, loader, session)
+    with locked(made):
+        return _go(made, aim, points, preparation, loader, session)
 
 
 def resume(
@@ -135,38 +135,54 @@ def resume(
     """
     place = Store.locate(None if store is None else str(store), os.environ)
     made = place.find(run_text) if isinstance(run_text, str) else run_text
-    session = Session(place, listen, None, made.document["options"]["engine"], roots, tuple(sys.argv))
-    stored = made.document["target"]
-    if not made.missing():
-        listen(event.Warned(f"run {made.id} is complete: there is nothing to resume"))
-        return made
-    try:
-        aim = target.locate(
-            stored["given"] if stored["kind"] == "directory" else stored["path"], stored["used_bytes"], roots
-        )
-    except InputError as error:
-        raise RefusedError(
-            f"run {made.id} can't go on: {error.message}", "Bring the same target back, then resume again."
-        ) from None
-    if dict(aim.identity) != stored["identity"]:
-        changed = [
-            f"{key} was {stored['identity'].get(key)!r}, is {aim.identity.get(key)!r}"
-            for key in sorted({*stored["identity"], *aim.identity})
-            if stored["identity"].get(key) != aim.identity.get(key)
-        ]
-        raise RefusedError(
-            f"{aim.given} is not the target that run {made.id} began with: {'; '.join(changed)}",
-            "Bring the same target back, or start a new run.",
-        )
+    with locked(made):
+        made = place.find(str(made.path))
+        if made.missing():
+            return _go_on(
+                made, Session(place, listen, None, made.document["options"]["engine"], roots, tuple(sys.argv))
+            )
+    listen(event.Warned(f"run {made.id} is complete: there is nothing to resume"))
+    return made
+
+
+def _go_on(made: Run, session: Session) -> Run:
+    aim = _same_target(made, session.roots)
+    for message in target.check(aim, session.roots):
+        session.listen(event.Warned(message))
     points = made.plan
-    target.check(aim, roots)
     loader = _loader(session.engine, aim)
     preparation = _look(aim, made.document["options"]["prepare"])
-    listen(_plan(made.suite, aim, tuple(points[index] for index in made.missing()), preparation))
-    sessions = [*made.document["sessions"], _session_facts(aim, loader, session)]
-    made = Run(made.path, {**made.document, "sessions": sessions})
-    write_json(made.path / "run.json", made.document)
+    session.listen(_plan(made.suite, aim, tuple(points[index] for index in made.missing()), preparation))
+    made = _rewritten(made, [*made.document["sessions"], _session_facts(aim, loader, session)])
     return _go(made, aim, points, preparation, loader, session)
+
+
+def _same_target(made: Run, roots: Roots) -> target.Target:
+    """The target that the run began with.
+
+    Raises:
+        RefusedError: it's gone, or another one now.
+    """
+    stored = made.document["target"]
+    # A link below /dev/disk/by-id finds the device also when the kernel has named it anew.
+    name = stored["given"] if stored["given"].startswith("/dev/") else stored["identity"].get("path", stored["path"])
+    try:
+        aim = target.locate(name, stored["used_bytes"], roots)
+    except InputError as error:
+        remedy = "Bring the same target back, then resume again."
+        raise RefusedError(f"run {made.id} can't go on: {error.message}", remedy) from None
+    before, now = stored["identity"], dict(aim.identity)
+    changed = [
+        f"{key} was {before.get(key)!r}, is {now.get(key)!r}"
+        for key in sorted({*before, *now})
+        if before.get(key) != now.get(key)
+    ]
+    if changed:
+        raise RefusedError(
+            f"{name} is not the target that run {made.id} began with: {'; '.join(changed)}",
+            "Bring the same target back, or start a new run.",
+        )
+    return aim
 
 
 def _go(
@@ -177,21 +193,20 @@ def _go(
     loader: fio.Fio,
     session: Session,
 ) -> Run:
+    """One session: fills the points that are missing. The run is locked by the caller."""
     writes = preparation.needed or any(point.writes for point in points)
     missing = made.missing()
-    with (
-        locked(made),
-        _logged(made),
-        _interruptible(made),
-        target.held(aim, writes=writes, run_id=made.id, roots=session.roots) as held,
-    ):
-        session.listen(event.Started(made.id, made.path, len(points) - len(missing), len(points)))
-        log.info("target %s, fio %s with %s", held.path, loader.version, loader.engine)
-        if preparation.needed:
-            _prepare(made, held, preparation, loader, points, session)
-        for index in missing:
-            _point(made, index, held, points, loader, session)
-    made = _close(made, aim, session)
+    with _interruptible(made), _logged(made):
+        try:
+            with target.held(aim, writes=writes, run_id=made.id, roots=session.roots) as held:
+                session.listen(event.Started(made.id, made.path, len(points) - len(missing), len(points)))
+                log.info("target %s, %s with %s", held.path, loader.version, loader.engine)
+                if preparation.needed:
+                    _prepare(made, held, preparation, loader, points, session)
+                for index in missing:
+                    _point(made, index, held, points, loader, session)
+        finally:
+            made = _close(made, aim, session)
     failed = [index for index in made.missing() if made.result(index) is not None]
     session.listen(event.Finished(made.id, made.path, len(failed)))
     return made
@@ -303,8 +318,11 @@ def _session_facts(aim: target.Target, loader: fio.Fio, session: Session) -> dic
 def _close(made: Run, aim: target.Target, session: Session) -> Run:
     *earlier, last = made.document["sessions"]
     after = None if aim.device is None else provenance.health(aim.device, session.roots)
-    last = {**last, "ended_at": _now(), "health_after": after}
-    made = Run(made.path, {**made.document, "sessions": [*earlier, last]})
+    return _rewritten(made, [*earlier, {**last, "ended_at": _now(), "health_after": after}])
+
+
+def _rewritten(made: Run, sessions: list[dict[str, Any]]) -> Run:
+    made = Run(made.path, {**made.document, "sessions": sessions})
     write_json(made.path / "run.json", made.document)
     return made
 

@@ -206,18 +206,19 @@ def held(target: Target, *, writes: bool, run_id: str, roots: Roots = HERE) -> I
         yield target
 
 
-def check(target: Target, roots: Roots = HERE) -> None:
-    """Lets the guard judge the target; returns only if it may be used.
+def check(target: Target, roots: Roots = HERE) -> tuple[str, ...]:
+    """Lets the guard judge the target; returns only if it may be used, with what could not be looked at, as sentences.
 
     Raises:
         RefusedError: with every reason.
     """
+    if target.kind == "file":
+        return guard.check_file(target.path, roots)
     if target.kind == "device" and target.device is not None:
         guard.check_device(target.device, roots)
-    elif target.kind == "file":
-        guard.check_file(target.path, roots)
     else:
         guard.check_directory(target.path, roots)
+    return ()
 
 
 def confirm(target: Target, typed: str | None) -> None:
