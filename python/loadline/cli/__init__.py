@@ -53,7 +53,7 @@ class _Verbs(click.Group):
 
     def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
         known = self.list_commands(ctx)
-        if args[0] not in known and not args[0].startswith("-"):
+        if args[0] not in known and not args[0].startswith("-") and not ctx.resilient_parsing:
             import difflib
 
             close = difflib.get_close_matches(args[0], known, n=1)

@@ -6,12 +6,25 @@ from collections.abc import Callable
 from typing import Any, TypeVar
 
 import click
+from click.shell_completion import CompletionItem
 
 from loadline.errors import InputError
 from loadline.units import parse_bytes, parse_duration
 from loadline.workload.plan import Options
+from loadline.workload.suite import suite_names
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+
+def complete_suite(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What the shell may put for SUITE: names of the catalog, else files."""
+    known = [CompletionItem(name) for name in suite_names() if name.startswith(incomplete)]
+    return known or complete_path(context, parameter, incomplete)
+
+
+def complete_path(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """Files, which the shell finds itself."""
+    return [CompletionItem(incomplete, type="file")]
 
 
 def point_options(function: F) -> F:

@@ -17,8 +17,8 @@ from loadline.result.store import Run
 
 
 @click.command("run")
-@click.argument("suite")
-@click.argument("target")
+@click.argument("suite", shell_complete=choice.complete_suite)
+@click.argument("target", shell_complete=choice.complete_path)
 @choice.point_options
 @click.option("--stop", type=click.Choice(["fixed"]), default="fixed", help="What ends a point: fixed, its run time.")
 @click.option("--destroy", metavar="SERIAL", help="The target's serial number (or path): all data on it may be lost.")

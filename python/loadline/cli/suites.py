@@ -19,7 +19,7 @@ from loadline.workload.suite import Suite, load_suite, nearest, suite_names
 
 
 @click.command("suites")
-@click.argument("name", required=False)
+@click.argument("name", required=False, shell_complete=choice.complete_suite)
 @choice.point_options
 @click.option("--fio", is_flag=True, help="Print it as one fio job file.")
 @click.option("--point", metavar="NAME", help="Print exactly what this point runs, as a fio job file.")
