@@ -64,7 +64,9 @@ def test_a_killed_fio_costs_its_point_only(loadline: Loadline, filled_file: Path
     kill(pid)
     out, err = process.communicate(timeout=60)
     assert process.returncode == 3, err
-    first, second = json.loads(out)["results"]
+    said = json.loads(out)
+    assert said["error"]["message"] == "1 of 2 points failed"
+    first, second = said["results"]
     assert first["error"] == "fio was killed by SIGKILL"
     assert (first["ended_by"], second["error"], second["ended_by"]) == ("error", None, "runtime")
     (run,) = loadline.runs()

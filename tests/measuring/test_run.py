@@ -135,6 +135,8 @@ def test_a_suite_that_only_reads_changes_nothing_and_asks_for_nothing(loadline: 
     said = loadline("run", reads(loadline.folder), filled_file)
     assert said.code == 0, said.err
     assert "writes   nothing" in said.err
+    (run,) = loadline.runs()
+    assert " --readonly " in (run / "log.txt").read_text()
     assert hashlib.sha256(filled_file.read_bytes()).digest() == before
 
 

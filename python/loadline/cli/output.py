@@ -44,7 +44,17 @@ def failure(error: LoadlineError, *, as_json: bool) -> None:
     if as_json:
         from loadline.reporting.export import envelope
 
-        document(envelope(error={"kind": error.kind, "message": error.message, "remedy": error.remedy}))
+        document(envelope(error=error_body(error)))
+    complain(error)
+
+
+def error_body(error: LoadlineError) -> dict[str, str]:
+    """`error` of the JSON object."""
+    return {"kind": error.kind, "message": error.message, "remedy": error.remedy}
+
+
+def complain(error: LoadlineError) -> None:
+    """The message and its remedy on standard error."""
     colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
     head = click.style("loadline: ", fg="red", bold=True) if colour else "loadline: "
     note(head + error.message)

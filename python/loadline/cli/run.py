@@ -9,6 +9,7 @@ import click
 
 from loadline.cli import choice, output
 from loadline.cli.progress import KINDS, display
+from loadline.errors import TargetError
 from loadline.measuring import event
 from loadline.measuring.run import run
 from loadline.reporting.export import envelope
@@ -84,10 +85,19 @@ def _ask(planned: event.Planned, wanted: str) -> str | None:
 
 def conclude(made: Run, *, as_json: bool) -> int:
     """Prints a run's results; 3 if any point failed, else 0."""
-    results = made.results()
+    results, summary = made.results(), made.summary()
+    failure = None
+    if summary["failed"]:
+        failure = TargetError(
+            f"{summary['failed']} of {summary['points']} points failed",
+            f"Try them again with: loadline resume {made.id}",
+        )
     if as_json:
-        output.document(envelope(results, [made.summary()]))
+        output.document(envelope(results, [summary], output.error_body(failure) if failure else None))
     else:
         output.show(results_table(results))
         output.say(f"\nrun {made.id} in {output.path_text(made.path)}")
-    return 3 if any(result.error for result in results) else 0
+    if failure is None:
+        return 0
+    output.complain(failure)
+    return failure.exit_code

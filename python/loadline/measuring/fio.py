@@ -6,9 +6,11 @@ Known traps of fio and how each is met: docs/background/fio.md. Start reading at
 from __future__ import annotations
 
 import gzip
+import logging
 import os
 import re
 import selectors
+import shlex
 import shutil
 import signal
 import subprocess
@@ -23,6 +25,8 @@ from loadline.errors import TargetError, ToolError
 
 #: Oldest fio whose options and JSON this is written for (Debian 11).
 OLDEST = (3, 25)
+
+log = logging.getLogger("loadline")
 
 _TICK_NS = 10**9
 _GRACE_NS = 60 * 10**9
@@ -86,6 +90,7 @@ class Fio:
         ]
         command += ["--readonly"] if read_only else []
         command += [f"--filename={_filename(target, folder)}", "job.fio"]
+        log.info("in %s: %s", folder, shlex.join(command[len(_LEASH) + 1 :]))
         with (
             (folder / "fio.stderr").open("wb") as stderr,
             gzip.open(folder / "fio.json.gz", "wb", compresslevel=1) as raw,
