@@ -1,0 +1,94 @@
+"""What `make wheel` makes: a wheel that needs no Rust, and an sdist that builds the same wheel."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import tarfile
+import venv
+import zipfile
+from pathlib import Path
+
+import pytest
+
+ROOT = Path(__file__).parent.parent
+MATURIN = Path(sys.executable).with_name("maturin")
+
+
+TARGET = Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target"))
+
+
+def build(source: Path, out: Path, target: Path, *options: str) -> None:
+    command = [str(MATURIN), "build", "--locked", "--quiet", "--out", str(out), *options]
+    environment = {**os.environ, "CARGO_TARGET_DIR": str(target)}
+    done = subprocess.run(command, cwd=source, env=environment, capture_output=True, text=True)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.fixture(scope="module")
+def dist(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    out = tmp_path_factory.mktemp("dist")
+    build(ROOT, out, TARGET, "--release", "--sdist")
+    return out
+
+
+@pytest.fixture(scope="module")
+def wheel(dist: Path) -> Path:
+    (found,) = dist.glob("*.whl")
+    return found
+
+
+def names(wheel: Path) -> set[str]:
+    return {name for name in zipfile.ZipFile(wheel).namelist() if not name.endswith("/")}
+
+
+def test_one_wheel_serves_every_python_from_the_oldest_supported(wheel: Path) -> None:
+    assert "-cp311-abi3-" in wheel.name
+
+
+def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
+    package = ROOT / "python"
+    files = {str(path.relative_to(package)) for path in package.rglob("*") if path.is_file()}
+    files = {name for name in files if "__pycache__" not in name and not name.endswith(".so")}
+    held = names(wheel)
+    assert files <= held
+    assert "loadline/_core.abi3.so" in held
+    assert any(name.endswith("/licenses/LICENSE") for name in held)
+
+
+def test_the_wheel_runs_in_a_clean_environment_without_rust(wheel: Path, tmp_path: Path) -> None:
+    place = tmp_path / "clean"
+    venv.create(place, with_pip=True)
+    home = tmp_path / "home"
+    home.mkdir()
+    environment = {"PATH": f"{place / 'bin'}:/usr/sbin:/usr/bin:/sbin:/bin", "HOME": str(home), "LC_ALL": "C.UTF-8"}
+    pip = [str(place / "bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel)]
+    subprocess.run(pip, check=True)  # with our own environment, which knows how to reach the index
+
+    def run(*words: str) -> str:
+        done = subprocess.run(["loadline", *words], cwd=tmp_path, env=environment, capture_output=True, text=True)
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    assert "typical-12" in run("suites")
+    (tmp_path / "disk").mkdir()
+    point = ["--profile", "oltp-db", "--quick", "--runtime", "1s", "--size", "16M"]
+    assert "oltp-db*" in run("run", "typical-12", "disk", *point)
+    assert list((tmp_path / "loadline-runs").glob("*/points/001-oltp-db/point.json"))
+    assert not list((tmp_path / "disk").iterdir())
+    assert not list(home.iterdir()), "loadline writes nothing in the user's home"
+
+
+def test_the_sdist_builds_the_same_wheel(dist: Path, wheel: Path, tmp_path: Path) -> None:
+    (archive,) = dist.glob("*.tar.gz")
+    with tarfile.open(archive) as file:
+        file.extractall(tmp_path, filter="data")
+    (source,) = (path for path in tmp_path.iterdir() if path.is_dir())
+    assert (source / "Cargo.lock").exists()
+    assert (source / "CHANGELOG.md").exists()
+    # A target directory of its own: in the common one Cargo would take our crates for the sdist's, which are older.
+    build(source, tmp_path / "again", TARGET / "sdist", "--profile", "dev")
+    (again,) = (tmp_path / "again").glob("*.whl")
+    assert again.name == wheel.name
+    assert names(again) == names(wheel)
