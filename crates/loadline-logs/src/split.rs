@@ -26,8 +26,9 @@ pub(crate) enum Piece<'a> {
 }
 
 /// Whether a byte is part of a string.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 enum Quoted {
+    #[default]
     No,
     Yes,
     /// And the byte before it is a backslash.
@@ -35,9 +36,8 @@ enum Quoted {
 }
 
 /// The state between chunks.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Splitter {
-    limit_bytes: usize,
     /// Open braces; 0 outside of values.
     depth: usize,
     quoted: Quoted,
@@ -49,24 +49,7 @@ pub(crate) struct Splitter {
     too_long: bool,
 }
 
-impl Default for Splitter {
-    fn default() -> Self {
-        Self::with_limit(LONGEST_VALUE_BYTES)
-    }
-}
-
 impl Splitter {
-    pub fn with_limit(limit_bytes: usize) -> Self {
-        Self {
-            limit_bytes,
-            depth: 0,
-            quoted: Quoted::No,
-            line_start: true,
-            buffer: Vec::new(),
-            too_long: false,
-        }
-    }
-
     /// Takes the next bytes and hands on the pieces that they complete, in order.
     pub fn feed(&mut self, mut data: &[u8], mut take: impl FnMut(Piece<'_>)) {
         while !data.is_empty() {
@@ -88,7 +71,7 @@ impl Splitter {
         } else {
             take(Piece::CutOff(self.buffer.len()));
         }
-        *self = Self::with_limit(self.limit_bytes);
+        *self = Self::default();
     }
 
     /// Reads text up to the end of the line or the start of a value.
@@ -144,8 +127,7 @@ impl Splitter {
             }
             self.line_start = byte == b'\n';
             match (self.quoted, byte) {
-                // JSON has no line breaks in strings: one that is open there is broken, and its value too.
-                (_, b'\n') | (Quoted::Yes, b'"') => self.quoted = Quoted::No,
+                (Quoted::Yes, b'"') => self.quoted = Quoted::No,
                 (Quoted::Yes, b'\\') => self.quoted = Quoted::Escaped,
                 (Quoted::Escaped, _) | (Quoted::No, b'"') => self.quoted = Quoted::Yes,
                 (Quoted::No, b'{') => self.depth += 1,
@@ -169,7 +151,7 @@ impl Splitter {
     }
 
     fn keep(&mut self, data: &[u8]) {
-        if self.too_long || self.buffer.len() + data.len() > self.limit_bytes {
+        if self.too_long || self.buffer.len() + data.len() > LONGEST_VALUE_BYTES {
             self.too_long = true;
             self.buffer = Vec::new();
         } else {
