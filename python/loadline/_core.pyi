@@ -1,7 +1,9 @@
 """Types of the Rust core. Only the rooms `result`, `system` and `measuring` import it."""
 
 from collections.abc import Sequence
+from typing import Self, final
 
+@final
 class Histogram:
     """A sparse latency histogram in fio's bins (64 an octave, ns).
 
@@ -16,7 +18,7 @@ class Histogram:
         ValueError: the lengths differ, or a value lies beyond fio's last bin.
     """
 
-    def __init__(self, values_ns: Sequence[int] = (), counts: Sequence[int] = ()) -> None: ...
+    def __new__(cls, values_ns: Sequence[int] = (), counts: Sequence[int] = ()) -> Self: ...
     @property
     def count(self) -> int: ...
     def merged(self, other: Histogram) -> Histogram:
@@ -34,6 +36,7 @@ class Histogram:
     def columns(self) -> tuple[list[int], list[int]]:
         """(values_ns ascending, counts), bins with a count only."""
 
+@final
 class Flow:
     """What went one way (reads or writes) or both, over one span of time. Unknown is None."""
 
@@ -63,6 +66,7 @@ class Flow:
         Of nothing: zeros and None. A mean, deviation or maximum that one of them lacks is None in the whole.
         """
 
+@final
 class Job:
     """One reporting group of fio, totals since its measured time began: zeros and None during its ramp."""
 
@@ -84,6 +88,7 @@ class Job:
     def depth_levels(self) -> list[tuple[int, float]]:
         """(lowest depth of the level, fraction of submissions at that level), fio's iodepth_level."""
 
+@final
 class Interval:
     """The difference of two successive statuses, all jobs together.
 
@@ -104,6 +109,7 @@ class Interval:
     @property
     def write(self) -> Flow: ...
 
+@final
 class StatusStream:
     """Decodes fio's stream of JSON statuses (`--status-interval`, json+), fed in pieces as it comes."""
 
