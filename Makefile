@@ -10,7 +10,7 @@ BIN := $(VENV)/bin
 MACHINE_PATH := $(PATH)
 export PATH := $(CURDIR)/$(BIN):$(MACHINE_PATH)
 PYTHON ?= python3
-DEMO_SIZE ?= 1G
+DEMO_LIMITS ?= --quick --size 1G
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
@@ -41,7 +41,7 @@ $(VENV)/ready: $(VENV)/packages pyproject.toml $(RUST_SOURCES)
 # The twelve profiles, briefly, against a scratch file on this machine's own disk.
 demo: $(VENV)/ready
 	@mkdir -p demo/disk
-	loadline run typical-12 demo/disk --quick --size $(DEMO_SIZE) --store demo/runs --tag demo=yes
+	loadline run typical-12 demo/disk $(DEMO_LIMITS) --store demo/runs --tag demo=yes
 	@run=$$(ls demo/runs | tail -n 1); \
 	loadline report "$$run" --store demo/runs -o demo/typical-12.csv >/dev/null; \
 	echo "folder   demo/runs/$$run"; echo "csv      demo/typical-12.csv"
