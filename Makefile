@@ -12,6 +12,9 @@ export PATH := $(CURDIR)/$(BIN):$(MACHINE_PATH)
 PYTHON ?= python3
 DEMO_LIMITS ?= --quick --size 1G
 
+# Scripts of an environment hold its path: in a tree that was moved it is made anew.
+$(shell place="$$(cat $(VENV)/place 2>/dev/null)"; [ -z "$$place" ] || [ "$$place" = "$(CURDIR)" ] || rm -rf $(VENV))
+
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
 .PHONY: setup demo test check bench soak wheel docs lock clean
@@ -28,6 +31,7 @@ $(VENV)/packages: $(VENV)/tools requirements.lock
 	@$(BIN)/python -m pip --version >/dev/null 2>&1 || { \
 	    echo "making the virtual environment $(VENV)"; \
 	    PATH="$(MACHINE_PATH)" $(PYTHON) -m venv --clear $(VENV); \
+	    echo "$(CURDIR)" >$(VENV)/place; \
 	    touch $(VENV)/tools; }
 	@echo "installing the packages of requirements.lock"
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --require-hashes -r requirements.lock

@@ -78,8 +78,8 @@ def play(page: Path, folder: Path, device: Path | None = None) -> None:
         if name not in {"LOADLINE_STORE", "MAKEFLAGS", "MAKELEVEL", "MFLAGS"}
     }
     environment["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
-    # A clone builds the same core again: let it find what is compiled already.
-    environment.setdefault("CARGO_TARGET_DIR", str(ROOT / "target"))
+    # Cargo tells two checkouts in one target directory apart by their files' times only, so a clone has another one.
+    environment["CARGO_TARGET_DIR"] = str(Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "elsewhere")
     for block in blocks(page):
         if block.file is not None:
             (folder / block.file).parent.mkdir(parents=True, exist_ok=True)
