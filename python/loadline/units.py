@@ -15,7 +15,13 @@ from fractions import Fraction
 
 from loadline.errors import InputError
 
-_NUMBER = re.compile(r"\s*([+-]?(?:\d+(?:_\d+)*)(?:\.\d+)?)\s*([a-zA-Zµ%/]*)\s*")
+_NUMBER = re.compile(r"\s*([+-]?[0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?)\s*([a-zA-Zµ%/]*)\s*")
+
+# No quantity is longer, and Python refuses to read very long numbers.
+_LONGEST = 64
+
+# What fio, the kernel and the Rust core hold.
+_MOST = 2**63 - 1
 
 _POWER = {"": 0, "k": 1, "m": 2, "g": 3, "t": 4, "p": 5}
 
@@ -33,17 +39,35 @@ _SECONDS = {
 }
 
 
-def _split(text: str | int | float, what: str, example: str) -> tuple[Fraction, str]:
-    match = _NUMBER.fullmatch(str(text)) if not isinstance(text, bool) else None
+def _split(text: object, what: str, example: str) -> tuple[Fraction, str]:
+    plain = str(text) if isinstance(text, str | float) else repr(text) if _is_short(text) else ""
+    match = _NUMBER.fullmatch(plain) if len(plain) <= _LONGEST else None
     if match is None:
-        raise InputError(f"{text!r} is not {what}", f"Write it like {example}.")
+        raise InputError(f"{_quoted(text)} is not {what}", f"Write it like {example}.")
     return Fraction(match[1].replace("_", "")), match[2]
+
+
+def _is_short(value: object) -> bool:
+    return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= 10**_LONGEST
+
+
+def _quoted(text: object) -> str:
+    """The text for a message; long ones are cut, and what isn't text or number is named by its type."""
+    if isinstance(text, str):
+        return repr(text if len(text) <= _LONGEST else text[:_LONGEST] + "...")
+    return repr(str(text)) if isinstance(text, float) or _is_short(text) else f"a value of type {type(text).__name__}"
 
 
 def _whole(value: Fraction, text: object, what: str) -> int:
     if value.denominator != 1:
-        raise InputError(f"{str(text)!r} is not a whole number of {what}")
-    return int(value)
+        raise InputError(f"{_quoted(text)} is not a whole number of {what}", "Write a smaller unit.")
+    return _bounded(int(value), text)
+
+
+def _bounded(value: int, text: object) -> int:
+    if value > _MOST:
+        raise InputError(f"{_quoted(text)} is more than can be", "Check the unit.")
+    return value
 
 
 def _multiple(unit: str) -> int | None:
@@ -59,14 +83,14 @@ def parse_bytes(text: str | int) -> int:
     """Bytes of a size such as `512`, `4k`, `64KiB`, `1M`, `960GB`.
 
     Raises:
-        InputError: not a size, negative, or not a whole number of bytes.
+        InputError: not a size, negative, not a whole number of bytes, or 8 EiB and more.
     """
     value, unit = _split(text, "a size", "'4k', '64KiB' or '960GB'")
     factor = _multiple(unit)
     if factor is None:
-        raise InputError(f"{str(text)!r} has no unit of size", "Sizes are written like '4k', '64KiB' or '960GB'.")
+        raise InputError(f"{_quoted(text)} has no unit of size", "Sizes are written like '4k', '64KiB' or '960GB'.")
     if value < 0:
-        raise InputError(f"{str(text)!r} is negative", "A size is 0 or more.")
+        raise InputError(f"{_quoted(text)} is negative", "A size is 0 or more.")
     return _whole(value * factor, text, "bytes")
 
 
@@ -74,15 +98,17 @@ def parse_duration(text: str | int) -> int:
     """Nanoseconds of a duration such as `300s`, `2.5ms`, `7min`, `1h`; a bare number is seconds.
 
     Raises:
-        InputError: not a duration, or negative.
+        InputError: not a duration, negative, or more than 292 years.
     """
     value, unit = _split(text, "a duration", "'300s', '2.5ms' or '7min'")
     factor = _SECONDS.get(unit or "s")
     if factor is None:
-        raise InputError(f"{str(text)!r} has no unit of time", "Durations are written like '300s', '2.5ms' or '7min'.")
+        raise InputError(
+            f"{_quoted(text)} has no unit of time", "Durations are written like '300s', '2.5ms' or '7min'."
+        )
     if value < 0:
-        raise InputError(f"{str(text)!r} is negative", "A duration is 0 or more.")
-    return round(value * factor * 10**9)
+        raise InputError(f"{_quoted(text)} is negative", "A duration is 0 or more.")
+    return _bounded(round(value * factor * 10**9), text)
 
 
 def parse_fraction(text: str | int | float) -> Fraction:
@@ -93,9 +119,9 @@ def parse_fraction(text: str | int | float) -> Fraction:
     """
     value, unit = _split(text, "a share", "'70%'")
     if unit != "%":
-        raise InputError(f"{str(text)!r} has no percent sign", f"Write '{text}%', if that is what is meant.")
+        raise InputError(f"{_quoted(text)} has no percent sign", "Shares are written like '70%'.")
     if not 0 <= value <= 100:
-        raise InputError(f"{str(text)!r} is outside 0 % to 100 %")
+        raise InputError(f"{_quoted(text)} is outside 0 % to 100 %")
     return value / 100
 
 
@@ -108,9 +134,9 @@ def parse_rate(text: str | int | float) -> float:
     value, unit = _split(text, "a rate", "'5000/s' or '20k/s'")
     prefix = unit.removesuffix("/s").lower()
     if prefix not in _POWER:
-        raise InputError(f"{str(text)!r} has no unit of a rate", "Rates are written like '5000/s' or '20k/s'.")
+        raise InputError(f"{_quoted(text)} has no unit of a rate", "Rates are written like '5000/s' or '20k/s'.")
     if value <= 0:
-        raise InputError(f"{str(text)!r} is not above 0", "A rate is above 0.")
+        raise InputError(f"{_quoted(text)} is not above 0", "A rate is above 0.")
     return float(value * 1000 ** _POWER[prefix])
 
 
@@ -125,10 +151,10 @@ def parse_bandwidth(text: str | int | float) -> float:
     factor = _multiple(size) if unit.endswith("/s") and size.lower().endswith("b") else None
     if factor is None:
         raise InputError(
-            f"{str(text)!r} has no unit of bandwidth", "Bandwidths are written like '1.2GB/s' or '500MiB/s'."
+            f"{_quoted(text)} has no unit of bandwidth", "Bandwidths are written like '1.2GB/s' or '500MiB/s'."
         )
     if value <= 0:
-        raise InputError(f"{str(text)!r} is not above 0", "A bandwidth is above 0.")
+        raise InputError(f"{_quoted(text)} is not above 0", "A bandwidth is above 0.")
     return float(value * factor)
 
 

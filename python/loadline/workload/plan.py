@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass, replace
 from typing import Any
 
@@ -76,12 +77,14 @@ def make_plan(suite: Suite, options: Options, seed: int | None = None) -> tuple[
     """The points of `suite`, in its order, sweeps unrolled; point k gets `seed` + k, so no two ask for the same blocks.
 
     Raises:
-        InputError: `only` names a profile that the suite doesn't have, or options contradict each other.
+        InputError: `only` names a profile that the suite doesn't have, options contradict each other, or two points
+            would have one name.
     """
-    if options.as_published and (options.queue_depths or options.jobs or options.runtime_ns or options.quick):
+    changes = (options.queue_depths, options.jobs, options.runtime_ns, options.warmup_ns)
+    if options.as_published and (options.quick or any(change is not None for change in changes)):
         raise InputError(
-            "--as-published fixes queue depth, jobs and run time",
-            "Leave out --queue-depth, --jobs, --runtime and --quick, or leave out --as-published.",
+            "--as-published fixes queue depth, jobs, run time and warm-up",
+            "Leave out --queue-depth, --jobs, --runtime, --warmup and --quick, or leave out --as-published.",
         )
     entries = [entry for entry in suite.entries if options.variants or not entry.variant or entry.name in options.only]
     if options.only:
@@ -92,6 +95,12 @@ def make_plan(suite: Suite, options: Options, seed: int | None = None) -> tuple[
                 raise InputError(f"suite {suite.name} has no profile {name!r}", hint)
         entries = [entry for entry in entries if entry.name in options.only]
     points = [point for entry in entries for point in _points(entry, suite, options)]
+    names = Counter(point.name for point in points)
+    name, times = names.most_common(1)[0]
+    if times > 1:
+        raise InputError(
+            f"suite {suite.name} makes {times} points named {name!r}", "Rename the profile, or change its sweep."
+        )
     return tuple(points if seed is None else (replace(point, seed=seed + k) for k, point in enumerate(points)))
 
 
@@ -130,7 +139,7 @@ def _suffix(load: tuple[Workload, ...], loads: tuple[tuple[Workload, ...], ...])
 
     def axes(one: tuple[Workload, ...]) -> dict[str, object]:
         first = one[0].arrival
-        rate = None if isinstance(first, Closed) else f"{first.rate_per_s:g}"
+        rate = None if isinstance(first, Closed) else f"{first.rate_per_s:.15g}"
         return {"qd": first.queue_depth, "j": first.jobs, "r": rate}
 
     all_axes = [axes(one) for one in loads]

@@ -23,7 +23,8 @@ class Distribution:
     """How random addresses spread over the working set.
 
     `uniform`; `zipf` (theta) and `pareto` (h), skew as fio defines them; `normal` (standard deviation in percent
-    of the range); `zoned` (`zones`: (share of accesses, share of space) in order of address).
+    of the range); `zoned` (`zones`: (share of accesses, share of space) in order of address). Except for `zoned`,
+    how often blocks are asked for is skewed, while fio scatters the popular ones over the whole range.
     """
 
     kind: Literal["uniform", "zipf", "pareto", "normal", "zoned"] = "uniform"
@@ -43,7 +44,7 @@ class Profile:
         compressible_fraction, duplicate_fraction: of the data written; 0 means incompressible and unique.
         flush_every: a flush (fdatasync) after that many writes; 0 for none.
         dsync: every write is O_DSYNC: complete only when it is on the medium.
-        think_time_ns, burst: a pause after each `burst` requests.
+        think_time_ns, burst: a pause of each job after `burst` of its requests, once none is outstanding.
     """
 
     name: str
@@ -75,7 +76,8 @@ class Profile:
 
     def mix_text(self) -> str:
         """`70/30`: reads to writes, in percent."""
-        return f"{round(self.read_fraction * 100)}/{round((1 - self.read_fraction) * 100)}"
+        shares = (self.read_fraction, 1 - self.read_fraction)
+        return "/".join(format_percent(share).removesuffix("%") for share in shares)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +92,8 @@ class Closed:
 class Open:
     """Requests come at random instants (Poisson), `rate_per_s` over all jobs, whatever is still outstanding.
 
-    `queue_depth` a job is only the cap that the load generator needs.
+    `queue_depth` a job is only the cap that the load generator needs. A job of fio sleeps between its requests, and
+    waits for those that are outstanding before it does: the more jobs share the rate, the closer to an open load.
     """
 
     rate_per_s: float

@@ -1,0 +1,214 @@
+"""A job file of points: what `loadline run` gives to fio. How fio's traps are met is in docs/background/fio.md."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from loadline.errors import InputError
+from loadline.units import format_bytes, format_percent
+from loadline.workload.plan import Point
+from loadline.workload.profile import Open, Profile, Workload
+
+DEFAULT_ENGINE = "libaio"
+
+_INT_MAX = 2**31 - 1
+_RATE_ERROR = 0.01
+
+
+def write(
+    points: Sequence[Point],
+    *,
+    engine: str = DEFAULT_ENGINE,
+    size_bytes: int | None = None,
+) -> str:
+    """One job file of `points`, a `stonewall` section each; the target is not in it: `fio --filename=TARGET` gives it.
+
+    Args:
+        engine: fio's `ioengine`.
+        size_bytes: how much of the target is used; None: all of it, however much that is.
+
+    Raises:
+        InputError: a point that fio can't express, or that doesn't fit into `size_bytes`.
+    """
+    lines = [
+        "[global]",
+        f"ioengine={engine}",
+        "direct=1",
+        "thread=1",
+        "time_based=1",
+        "norandommap=1",
+        "randrepeat=0",
+        "allow_file_create=0",
+        "fallocate=none",
+        "lat_percentiles=1",
+        "clat_percentiles=0",
+        "group_reporting=1",
+    ]
+    for number, point in enumerate(points):
+        for index, stream in enumerate(point.streams):
+            name = point.name if len(point.streams) == 1 else f"{point.name}.{stream.profile.name}"
+            if name.startswith("global"):
+                raise InputError(f"{name}: fio takes sections named global... for defaults", "Rename the profile.")
+            lines += ["", f"[{name}]"]
+            if index:
+                lines.append("new_group=1")
+            elif number:
+                lines.append("stonewall")
+            if point.seed is not None:
+                lines.append(f"randseed={point.seed}")
+            lines.append(f"runtime={_time(point.runtime_ns, 'runtime', name)}")
+            if point.warmup_ns:
+                lines.append(f"ramp_time={_time(point.warmup_ns, 'warmup', name)}")
+            lines += _stream(stream, size_bytes, name)
+    return "\n".join(lines) + "\n"
+
+
+def _stream(stream: Workload, size_bytes: int | None, name: str) -> list[str]:
+    profile, load = stream.profile, stream.arrival
+    lines = _direction(profile, name)
+    lines += _blocks(profile, name)
+    lines += _region(stream, size_bytes, name)
+    lines += [f"iodepth={load.queue_depth}", f"numjobs={load.jobs}"]
+    if isinstance(load, Open):
+        lines += _rates(load, profile, name)
+    if profile.writes:
+        lines.append("refill_buffers=1")
+        if profile.compressible_fraction:
+            lines.append(f"buffer_compress_percentage={_percent(profile.compressible_fraction, 'compressible', name)}")
+        if profile.duplicate_fraction:
+            lines.append(f"dedupe_percentage={_percent(profile.duplicate_fraction, 'duplicate', name)}")
+        if profile.flush_every:
+            lines.append(f"fdatasync={profile.flush_every}")
+        if profile.dsync:
+            lines.append("sync=dsync")
+    if profile.think_time_ns:
+        think_us, rest = divmod(profile.think_time_ns, 1000)
+        if rest or think_us > _INT_MAX:
+            raise InputError(f"{name}: fio's think time is whole microseconds, at most 35 min", "Change think_time.")
+        lines += [f"thinktime={think_us}us", f"thinktime_blocks={profile.burst}"]
+    return lines
+
+
+def _direction(profile: Profile, name: str) -> list[str]:
+    # Only the rand* forms heed percentage_random, and --readonly wants randread where nothing is written.
+    if profile.read_fraction == 1:
+        lines = ["rw=randread"]
+    elif profile.read_fraction == 0:
+        lines = ["rw=randwrite"]
+    else:
+        lines = ["rw=randrw", f"rwmixread={_percent(profile.read_fraction, 'read', name)}"]
+    lines.append(f"percentage_random={_percent(profile.random_fraction, 'random', name)}")
+    spread = profile.distribution
+    if spread.kind == "zoned":
+        zones = ":".join(f"{_percent(a, 'access', name)}/{_percent(s, 'space', name)}" for a, s in spread.zones)
+        lines.append(f"random_distribution=zoned:{zones}")
+    elif spread.kind != "uniform":
+        parameter = f"{spread.parameter:.6f}".rstrip("0").rstrip(".")
+        lines.append(f"random_distribution={spread.kind}:{parameter}")
+    return lines
+
+
+def _blocks(profile: Profile, name: str) -> list[str]:
+    if len(profile.block) == 1:
+        return [f"bs={format_bytes(profile.block[0].size_bytes)}"]
+    mix = ":".join(f"{format_bytes(b.size_bytes)}/{_percent(b.share_fraction, 'block', name)}" for b in profile.block)
+    return [f"bssplit={mix}"]
+
+
+def _region(stream: Workload, size_bytes: int | None, name: str) -> list[str]:
+    """The part of the target that the stream's jobs use.
+
+    Jobs that read or write in sequence get ranges of their own, else they would ask for the same blocks.
+    """
+    profile, jobs = stream.profile, stream.arrival.jobs
+    apart = jobs > 1 and profile.random_fraction < 1
+    if profile.working_set_fraction is None and profile.working_set_bytes is None and size_bytes is None and not apart:
+        return []
+    if size_bytes is None and profile.working_set_bytes is None:
+        each_fraction = (profile.working_set_fraction or 1.0) / (jobs if apart else 1)
+        percent = round(each_fraction * 100)
+        if percent < 1 or abs(each_fraction * 100 - percent) > 1e-6:
+            what = f"{jobs} jobs side by side take" if apart else "its working set is"
+            raise InputError(
+                f"{name}: {what} {each_fraction * 100:.4g}% of the target{' each' * apart}; fio takes whole percents",
+                "Say how large the target is with --size.",
+            )
+        return [f"size={percent}%", f"offset_increment={percent}%"] if apart else [f"size={percent}%"]
+    used = working_set(profile, size_bytes)
+    if not apart:
+        return [f"size={format_bytes(used)}"]
+    step = max(share.size_bytes for share in profile.block)
+    each = used // jobs // step * step
+    if each == 0:
+        raise InputError(
+            f"{name}: {jobs} jobs side by side don't fit into {format_bytes(used)}",
+            "Use fewer jobs or a larger target.",
+        )
+    return [f"size={format_bytes(each)}", f"offset_increment={format_bytes(each)}"]
+
+
+def working_set(profile: Profile, size_bytes: int | None) -> int:
+    """Bytes of the target that the profile touches, a multiple of its largest block; the target's size is `size_bytes`.
+
+    Raises:
+        InputError: nothing is left, or the working set is larger than the target.
+    """
+    step = max(share.size_bytes for share in profile.block)
+    wanted = profile.working_set_bytes
+    if wanted is None:
+        wanted = round((size_bytes or 0) * (profile.working_set_fraction or 1.0))
+    if size_bytes is not None and wanted > size_bytes:
+        raise InputError(
+            f"profile {profile.name}: its working set of {format_bytes(wanted)} is larger than the target"
+            f" ({format_bytes(size_bytes)})",
+            "Take a larger target, or give the working set in percent.",
+        )
+    used = wanted // step * step
+    if used == 0:
+        raise InputError(
+            f"profile {profile.name}: a block of {format_bytes(step)} doesn't fit into {format_bytes(wanted)}",
+            "Take a larger target or working set.",
+        )
+    return used
+
+
+def _rates(load: Open, profile: Profile, name: str) -> list[str]:
+    # fio paces each job and each direction by itself; independent Poisson streams add up to a Poisson stream.
+    total = round(load.rate_per_s / load.jobs)
+    reads = round(total * profile.read_fraction)
+    pair = (reads, total - reads)
+    wanted = [load.rate_per_s / load.jobs * share for share in (profile.read_fraction, 1 - profile.read_fraction)]
+    for asked, meant in zip(pair, wanted, strict=True):
+        if meant > 1e-9 and abs(_poisson_per_s(asked) / meant - 1) > _RATE_ERROR:
+            raise InputError(
+                f"{name}: {load.rate_per_s:g}/s over {load.jobs} jobs is {meant:.4g}/s a job and direction, which fio"
+                f" would miss by more than {_RATE_ERROR:.0%}",
+                "fio takes whole numbers and is exact up to about 7000/s: change rate or jobs.",
+            )
+    # Not io_submit_mode=offload: before version 3.42 it hangs at its start, and io_uring doesn't have it.
+    text = ",".join(str(rate or "") for rate in pair).rstrip(",")
+    return [f"rate_iops={text}", "rate_process=poisson"]
+
+
+def _poisson_per_s(rate: int) -> float:
+    """The rate that fio makes of one asked for: it cuts mean and gaps between arrivals to whole microseconds.
+
+    The mean of a cut exponential with mean m is 1 / (e^(1/m) - 1).
+    """
+    mean_us = 10**6 // rate if rate else 0
+    return 10**6 * math.expm1(1 / mean_us) if mean_us else 0.0
+
+
+def _time(duration_ns: int, key: str, name: str) -> str:
+    for unit, factor in (("s", 10**9), ("ms", 10**6), ("us", 10**3)):
+        if duration_ns % factor == 0:
+            return f"{duration_ns // factor}{unit}"
+    raise InputError(f"{name}: {key} is {duration_ns} ns, and fio takes whole microseconds only", "Round it.")
+
+
+def _percent(fraction: float, key: str, name: str) -> int:
+    percent = fraction * 100
+    if abs(percent - round(percent)) > 1e-6:
+        raise InputError(f"{name}: {key} is {format_percent(fraction)}, and fio takes whole percents only", "Round it.")
+    return round(percent)
