@@ -1,0 +1,166 @@
+"""Job files that loadline writes: read back they are the same, and fio takes every one of them."""
+
+from __future__ import annotations
+
+import subprocess
+from pathlib import Path
+
+import pytest
+from hypothesis import assume, given, settings
+from workload.strategies import points as any_points
+
+from loadline.errors import InputError
+from loadline.workload.dialects import fio_job
+from loadline.workload.plan import Options, Point, make_plan
+from loadline.workload.profile import BlockShare, Closed, Distribution, Open, Profile, Workload
+from loadline.workload.suite import load_suite, suite_names
+
+SIZE = 1 << 40
+
+
+def point(arrival: Closed | Open = Closed(4), runtime_ns: int = 10**9, **keys: object) -> Point:  # noqa: B008
+    fields: dict[str, object] = {"name": "p", "read_fraction": 0.5, "random_fraction": 1.0, "access_class": "random"}
+    fields |= {"block": (BlockShare(4096, 1.0),), **keys}
+    return Point("p", (Workload(Profile(**fields), arrival),), runtime_ns, 0)  # type: ignore[arg-type]
+
+
+def lines(one: Point, size_bytes: int | None = None) -> list[str]:
+    return fio_job.write([one], size_bytes=size_bytes).splitlines()
+
+
+def again(text: str) -> str:
+    suite, _ = fio_job.read(text, "x", "x.fio")
+    return fio_job.write(make_plan(suite, Options()))
+
+
+@pytest.mark.parametrize("size_bytes", [None, SIZE])
+@pytest.mark.parametrize(
+    "options",
+    [
+        Options(variants=True),
+        Options(jobs=4),
+        Options(queue_depths=(1, 8, 32)),
+        Options(as_published=True),
+        Options(quick=True, warmup_ns=10**9),
+    ],
+    ids=["variants", "jobs", "sweep", "published", "quick"],
+)
+@pytest.mark.parametrize("name", suite_names())
+def test_a_suite_of_the_catalog_read_back_is_written_the_same(
+    name: str, options: Options, size_bytes: int | None
+) -> None:
+    text = fio_job.write(make_plan(load_suite(name)[0], options), size_bytes=size_bytes)
+    assert again(text) == text
+
+
+@given(any_points())
+def test_any_points_that_fio_can_express_read_back_are_written_the_same(points: list[Point]) -> None:
+    try:
+        text = fio_job.write(points, size_bytes=SIZE)
+    except InputError as error:
+        assume("fio would miss" not in error.message)
+        raise
+    assert again(text) == text
+
+
+@settings(max_examples=15)
+@given(any_points())
+def test_fio_takes_any_points_that_are_written(points: list[Point]) -> None:
+    try:
+        text = fio_job.write(points, size_bytes=SIZE)
+    except InputError as error:
+        assume("fio would miss" not in error.message)
+        raise
+    done = subprocess.run(["fio", "--parse-only", "--filename=x", "-"], input=text, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
+
+
+@pytest.mark.parametrize("name", suite_names())
+def test_fio_takes_every_suite_of_the_catalog(name: str, tmp_path: Path) -> None:
+    job = tmp_path / "job.fio"
+    job.write_text(fio_job.write(make_plan(load_suite(name)[0], Options(variants=True)), engine="io_uring"))
+    done = subprocess.run(["fio", "--parse-only", "--filename=x", str(job)], capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def test_a_suite_is_one_section_a_point_with_a_stonewall_between() -> None:
+    text = fio_job.write(make_plan(load_suite("typical-12")[0], Options()))
+    sections = text.split("\n[")[1:]
+    assert len(sections) == 12
+    assert ["stonewall" in section for section in sections] == [False, *[True] * 11]
+    assert "filename" not in text
+
+
+def test_streams_of_a_point_run_together_and_are_reported_apart() -> None:
+    workloads = point().streams[0], point(name="q").streams[0]
+    text = fio_job.write([Point("both", workloads, 10**9, 0)])
+    assert "[both.p]" in text and "[both.q]\nnew_group=1" in text and "stonewall" not in text
+
+
+def test_the_random_forms_are_used_throughout_for_only_they_heed_percentage_random() -> None:
+    for read, form in ((1.0, "rw=randread"), (0.5, "rw=randrw"), (0.0, "rw=randwrite")):
+        assert form in lines(point(read_fraction=read, random_fraction=0.0))
+
+
+@pytest.mark.parametrize(("runtime_ns", "text"), [(5 * 10**9, "5s"), (1_500_000_000, "1500ms"), (1_500_000, "1500us")])
+def test_run_times_are_exact(runtime_ns: int, text: str) -> None:
+    assert f"runtime={text}" in lines(point(runtime_ns=runtime_ns))
+
+
+@pytest.mark.parametrize(
+    ("one", "size_bytes", "expected"),
+    [
+        (point(), None, []),
+        (point(), 10**6, ["size=976k"]),
+        (point(working_set_fraction=0.5), None, ["size=50%"]),
+        (point(working_set_fraction=0.5), 1 << 30, ["size=512M"]),
+        (point(working_set_bytes=1 << 20), None, ["size=1M"]),
+        (point(Closed(1, 8)), 1 << 30, ["size=1G"]),
+        (point(Closed(1, 4), random_fraction=0.99), None, ["size=25%", "offset_increment=25%"]),
+        (point(Closed(1, 3), random_fraction=0.0), 64 << 20, ["size=21844k", "offset_increment=21844k"]),
+    ],
+)
+def test_jobs_that_go_in_sequence_get_ranges_of_their_own_within_the_working_set(
+    one: Point, size_bytes: int | None, expected: list[str]
+) -> None:
+    assert [line for line in lines(one, size_bytes) if line.startswith(("size", "offset"))] == expected
+
+
+@pytest.mark.parametrize(
+    ("one", "size_bytes", "said"),
+    [
+        (point(read_fraction=0.995), None, "read is 99.5%, and fio takes whole percents"),
+        (point(block=(BlockShare(512, 1 / 3), BlockShare(1024, 2 / 3))), None, "block is 33.3333%"),
+        (point(working_set_fraction=0.125), None, "working set is 12.5% of the target; .*whole percents"),
+        (point(Closed(1, 8), random_fraction=0.0), None, "8 jobs side by side take 12.5% of the target each"),
+        (point(Closed(1, 8), random_fraction=0.0), 16384, "8 jobs side by side don't fit into 16k"),
+        (point(working_set_bytes=1 << 30), 1 << 20, "working set of 1G is larger than the target .1M."),
+        (point(), 512, "a block of 4k doesn't fit into 512"),
+        (point(think_time_ns=1500), None, "whole microseconds"),
+        (point(think_time_ns=3600 * 10**9), None, "at most 35 min"),
+        (point(runtime_ns=1_000_000_500), None, "runtime is 1000000500 ns"),
+        (point(Open(100, 1, 8)), None, "12.5/s over 8 jobs|100/s over 8 jobs"),
+        (point(Open(40_000, 64), read_fraction=1.0), None, "would miss"),
+        (point(Open(1, 1), read_fraction=0.9), None, "would miss"),
+        (Point("globally", point().streams, 10**9, 0), None, "named global"),
+    ],
+)
+def test_what_fio_can_t_express_is_an_error_and_never_rounded(one: Point, size_bytes: int | None, said: str) -> None:
+    with pytest.raises(InputError, match=said) as error:
+        lines(one, size_bytes)
+    assert error.value.remedy
+
+
+def test_a_rate_is_parted_among_jobs_and_directions() -> None:
+    assert "rate_iops=700,300" in lines(point(Open(4000, 8, 4), read_fraction=0.7))
+    assert "rate_iops=1000" in lines(point(Open(4000, 8, 4), read_fraction=1.0))
+    assert "rate_iops=,1000" in lines(point(Open(4000, 8, 4), read_fraction=0.0))
+
+
+def test_what_only_writes_have_is_left_out_where_nothing_is_written() -> None:
+    text = "\n".join(lines(point(read_fraction=1.0, flush_every=8, dsync=True, compressible_fraction=0.5)))
+    assert not any(key in text for key in ("fdatasync", "sync=", "compress", "refill"))
+
+
+def test_a_distribution_has_no_more_digits_than_it_needs() -> None:
+    assert "random_distribution=zipf:1.2" in lines(point(distribution=Distribution("zipf", 1.2)))

@@ -1,0 +1,267 @@
+"""Suites: the catalog's, and the user's own files, good and bad."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from workload.strategies import damaged
+
+from loadline.errors import InputError
+from loadline.workload.dialects import fio_job
+from loadline.workload.plan import Options, make_plan
+from loadline.workload.profile import BlockShare, Closed, Distribution, Open
+from loadline.workload.suite import CATALOG, Published, load_suite, parse_suite, suite_names
+
+HEAD = 'title = "T"\nruntime = "5s"\n'
+PROFILE = '[[profile]]\nname = "a"\nblock = "4k"\nread = "50%"\nrandom = "100%"\n'
+HALF_ZONED = 'distribution = { zoned = [{ access = "100%", space = "50%" }] }'
+
+# Source: the table of the field report on DL360 servers; block, read %, random %, class.
+TYPICAL_12 = {
+    "web-file-server4k": (4, 95, 75, "combined"),
+    "web-file-server8k": (8, 95, 75, "combined"),
+    "web-file-server64k": (64, 95, 75, "combined"),
+    "decision-support-system-db": (1024, 100, 100, "random"),
+    "media-streaming": (64, 98, 0, "sequential"),
+    "sql-server-log": (64, 0, 0, "sequential"),
+    "os-paging": (64, 90, 0, "sequential"),
+    "web-server-log": (8, 0, 0, "sequential"),
+    "oltp-db": (8, 70, 100, "random"),
+    "exchange-server": (8, 67, 100, "random"),
+    "workstation": (8, 80, 80, "combined"),
+    "video-on-demand": (512, 80, 100, "random"),
+}
+VARIANTS = {"exchange-server-4k": (4, 67, 100, "random"), "video-on-demand-read": (512, 100, 100, "random")}
+
+FULL = """
+title = "Everything"
+source = "here"
+analysis = "why"
+runtime = "60s"
+warmup = "5s"
+queue_depth = [1, 32]
+jobs = 2
+published = { queue_depth = 1, jobs = 1, runtime = "300s", warmup = "0s" }
+
+[[profile]]
+name = "mix"
+class = "combined"
+block = { 512 = "10%", 4k = "60%", 64KiB = "30%" }
+read = "80%"
+random = "50%"
+distribution = { zoned = [{ access = "60%", space = "10%" }, { access = "40%", space = "90%" }] }
+working_set = "25%"
+compressible = "50%"
+duplicate = "20%"
+analysis = "a mix"
+rate = ["1k/s", 2000]
+
+[[profile]]
+name = "log"
+block = "8k"
+read = "0%"
+random = "0%"
+distribution = { zipf = 1.2 }
+working_set = "10GiB"
+flush_every = 8
+dsync = true
+think_time = "500us"
+burst = 16
+queue_depth = 1
+jobs = [1, 4]
+runtime = "10s"
+warmup = "0s"
+
+[[variant]]
+name = "other"
+block = 4096
+read = "100%"
+random = "100%"
+distribution = { normal = "20%" }
+"""
+
+
+def figures(*, variants: bool) -> dict[str, tuple[int, int, int, str]]:
+    points = make_plan(load_suite("typical-12")[0], Options(variants=variants))
+    found = {}
+    for point in points:
+        profile = point.streams[0].profile
+        (block,) = profile.block
+        shares = round(profile.read_fraction * 100), round(profile.random_fraction * 100)
+        found[point.name] = (block.size_bytes // 1024, *shares, profile.access_class)
+    return found
+
+
+def test_typical_12_is_the_sources_table_in_its_order() -> None:
+    assert list(figures(variants=False).items()) == list(TYPICAL_12.items())
+
+
+def test_what_the_sources_text_says_otherwise_are_variants() -> None:
+    assert figures(variants=True) == TYPICAL_12 | VARIANTS
+
+
+def test_typical_12_runs_at_depth_32_and_as_published_at_1_for_300_s() -> None:
+    suite, _ = load_suite("typical-12")
+    assert {point.streams[0].arrival for point in make_plan(suite, Options())} == {Closed(32, 1)}
+    published = make_plan(suite, Options(as_published=True))
+    assert {(p.streams[0].arrival, p.runtime_ns, p.warmup_ns) for p in published} == {(Closed(1, 1), 300 * 10**9, 0)}
+
+
+@pytest.mark.parametrize("name", suite_names())
+def test_every_suite_of_the_catalog_names_its_source_and_explains_itself_and_its_profiles(name: str) -> None:
+    suite, warnings = load_suite(name)
+    assert suite.title and suite.source and suite.analysis and not warnings
+    assert all(entry.analysis for entry in suite.entries)
+
+
+def test_every_key_means_what_the_reference_says() -> None:
+    suite = parse_suite(FULL, "full", "full.toml")
+    assert (suite.title, suite.source, suite.analysis) == ("Everything", "here", "why")
+    assert suite.published == Published(1, 1, 300 * 10**9, 0)
+    mix, log, other = suite.entries
+    profile = mix.loads[0][0].profile
+    assert profile.block == (BlockShare(512, 0.1), BlockShare(4096, 0.6), BlockShare(65536, 0.3))
+    assert profile.distribution == Distribution("zoned", None, ((0.6, 0.1), (0.4, 0.9)))
+    assert (profile.working_set_fraction, profile.working_set_bytes) == (0.25, None)
+    assert (profile.compressible_fraction, profile.duplicate_fraction) == (0.5, 0.2)
+    assert [load[0].arrival for load in mix.loads] == [
+        Open(1000, 1, 2), Open(2000, 1, 2), Open(1000, 32, 2), Open(2000, 32, 2),
+    ]  # fmt: skip
+    assert (mix.runtime_ns, mix.warmup_ns) == (60 * 10**9, 5 * 10**9)
+    profile = log.loads[0][0].profile
+    assert (profile.access_class, profile.distribution) == ("sequential", Distribution("zipf", 1.2))
+    assert (profile.working_set_fraction, profile.working_set_bytes) == (None, 10 << 30)
+    assert (profile.flush_every, profile.dsync, profile.think_time_ns, profile.burst) == (8, True, 500_000, 16)
+    assert [load[0].arrival for load in log.loads] == [Closed(1, 1), Closed(1, 4)]
+    assert (log.runtime_ns, log.warmup_ns) == (10 * 10**9, 0)
+    assert other.variant and other.loads[0][0].profile.distribution == Distribution("normal", 20)
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        ("", "title: missing"),
+        ("a = [", "not TOML"),
+        ("a = " + "9" * 5000, "not TOML"),
+        ("a = " + "[" * 5000, "not TOML"),
+        (HEAD, "profile: missing"),
+        (HEAD + "profile = []", "profile: "),
+        (HEAD + "profile = 3", "profile: .*list"),
+        (HEAD + "profile = [[[3]]]", "profile number 1: should be a table"),
+        ("X1 = 3\n" + HEAD + PROFILE, "X1: unknown key"),
+        (HEAD + PROFILE + "blok = 3", "profile a: blok: unknown key"),
+        (HEAD + "[published]\nqueue_deph = 1\n" + PROFILE, "published: queue_deph: unknown key"),
+        (HEAD + PROFILE + PROFILE, "two profiles are named 'a'"),
+        (HEAD + PROFILE.replace("4k", "-4k"), "profile a: block: '-4k' is negative"),
+        (HEAD + PROFILE.replace('"4k"', "0"), "profile a: block: 0 is not a block size"),
+        (HEAD + PROFILE.replace("4k", "2G"), "profile a: block: '2G' is not a block size"),
+        (HEAD + PROFILE.replace('"4k"', "[4]"), "profile a: block: a value of type list"),
+        (HEAD + PROFILE.replace('"4k"', '{ 4k = "50%", 8k = "40%" }'), "profile a: .*add up to 90%, not 100%"),
+        (HEAD + PROFILE.replace('"4k"', '{ 4k = "50%", 4096 = "50%" }'), "profile a: .*a size twice"),
+        (HEAD + PROFILE.replace('"4k"', '{ 4k = "100%", 8k = "0%" }'), "profile a: .*share of 0%"),
+        (HEAD + PROFILE.replace("50%", "50"), "profile a: read: '50' has no percent sign"),
+        (HEAD + PROFILE.replace("50%", "150%"), "profile a: read: '150%' is outside"),
+        (HEAD + PROFILE.replace('"a"', '"a b"'), "profile a b: name: "),
+        (HEAD + PROFILE.replace('"a"', '"global-a"'), "profile global-a: name: .*fio keeps names"),
+        (HEAD + PROFILE + 'class = "mixed"', "profile a: class: "),
+        (HEAD + PROFILE + 'distribution = "zipf"', "profile a: distribution: 'zipf' is not a distribution"),
+        (HEAD + PROFILE + "distribution = { zipf = 1 }", "profile a: distribution: zipf = 1 is not defined"),
+        (HEAD + PROFILE + "distribution = { zipf = 1.2, pareto = 0.5 }", "distribution: give exactly one of"),
+        (HEAD + PROFILE + "distribution = { zapf = 1.2 }", "distribution: zapf: unknown key"),
+        (HEAD + PROFILE + "distribution = { pareto = nan }", "distribution: pareto: "),
+        (HEAD + PROFILE + HALF_ZONED, "the space shares .* add up to 50%"),
+        (HEAD + PROFILE + 'working_set = "0%"', "profile a: working_set: '0%' is nothing"),
+        (HEAD + PROFILE + "working_set = {}", "profile a: working_set: a value of type dict"),
+        (HEAD + PROFILE + "flush_every = -1", "profile a: flush_every: "),
+        (HEAD + PROFILE + "dsync = 1", "profile a: dsync: "),
+        (HEAD + PROFILE + "burst = 0", "profile a: burst: "),
+        (HEAD + PROFILE + 'think_time = "5"\nqueue_depth = 0', "profile a: queue_depth"),
+        (HEAD + "queue_depth = 1_000_000_000\n" + PROFILE, "queue_depth: .*65536.*1000000000"),
+        (HEAD + "queue_depth = 1e9\n" + PROFILE, "queue_depth: .*integer"),
+        (HEAD + "queue_depth = [8, 8]\n" + PROFILE, "queue_depth: lists a value twice"),
+        (HEAD + "queue_depth = []\n" + PROFILE, "queue_depth: "),
+        (HEAD + "jobs = 5000\n" + PROFILE, "jobs: .*4096"),
+        (HEAD + 'rate = "0/s"\n' + PROFILE, "rate: '0/s' is not above 0"),
+        (HEAD + "rate = 1e10\n" + PROFILE, "rate: "),
+        (HEAD.replace("5s", "0s") + PROFILE, "runtime: '0s' is not between 1 ms and 366 days"),
+        (HEAD.replace("5s", "9999d") + PROFILE, "runtime: "),
+        (HEAD.replace("5s", "5 parsecs") + PROFILE, "runtime: '5 parsecs' has no unit of time"),
+        (HEAD.replace('"T"', "3") + PROFILE, "title: "),
+        (
+            HEAD
+            + f"queue_depth = {list(range(1, 200))}\njobs = {list(range(1, 200))}\n"
+            + PROFILE,
+            "its sweeps make 39601 points",
+        ),
+    ],
+)  # fmt: skip
+def test_a_fault_is_said_with_its_file_key_and_value(text: str, said: str) -> None:
+    with pytest.raises(InputError, match=f"^my.toml: (.*: )?{said}") as error:
+        parse_suite(text, "my", "my.toml")
+    assert error.value.remedy
+    assert len(error.value.message) < 300
+
+
+def test_the_nearest_key_is_suggested() -> None:
+    with pytest.raises(InputError) as error:
+        parse_suite(HEAD + PROFILE + "blok = 3", "my", "my.toml")
+    assert error.value.remedy.startswith("Did you mean 'block'?")
+
+
+def test_the_nearest_suite_is_suggested() -> None:
+    with pytest.raises(InputError, match="no suite is named 'typical12'") as error:
+        load_suite("typical12")
+    assert "'typical-12'" in error.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("name", "content", "said"),
+    [
+        ("absent.toml", None, "there is no file"),
+        ("latin.toml", b"title = '\xe4'", "not text in UTF-8 .byte 9"),
+        ("huge.fio", b"#" * (1024**2 + 1), "larger than 1 MiB"),
+        ("nul\0.toml", None, "can't be read"),
+    ],
+)
+def test_a_file_that_can_t_be_read_is_an_input_error(
+    tmp_path: Path, name: str, content: bytes | None, said: str
+) -> None:
+    if content is not None:
+        (tmp_path / name).write_bytes(content)
+    with pytest.raises(InputError, match=said):
+        load_suite(str(tmp_path / name))
+
+
+def test_a_directory_is_no_suite(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="is a directory"):
+        load_suite(str(tmp_path) + "/")
+
+
+def test_a_path_to_toml_works_in_place_of_a_name(tmp_path: Path) -> None:
+    (tmp_path / "mine.toml").write_text(HEAD + PROFILE)
+    suite, warnings = load_suite(str(tmp_path / "mine.toml"))
+    assert (suite.name, [entry.name for entry in suite.entries], warnings) == ("mine", ["a"], [])
+
+
+WORDS = ['"4k"', "= 1e9", "[[profile]]", "[", "{", '"100%"', "zoned = [", "inf", "true", "-1", '""', "\n", "1979-05-27"]
+
+
+def nothing_but_input_errors(text: str) -> None:
+    try:
+        fio_job.write(make_plan(parse_suite(text, "f", "f.toml"), Options(variants=True)), size_bytes=1 << 40)
+    except InputError as error:
+        assert error.message.startswith(("f.toml", "profile", "suite f")) or ":" in error.message
+
+
+@given(st.text())
+def test_any_text_as_toml_is_a_suite_or_an_input_error(text: str) -> None:
+    nothing_but_input_errors(text)
+
+
+@given(st.data())
+def test_a_damaged_suite_is_a_suite_or_an_input_error(data: st.DataObject) -> None:
+    whole = data.draw(st.sampled_from([FULL, HEAD + PROFILE, (CATALOG / "typical-12.toml").read_text()]))
+    nothing_but_input_errors(data.draw(damaged(whole, WORDS)))
