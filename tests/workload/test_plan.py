@@ -67,7 +67,6 @@ def test_as_published_leaves_a_suite_that_says_nothing_of_it_as_it_is() -> None:
         Options(as_published=True, jobs=1),
         Options(as_published=True, runtime_ns=1),
         Options(as_published=True, warmup_ns=0),
-        Options(as_published=True, quick=True),
     ],
 )
 def test_as_published_suffers_no_change(options: Options) -> None:

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import tempfile
 import textwrap
+from pathlib import Path
 from typing import Any
 
 import click
 
 from loadline.cli import choice, output
-from loadline.errors import InputError
+from loadline.errors import InputError, LoadlineError
+from loadline.measuring import fio
 from loadline.reporting.export import envelope
 from loadline.reporting.table import Group, Table
 from loadline.units import format_duration, format_percent
@@ -21,12 +24,12 @@ from loadline.workload.suite import Suite, load_suite, nearest, suite_names
 @click.command("suites")
 @click.argument("name", required=False, shell_complete=choice.complete_suite)
 @choice.point_options
-@click.option("--fio", is_flag=True, help="Print it as one fio job file.")
+@click.option("--fio", "as_fio", is_flag=True, help="Print it as one fio job file.")
 @click.option("--point", metavar="NAME", help="Print exactly what this point runs, as a fio job file.")
 @output.common
 def command(
     name: str | None,
-    fio: bool,
+    as_fio: bool,
     point: str | None,
     as_json: bool,
     size: str | None,
@@ -41,7 +44,7 @@ def command(
     fio --filename=TARGET JOBFILE.
     """
     if name is None:
-        if fio or point:
+        if as_fio or point:
             raise InputError("--fio and --point need the NAME of a suite", "`loadline suites` lists them.")
         _list(as_json)
         return
@@ -58,12 +61,21 @@ def command(
         points = tuple(one for one in points if one.name == point)
     if as_json:
         output.document(envelope(suites=[_as_json(suite, points)]))
-    elif fio or point is not None:
-        output.say(
-            fio_job.write(points, engine=engine or fio_job.DEFAULT_ENGINE, size_bytes=choice.size(size)).rstrip()
-        )
+    elif as_fio or point is not None:
+        job = fio_job.write(points, engine=engine or _engine(), size_bytes=choice.size(size))
+        if seed is None:
+            job = f"; without --seed a run draws randseed and records it\n{job}"
+        output.say(job.rstrip())
     else:
         _explain(suite, points)
+
+
+def _engine() -> str:
+    """What a run on this machine would take."""
+    try:
+        return fio.find(None, Path(tempfile.gettempdir()), 512).engine
+    except LoadlineError:
+        return fio_job.DEFAULT_ENGINE
 
 
 def _list(as_json: bool) -> None:

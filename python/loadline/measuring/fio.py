@@ -228,6 +228,7 @@ def find(engine: str | None, target: Path, logical_block_bytes: int) -> Fio:
 
     Args:
         engine: take this one instead of probing.
+        target: a device or a file; in a directory a small file is made for the question.
 
     Raises:
         ToolError: no fio, or too old.
@@ -251,15 +252,24 @@ def find(engine: str | None, target: Path, logical_block_bytes: int) -> Fio:
     version = answer.stdout.strip()
     if engine is not None:
         return Fio(program, version, engine)
-    said = ""
     block = max(4096, logical_block_bytes)
+    if target.is_dir():
+        with tempfile.NamedTemporaryFile(dir=target, prefix="loadline-probe-") as file:
+            file.write(bytes(block))
+            file.flush()
+            return Fio(program, version, _probe(program, Path(file.name), block))
+    return Fio(program, version, _probe(program, target, block))
+
+
+def _probe(program: str, target: Path, block: int) -> str:
+    said = ""
     with tempfile.TemporaryDirectory(prefix="loadline-probe-") as folder:
         options = [f"--filename={_filename(target, Path(folder))}", "--rw=randread", f"--bs={block}", f"--size={block}"]
         options += ["--number_ios=1", "--direct=1", "--readonly", "--thread=1", "--iodepth=2", "--allow_file_create=0"]
-        for candidate in ("io_uring", "libaio"):
-            answer = _ask([program, "--name=probe", f"--ioengine={candidate}", *options, "--eta=never"], folder)
+        for engine in ("io_uring", "libaio"):
+            answer = _ask([program, "--name=probe", f"--ioengine={engine}", *options, "--eta=never"], folder)
             if answer.returncode == 0:
-                return Fio(program, version, candidate)
+                return engine
             said = next(iter((answer.stderr.strip() or answer.stdout.strip()).splitlines()), "nothing")[:200]
     raise TargetError(
         f"neither io_uring nor libaio can read {target} with direct I/O; fio says: {said}",

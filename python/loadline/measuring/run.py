@@ -10,7 +10,6 @@ import logging
 import os
 import random
 import sys
-import tempfile
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
@@ -101,7 +100,7 @@ def run(
     target.check_fits(points, aim)
     for message in (*warnings, *target.check(aim, roots)):
         listen(event.Warned(message))
-    loader = _loader(engine, aim)
+    loader = fio.find(engine, aim.path, aim.logical_block_bytes)
     preparation = _look(aim, prepare)
     planned = _plan(suite.name, aim, points, preparation)
     listen(planned)
@@ -150,7 +149,7 @@ def _go_on(made: Run, session: Session) -> Run:
     for message in target.check(aim, session.roots):
         session.listen(event.Warned(message))
     points = made.plan
-    loader = _loader(session.engine, aim)
+    loader = fio.find(session.engine, aim.path, aim.logical_block_bytes)
     preparation = _look(aim, made.document["options"]["prepare"])
     session.listen(_plan(made.suite, aim, tuple(points[index] for index in made.missing()), preparation))
     made = _rewritten(made, [*made.document["sessions"], _session_facts(aim, loader, session)])
@@ -288,15 +287,6 @@ def _confirm(planned: event.Planned, destroy: str | None, session: Session) -> N
     if destroy is None and session.ask is not None and wanted is not None:
         destroy = session.ask(planned, wanted)
     target.confirm(planned.target, destroy)
-
-
-def _loader(engine: str | None, aim: target.Target) -> fio.Fio:
-    if aim.kind != "directory":
-        return fio.find(engine, aim.path, aim.logical_block_bytes)
-    with tempfile.NamedTemporaryFile(dir=aim.path, prefix="loadline-probe-") as probe:
-        probe.write(bytes(1024**2))
-        probe.flush()
-        return fio.find(engine, Path(probe.name), aim.logical_block_bytes)
 
 
 def _session_facts(aim: target.Target, loader: fio.Fio, session: Session) -> dict[str, Any]:

@@ -81,10 +81,10 @@ def make_plan(suite: Suite, options: Options, seed: int | None = None) -> tuple[
             would have one name.
     """
     changes = (options.queue_depths, options.jobs, options.runtime_ns, options.warmup_ns)
-    if options.as_published and (options.quick or any(change is not None for change in changes)):
+    if options.as_published and any(change is not None for change in changes):
         raise InputError(
             "--as-published fixes queue depth, jobs, run time and warm-up",
-            "Leave out --queue-depth, --jobs, --runtime, --warmup and --quick, or leave out --as-published.",
+            "Leave out --queue-depth, --jobs, --runtime and --warmup, or leave out --as-published.",
         )
     entries = [entry for entry in suite.entries if options.variants or not entry.variant or entry.name in options.only]
     if options.only:
