@@ -212,6 +212,35 @@ def test_provenance_is_captured_and_what_is_declared_stays_apart(loadline: Loadl
     assert session["ended_at"] > session["started_at"]
 
 
+def test_jobs_that_dont_divide_the_target_evenly_get_their_ranges_in_bytes(
+    loadline: Loadline, filled_file: Path
+) -> None:
+    path = suite(loadline.folder, "reads 4k 100% 0%", runtime="300ms")
+    said = loadline("run", path, filled_file, "--jobs", "3", "--json")
+    assert said.code == 0, said.err
+    (point,) = Path(said.json["runs"][0]["path"]).glob("points/*")
+    third = 16 * MIB // 3 // 4096 * 4
+    assert f"size={third}k\noffset_increment={third}k\n" in (point / "job.fio").read_text()
+
+
+def test_what_fio_cannot_express_is_said_before_anything_is_written(loadline: Loadline, tmp_path: Path) -> None:
+    target = tmp_path / "sparse"
+    target.write_bytes(bytes(8 * MIB))
+    said = loadline("run", suite(tmp_path, "mixed 4k 99.5% 100%"), target, "--destroy", target)
+    assert said.code == 2
+    assert "99.5%" in said.err
+    assert not any(target.read_bytes())
+
+
+def test_an_open_load_offers_its_rate_and_says_from_when_it_counts(loadline: Loadline, filled_file: Path) -> None:
+    path = suite(loadline.folder, "reads 4k 100% 100%", runtime="2s", rate='"400/s"', jobs="4")
+    said = loadline("run", path, filled_file, "--json")
+    (row,) = said.json["results"]
+    assert row["offered_per_s"] == 400
+    assert row["iops"] == pytest.approx(400, rel=0.2)
+    assert [finding["check"] for finding in said.json["findings"]] == ["open-load"]
+
+
 @pytest.mark.root
 class TestOnDevices:
     pytestmark = on_devices

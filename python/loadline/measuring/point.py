@@ -8,8 +8,10 @@ from dataclasses import fields
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 from loadline import _core
+from loadline.errors import InputError
 from loadline.host.roots import Roots
 from loadline.host.sampler import Sample, Sampler
 from loadline.measuring import event
@@ -46,7 +48,7 @@ def measure(
     Raises:
         OSError: `folder` can't be written. KeyboardInterrupt: after fio has ended.
     """
-    job = fio_job.write([point], engine=fio.engine, size_bytes=target.limited_bytes)
+    job = _job(point, target, fio.engine)
     samples: list[Sample] = []
     sampler = Sampler([target.device.number] if target.device else [], roots)
     expected_ns = point.runtime_ns + point.warmup_ns
@@ -81,6 +83,14 @@ def measure(
         name: _core.Flow.merge([getattr(job, name) for job in outcome.jobs]).histogram for name in ("read", "write")
     }
     return result, histograms if outcome.jobs else {}
+
+
+def _job(point: Point, target: Target, engine: str) -> str:
+    try:
+        return fio_job.write([point], engine=engine, size_bytes=target.limited_bytes)
+    except InputError:
+        # A share of the target that is no whole percent: in bytes it can be said, as `check_fits` has found.
+        return fio_job.write([point], engine=engine, size_bytes=target.used_bytes)
 
 
 def _progress(
@@ -130,20 +140,21 @@ def _result(
         ended_by="error" if outcome.error else "runtime",
         quick=point.quick,
         error=outcome.error,
-        findings=tuple(
-            {
-                "check": "tool-output",
-                "severity": "note",
-                "run": run.id,
-                "point": point.name,
-                "message": message,
-                "numbers": {},
-                "remedy": "Look at fio.json.gz and fio.stderr in the point's folder.",
-            }
-            for message in outcome.warnings
-        ),
+        findings=_findings(run, point, outcome, bool(rates)),
         provenance={"seed": point.seed},
     )
+
+
+def _findings(run: Run, point: Point, outcome: Outcome, is_open: bool) -> tuple[dict[str, Any], ...]:
+    said = [
+        ("tool-output", message, "Look at fio.json.gz and fio.stderr in the point's folder.")
+        for message in outcome.warnings
+    ]
+    if is_open:
+        message = "response counts from submission: a request that found its job waiting was sent late, uncounted"
+        said.append(("open-load", message, "Use many jobs, each with a small share of the rate."))
+    place = {"severity": "note", "run": run.id, "point": point.name, "numbers": {}}
+    return tuple({"check": check, **place, "message": message, "remedy": remedy} for check, message, remedy in said)
 
 
 def _flow(flows: Sequence[_core.Flow]) -> Flow:

@@ -15,7 +15,7 @@ from loadline.host.device import BlockDevice, block_device, device_under, identi
 from loadline.host.roots import HERE, Roots
 from loadline.measuring import guard
 from loadline.units import format_bytes, format_size
-from loadline.workload.dialects.fio_job import working_set
+from loadline.workload.dialects import fio_job
 from loadline.workload.plan import Point
 
 SCRATCH_BYTES = 4 * 1024**3
@@ -165,11 +165,13 @@ def _used(given: str, whole_bytes: int, wanted_bytes: int | None) -> int:
 
 
 def check_fits(points: tuple[Point, ...], target: Target) -> None:
-    """Whether every point can run on the target.
+    """Whether every point can run on the target, before anything is touched.
 
     Raises:
-        InputError: a block that is no multiple of the logical block, or a working set that doesn't fit.
+        InputError: a block that is no multiple of the logical block, a working set that doesn't fit, or a point that
+            fio can't express.
     """
+    fio_job.write(points, size_bytes=target.used_bytes)
     for point in points:
         for stream in point.streams:
             for share in stream.profile.block:
@@ -179,7 +181,6 @@ def check_fits(points: tuple[Point, ...], target: Target) -> None:
                         f" of {target.given} ({target.logical_block_bytes} bytes)",
                         f"Direct I/O needs multiples of it; change `block` of profile {stream.profile.name}.",
                     )
-            working_set(stream.profile, target.used_bytes)
 
 
 @contextmanager

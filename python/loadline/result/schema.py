@@ -22,9 +22,7 @@ class Flow:
 
     iops: float | None = _is("I/Os completed a second")
     bytes_per_s: float | None = _is("bytes transferred a second")
-    latency_mean_ns: float | None = _is(
-        "mean response time, from submission (open loads: intended arrival) to completion"
-    )
+    latency_mean_ns: float | None = _is("mean response time, from submission to completion")
     latency_stddev_ns: float | None = _is("standard deviation of the response time")
     latency_p50_ns: int | None = _is("median response time")
     latency_p90_ns: int | None = _is("response time that 90 % of the I/Os don't exceed")
