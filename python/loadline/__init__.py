@@ -14,12 +14,14 @@ if TYPE_CHECKING:
     from loadline.reporting.report import report
     from loadline.result.schema import Result
     from loadline.result.store import Run
+    from loadline.workload.plan import Options
     from loadline.workload.profile import Profile, Workload
     from loadline.workload.suite import Suite, load_suite
 
-__all__ = ["Profile", "Result", "Run", "Suite", "Workload", "load_suite", "report", "resume", "run"]
+__all__ = ["Options", "Profile", "Result", "Run", "Suite", "Workload", "load_suite", "report", "resume", "run"]
 
 _HOME = {
+    "Options": "workload.plan",
     "Profile": "workload.profile",
     "Result": "result.schema",
     "Run": "result.store",

@@ -101,6 +101,14 @@ def test_a_reader_that_goes_away_is_no_error(loadline: Loadline) -> None:
     assert (done.returncode, done.stderr) == (0, "")
 
 
+def test_a_run_goes_on_when_nobody_reads_its_progress(loadline: Loadline, filled_file: Path) -> None:
+    words = " ".join(map(str, ("run", three(loadline.folder), filled_file, "--destroy", filled_file)))
+    shell = f"({PROGRAM} {words} 2>&1 >/dev/null; echo $? >code) | head -n 1"
+    subprocess.run(["bash", "-c", shell], cwd=loadline.folder, env=loadline.environment, capture_output=True)
+    assert (loadline.folder / "code").read_text() == "0\n"
+    assert loadline("ls", "--json").json["runs"][0]["done"] == 3
+
+
 def typed(loadline: Loadline, answer: str, *words: str | Path) -> tuple[int, str]:
     """Runs it on a terminal of its own, types `answer` at the question, and gives the code and what was shown."""
     master, slave = pty.openpty()

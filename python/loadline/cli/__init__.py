@@ -110,6 +110,6 @@ def _run(words: list[str]) -> int:
         output.failure(stopped, as_json=as_json)
         return stopped.exit_code
     except BrokenPipeError:
-        output.abandon()
+        output.abandon(sys.stdout)
         return 0
     return code if isinstance(code, int) else 0

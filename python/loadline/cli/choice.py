@@ -34,7 +34,7 @@ def point_options(function: F) -> F:
             click.option(
                 "--queue-depth", "queue_depth", metavar="N[,N...]", help="Outstanding I/Os a job; a list sweeps."
             ),
-            click.option("--jobs", type=click.IntRange(1, 4096), help="Concurrent jobs."),
+            click.option("--jobs", type=click.IntRange(1, 4096), metavar="N", help="Concurrent jobs."),
             click.option("--runtime", metavar="TIME", help="Measured time a point, such as 60s."),
             click.option("--warmup", metavar="TIME", help="Time before it that isn't counted, such as 10s."),
             click.option("--size", metavar="SIZE", help="How much of the target to use, such as 10G."),
@@ -51,7 +51,10 @@ def point_options(function: F) -> F:
                 help="fio's engine; else the first of these that works.",
             ),
             click.option(
-                "--seed", type=click.IntRange(1, 2**31 - 1), help="Of addresses and data; else drawn, and recorded."
+                "--seed",
+                type=click.IntRange(1, 2**31 - 1),
+                metavar="N",
+                help="Of addresses and data; else drawn, and recorded.",
             ),
         )
     ):

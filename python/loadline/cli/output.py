@@ -10,7 +10,7 @@ import sys
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
 
@@ -30,8 +30,11 @@ def say(text: str = "") -> None:
 
 
 def note(text: str) -> None:
-    """A line beside the result: on standard error."""
-    click.echo(text, err=True)
+    """A line beside the result: on standard error. When nobody reads that any more, a run goes on in silence."""
+    try:
+        click.echo(text, err=True)
+    except BrokenPipeError:
+        abandon(sys.stderr)
 
 
 def document(body: Mapping[str, Any]) -> None:
@@ -177,10 +180,9 @@ def signals_end_it() -> Iterator[None]:
             signal.signal(number, handler)
 
 
-def abandon() -> None:
-    """The reader of our output is gone: keep Python from saying so at exit."""
-    sink = os.open(os.devnull, os.O_WRONLY)
-    os.dup2(sink, sys.stdout.fileno())
+def abandon(stream: TextIO) -> None:
+    """The reader of `stream` is gone: what is still written goes nowhere, and Python doesn't complain at exit."""
+    os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
 
 
 def path_text(path: Path) -> str:

@@ -9,8 +9,6 @@ from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any
 
-import click
-
 from loadline.cli import output
 from loadline.measuring import event
 from loadline.reporting.table import count, milliseconds
@@ -108,7 +106,7 @@ def _json(what: event.Event) -> None:
             case "path":
                 value = str(value)
         body[item.name] = value
-    click.echo(json.dumps(body, ensure_ascii=False), err=True)
+    output.note(json.dumps(body, ensure_ascii=False))
 
 
 @contextmanager
