@@ -1,0 +1,153 @@
+//! Moving data: the arm goes to a track, sectors pass under the head, and cross the interface.
+//!
+//! Positioning time = max(seek, head switch) + write settle, then the rotation until the sector arrives (Ruemmler and Wilkes
+//! 1994). A transfer over several tracks pays the switch between each two of them; skews decide whether the next sector is
+//! still ahead then. Sectors can cross the interface once read, in the order of addresses: with sector i there at
+//! time `a(i)`, and b the time of a sector on the interface, the last one has crossed at the largest `a(i) + (n - i) b`, i from 0.
+
+use super::geometry::{Geometry, Run};
+use super::rotation::Rotation;
+use crate::device::Op;
+use crate::units::Time;
+
+/// Where the arm is: the head of `surface` over `cylinder`.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Head {
+    pub cylinder: u32,
+    pub surface: u32,
+}
+
+/// Platters, arm and heads.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Mechanics {
+    pub geometry: Geometry,
+    pub rotation: Rotation,
+    /// Read seek in ns by cylinders.
+    pub seek_ns: Vec<u32>,
+    pub head_switch: Time,
+    pub write_settle: Time,
+    /// Sectors that the medium writes whole; writes of less read first.
+    pub physical_sectors: u64,
+    pub read_on_arrival: bool,
+    pub write_on_arrival: bool,
+}
+
+/// How sectors pass under the head in one run.
+#[derive(Debug, Clone, Copy)]
+pub struct Pass {
+    /// The head is on the track.
+    pub on_track: Time,
+    /// The first address has been read or written whole.
+    pub first: Time,
+    /// The last address of the run, or the last that is waited for.
+    pub end: Time,
+    /// From the head being on track to the first address: what passes meanwhile.
+    pub wait: Time,
+}
+
+impl Mechanics {
+    /// Time to bring a head to a track, ready to read or write.
+    #[inline]
+    pub fn positioning(&self, from: Head, cylinder: u32, surface: u32, op: Op) -> Time {
+        let settle = match op {
+            Op::Read => Time::ZERO,
+            Op::Write => self.write_settle,
+        };
+        if from.cylinder != cylinder {
+            let seek = Time::from_ns(u64::from(
+                self.seek_ns[from.cylinder.abs_diff(cylinder) as usize],
+            ));
+            return seek.max(self.head_switch) + settle;
+        }
+        if from.surface != surface {
+            return self.head_switch + settle;
+        }
+        Time::ZERO
+    }
+
+    /// Seek and rotation until the first sector of a run is under the head: what SPTF compares.
+    #[inline]
+    pub fn access(&self, now: Time, from: Head, target: Target, op: Op) -> Time {
+        let positioning = self.positioning(from, target.cylinder, target.surface, op);
+        positioning + self.rotation.wait(now + positioning, target.angle)
+    }
+
+    /// Lets one run pass under the head, which is on the track.
+    pub fn pass(&self, on_track: Time, run: &Run, on_arrival: bool) -> Pass {
+        let sector = self.rotation.time_of(run.width);
+        let extent = self.rotation.time_of_many(run.width, run.passing);
+        let wait = self.rotation.wait(on_track, run.angle);
+        let start = on_track + wait;
+        let period = self.rotation.period();
+        // Where in the run the head is, if it is within it.
+        let inside = period.saturating_sub(wait);
+        let end = if on_arrival && wait > Time::ZERO && inside < extent {
+            // The part behind the head is read first, the part before it when it comes round.
+            start + inside
+        } else {
+            start + extent
+        };
+        Pass {
+            on_track,
+            first: start + sector,
+            end,
+            wait,
+        }
+    }
+}
+
+/// The start of a request, kept with it in the queue.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Target {
+    pub cylinder: u32,
+    pub surface: u32,
+    pub angle: u32,
+}
+
+/// Data on their way from the buffer over the interface, in order of addresses.
+#[derive(Debug, Clone, Copy)]
+pub struct Crossing {
+    sector: Time,
+    total: u64,
+    /// Sectors that must be there before the first one crosses.
+    mark: u64,
+    seen: u64,
+    done: Time,
+    marked: Time,
+}
+
+impl Crossing {
+    /// The interface is free from `start` on; `water_mark` is the share of the `total` that is waited for.
+    pub fn new(start: Time, sector: Time, total: u64, water_mark: f64) -> Self {
+        Crossing {
+            sector,
+            total,
+            mark: ((total as f64 * water_mark).ceil() as u64).min(total),
+            seen: 0,
+            done: start,
+            marked: Time::ZERO,
+        }
+    }
+
+    /// Further `count` sectors are there, the first at `first`, the last at `last`, evenly between.
+    pub fn feed(&mut self, first: Time, last: Time, count: u64) {
+        let cross = Time::from_ns(self.sector.ns() * count);
+        self.done = (self.done + cross)
+            .max(first + cross)
+            .max(last + self.sector);
+        let before = self.seen;
+        self.seen += count;
+        if before < self.mark && self.seen >= self.mark {
+            let span = last.saturating_sub(first).ns();
+            let steps = count.saturating_sub(1).max(1);
+            let at = first + Time::from_ns(span * (self.mark - before - 1).min(steps) / steps);
+            self.marked = self.marked.max(at);
+        }
+    }
+
+    /// When the last sector has crossed.
+    pub fn done(&self) -> Time {
+        self.done
+            .max(self.marked + Time::from_ns(self.sector.ns() * self.total))
+    }
+}

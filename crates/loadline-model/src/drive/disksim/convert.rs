@@ -1,0 +1,772 @@
+//! Blocks `disksim_disk`, `dm_disk`, `dm_layout_g1` and `dm_mech_g1` become a description.
+//!
+//! What each parameter means is in the DiskSim 4.0 manual, sections 3.4.2 (disks) and 4.3 (disk model). Times there are in ms,
+//! sizes in blocks of 512 bytes. What the description has no word for is reported as a warning when it isn't at its neutral value.
+
+use super::Converted;
+use super::parse::{Block, Place, Value};
+use crate::Error;
+use crate::drive::{
+    Cache, Destage, DriveDescription, Geometry, Interface, Order, Overhead, Queue, ReadAhead,
+    Rotation, Scheduling, Seek, Sparing, Zone,
+};
+use crate::units::{Bytes, Rpm, Time};
+use std::collections::BTreeMap;
+
+/// Times of more than this are absurd for a disk.
+const LONGEST_MS: f64 = 60_000.0;
+
+const SECTOR_BYTES: u64 = 512;
+
+/// Parameters without a word in the description, and the value at which they say nothing.
+const WITHOUT_A_WORD: &[(&str, f64)] = &[
+    ("Allow almost read hits", 0.0),
+    ("Allow sneaky full read hits", 0.0),
+    ("Allow sneaky partial read hits", 0.0),
+    ("Allow sneaky intermediate read hits", 0.0),
+    ("Allow write prebuffering", 0.0),
+    ("Never disconnect", 0.0),
+    ("Read disconnect afterread", 0.0),
+    ("Read disconnect afterwrite", 0.0),
+    ("Write disconnect overhead", 0.0),
+];
+
+pub fn convert(
+    name: &str,
+    blocks: &[Block],
+    read: &mut dyn FnMut(&str) -> Option<String>,
+) -> Result<Converted, Error> {
+    let whole = Place {
+        file: name.to_owned(),
+        line: 0,
+    };
+    let mut warnings = Vec::new();
+    let disks: Vec<&Block> = blocks
+        .iter()
+        .filter(|block| block.kind == "disksim_disk")
+        .collect();
+    let disk = disks.first().map(|block| Keys::new(block)).transpose()?;
+    if let [_, second, ..] = disks.as_slice() {
+        warnings.push(warning(
+            &second.place,
+            "only the first disk of the file is converted",
+        ));
+    }
+    let model = match &disk {
+        Some(disk) => disk.model(blocks)?,
+        None => blocks
+            .iter()
+            .find(|block| block.kind == "dm_disk")
+            .ok_or_else(|| {
+                whole.error(
+                    "holds neither a disksim_disk nor a dm_disk block: is it a DiskSim 4 file?",
+                )
+            })?,
+    };
+    if disk.is_none() {
+        warnings.push(warning(
+            &model.place,
+            "no disksim_disk block: overheads are 0, and there is no cache",
+        ));
+    }
+    let title = disk
+        .as_ref()
+        .map_or(&model.name, |disk| &disk.block.name)
+        .clone();
+    let model = Keys::new(model)?;
+    let mechanics = model.block("Mechanical Model")?;
+    let layout = model.block("Layout Model")?;
+    let geometry = geometry(&model, &layout)?;
+    let cylinders = geometry
+        .zone
+        .iter()
+        .map(|zone| zone.last_cylinder)
+        .max()
+        .unwrap_or(0);
+    if model.whole("Number of cylinders")? <= u64::from(cylinders) {
+        return Err(layout.block.place.error(format!(
+            "a zone ends at cylinder {cylinders}, but the disk has fewer cylinders"
+        )));
+    }
+    let rotation = rotation(&mechanics, &mut warnings)?;
+    let mut seek = seek(&mechanics, cylinders, read)?;
+    settle_on_switch(&mut seek, &rotation, &geometry, &mechanics, &mut warnings);
+    let description = DriveDescription {
+        title: if title.is_empty() {
+            name.to_owned()
+        } else {
+            title
+        },
+        note: None,
+        source: BTreeMap::from([(
+            "all".to_owned(),
+            format!("DiskSim 4.0 parameter file {name}"),
+        )]),
+        rotation,
+        seek,
+        overhead: disk
+            .as_ref()
+            .map_or_else(|| Ok(Overhead::default()), overhead)?,
+        interface: interface(disk.as_ref())?,
+        cache: cache(disk.as_ref(), &mut warnings)?,
+        queue: queue(disk.as_ref(), &mut warnings)?,
+        geometry,
+    };
+    if let Some(disk) = &disk {
+        for &(key, neutral) in WITHOUT_A_WORD {
+            if let Some(value) = disk.maybe_number(key)? {
+                if (value - neutral).abs() > f64::EPSILON {
+                    warnings.push(warning(
+                        &disk.place(key),
+                        &format!("{key} = {value} is not carried over"),
+                    ));
+                }
+            }
+        }
+    }
+    check_capacity(&model, &description, &mut warnings)?;
+    Ok(Converted {
+        description,
+        warnings,
+    })
+}
+
+fn warning(place: &Place, why: &str) -> String {
+    place.error(why).to_string()
+}
+
+/// The file's block count is for information only (manual, 4.3.1): the zones decide.
+fn check_capacity(
+    model: &Keys,
+    description: &DriveDescription,
+    warnings: &mut Vec<String>,
+) -> Result<(), Error> {
+    let stated = model.whole("Block count")?;
+    let built = crate::device::disk::Model::new(description)?.sectors();
+    if stated != built {
+        warnings.push(warning(
+            &model.place("Block count"),
+            &format!(
+                "Block count = {stated}, but the zones hold {built} blocks: the zones are taken"
+            ),
+        ));
+    }
+    Ok(())
+}
+
+fn rotation(mechanics: &Keys, warnings: &mut Vec<String>) -> Result<Rotation, Error> {
+    let rpm = mechanics.number("Rotation speed (in rpms)")?;
+    if !(1.0..=1e6).contains(&rpm) {
+        return Err(mechanics
+            .place("Rotation speed (in rpms)")
+            .error(format!("{rpm} is no rotation speed")));
+    }
+    if mechanics
+        .maybe_number("Percent error in rpms")?
+        .unwrap_or(0.0)
+        != 0.0
+    {
+        warnings.push(warning(
+            &mechanics.place("Percent error in rpms"),
+            "the rotation speed is taken without error",
+        ));
+    }
+    let access = mechanics
+        .maybe_word("Access time type")?
+        .unwrap_or("trackSwitchPlusRotation");
+    if access != "trackSwitchPlusRotation" {
+        warnings.push(warning(
+            &mechanics.place("Access time type"),
+            &format!("{access} is modelled as trackSwitchPlusRotation"),
+        ));
+    }
+    let speed = format!("{rpm:.3}rpm").parse::<Rpm>()?;
+    Ok(Rotation { speed })
+}
+
+/// The file's head switch time is that of activating another head (manual, 4.3.3), which takes microseconds to some tenths of a
+/// ms. The new head has to find its track as well, which takes about as long as after the shortest seek (Ruemmler and Wilkes
+/// 1994, "track following"; IBM's OEM specifications give head switches of 1.4 to 1.6 ms). But it can't take longer than the
+/// track skew, less what a write needs to settle, for then every sequential transfer would lose a revolution at each track.
+fn settle_on_switch(
+    seek: &mut Seek,
+    rotation: &Rotation,
+    geometry: &Geometry,
+    mechanics: &Keys,
+    warnings: &mut Vec<String>,
+) {
+    let shortest = seek.table.iter().flatten().find(|point| point.0 == 1);
+    let (Some(&(_, shortest)), Some(revolution)) = (shortest, rotation.speed.revolution()) else {
+        return;
+    };
+    let skew = geometry
+        .zone
+        .iter()
+        .filter(|_| geometry.surfaces > 1)
+        .map(|zone| zone.track_skew_sectors / f64::from(zone.sectors_per_track))
+        .fold(f64::INFINITY, f64::min);
+    let provided =
+        Time::from_ns((skew * revolution.ns() as f64) as u64).saturating_sub(seek.write_settle);
+    let switch = shortest.min(provided);
+    if skew.is_finite() && switch > seek.head_switch {
+        warnings.push(warning(
+            &mechanics.place("Head switch time"),
+            &format!(
+                "{} only activates a head: with finding the track, {switch} is taken from seek curve and skew",
+                seek.head_switch
+            ),
+        ));
+        seek.head_switch = switch;
+    }
+}
+
+fn seek(
+    mechanics: &Keys,
+    cylinders: u32,
+    read: &mut dyn FnMut(&str) -> Option<String>,
+) -> Result<Seek, Error> {
+    let kind = mechanics.word("Seek type")?;
+    let place = mechanics.place("Seek type");
+    let far = cylinders.max(1);
+    let table = match kind {
+        "extracted" => {
+            let file = mechanics.word("Full seek curve")?;
+            let text = read(file).ok_or_else(|| {
+                mechanics
+                    .place("Full seek curve")
+                    .error(format!("{file:?} isn't there"))
+            })?;
+            seek_file(file, &text)?
+        }
+        "constant" => vec![(1, mechanics.time("Constant seek time")?)],
+        "linear" | "curve" => {
+            let single = mechanics.number("Single cylinder seek time")?;
+            let average = mechanics.number("Average seek time")?;
+            let full = mechanics.number("Full strobe seek time")?;
+            if kind == "linear" {
+                // The mean distance between two random cylinders is a third of all.
+                sample([1, (far / 3).max(2), far.max(3)].into_iter(), |d| match d {
+                    1 => single,
+                    d if d == (far / 3).max(2) => average,
+                    _ => full,
+                })
+            } else {
+                // Lee and Katz 1993, as quoted in the manual, 4.4.1.
+                let n = f64::from(far);
+                let root = (-10.0 * single + 15.0 * average - 5.0 * full) / (3.0 * n.sqrt());
+                let linear = (7.0 * single - 15.0 * average + 8.0 * full) / (3.0 * n);
+                sample(distances(far), |d| {
+                    let d = f64::from(d) - 1.0;
+                    root * d.sqrt() + linear * d + single
+                })
+            }
+        }
+        "hpl" | "hplplus10" => {
+            // Ruemmler and Wilkes 1994, as quoted in the manual, 4.4.2.
+            let v = mechanics.numbers("HPL seek equation values")?;
+            let &[knee, constant, root, far_constant, linear, single] = v.as_slice() else {
+                return Err(mechanics
+                    .place("HPL seek equation values")
+                    .error(format!("needs 6 values, has {}", v.len())));
+            };
+            let first = if kind == "hplplus10" {
+                mechanics.numbers("First ten seek times")?
+            } else {
+                Vec::new()
+            };
+            sample(distances(far), |d| {
+                let distance = f64::from(d);
+                if let Some(&time) = first.get(d as usize - 1) {
+                    time
+                } else if d == 1 && single >= 0.0 {
+                    single
+                } else if distance < knee {
+                    constant + root * distance.sqrt()
+                } else {
+                    far_constant + linear * distance
+                }
+            })
+        }
+        other => return Err(place.error(format!("unknown seek type {other:?}"))),
+    };
+    Ok(Seek {
+        table: Some(table),
+        write_settle: mechanics.time("Add. write settling delay")?,
+        head_switch: mechanics.time("Head switch time")?,
+        ..Seek::default()
+    })
+}
+
+/// Distances at which a formula is sampled: all short ones, then steps of 1 %.
+fn distances(far: u32) -> impl Iterator<Item = u32> {
+    let mut next = 1u32;
+    std::iter::from_fn(move || {
+        let d = next;
+        if d > far {
+            return None;
+        }
+        next = match d {
+            _ if d == far => far + 1,
+            _ => (d + 1 + d / 100).min(far),
+        };
+        Some(d)
+    })
+}
+
+fn sample(distances: impl Iterator<Item = u32>, ms: impl Fn(u32) -> f64) -> Vec<(u32, Time)> {
+    distances
+        .map(|d| (d, Time::from_ms(ms(d).clamp(0.0, LONGEST_MS))))
+        .collect()
+}
+
+/// `Seek distances measured: n`, then n lines `distance, ms` (manual, 4.4.3).
+fn seek_file(file: &str, text: &str) -> Result<Vec<(u32, Time)>, Error> {
+    let at = |line: usize| Place {
+        file: file.to_owned(),
+        line,
+    };
+    let mut lines = text
+        .lines()
+        .enumerate()
+        .map(|(index, line)| (index + 1, line.trim()))
+        .filter(|(_, line)| !line.is_empty());
+    let count = lines
+        .next()
+        .and_then(|(_, line)| line.strip_prefix("Seek distances measured:"))
+        .and_then(|count| count.trim().parse::<usize>().ok())
+        .ok_or_else(|| {
+            at(1).error("should begin with \"Seek distances measured: \" and their number")
+        })?;
+    let mut table: Vec<(u32, Time)> = Vec::new();
+    for (number, line) in lines {
+        let (distance, ms) = line
+            .split_once(',')
+            .and_then(|(d, ms)| Some((d.trim().parse().ok()?, ms.trim().parse::<f64>().ok()?)))
+            .filter(|(_, ms)| (0.0..=LONGEST_MS).contains(ms))
+            .ok_or_else(|| at(number).error("should be \"distance, ms\""))?;
+        if distance == 0 {
+            continue;
+        }
+        if table.last().is_some_and(|&(last, _)| last >= distance) {
+            return Err(at(number).error("distances should rise"));
+        }
+        table.push((distance, Time::from_ms(ms)));
+    }
+    if table.is_empty() || table.len() > count {
+        return Err(at(1).error(format!(
+            "announces {count} distances, but holds {}",
+            table.len()
+        )));
+    }
+    Ok(table)
+}
+
+fn overhead(disk: &Keys) -> Result<Overhead, Error> {
+    let scale = disk
+        .maybe_number("Time scale for overheads")?
+        .unwrap_or(1.0);
+    let every = disk.ms("Per-request overhead time")?;
+    let scaled = |key: &str| -> Result<Time, Error> { Ok(Time::from_ms(scale * disk.ms(key)?)) };
+    let command = |key: &str| -> Result<Option<Time>, Error> {
+        Ok(Some(Time::from_ms(scale * (every + disk.ms(key)?))))
+    };
+    let mut overhead = Overhead {
+        read_hit_after_read: command("Read hit over. after read")?,
+        read_hit_after_write: command("Read hit over. after write")?,
+        read_miss_after_read: command("Read miss over. after read")?,
+        read_miss_after_write: command("Read miss over. after write")?,
+        write_hit_after_read: command("Write hit over. after read")?,
+        write_hit_after_write: command("Write hit over. after write")?,
+        write_miss_after_read: command("Write miss over. after read")?,
+        write_miss_after_write: command("Write miss over. after write")?,
+        read_completion: scaled("Read completion overhead")?,
+        write_completion: scaled("Write completion overhead")?,
+        data_preparation: scaled("Data preparation overhead")?,
+        reselect: scaled("First reselect overhead")?,
+        write_access_least: scaled("Minimum seek delay")?,
+        ..Overhead::default()
+    };
+    if disk.maybe_number("Extra write disconnect")?.unwrap_or(0.0) != 0.0 {
+        // The drive leaves the bus after the command, and again after the data: in place of the write overheads stand these.
+        let first = Some(Time::from_ms(
+            scale
+                * (every
+                    + disk.ms("Extradisc command overhead")?
+                    + disk.ms("Extradisc seek delta")?),
+        ));
+        overhead.write_hit_after_read = first;
+        overhead.write_hit_after_write = first;
+        overhead.write_miss_after_read = first;
+        overhead.write_miss_after_write = first;
+        let away = disk.ms("Extradisc disconnect overhead")?
+            + disk.ms("Extradisc inter-disconnect delay")?
+            - disk.ms("Extradisc seek delta")?;
+        overhead.write_data_delay =
+            Time::from_ms(scale * away.max(0.0)) + scaled("First reselect overhead")?;
+        overhead.write_completion += scaled("Other reselect overhead")?;
+    }
+    Ok(overhead)
+}
+
+fn interface(disk: Option<&Keys>) -> Result<Interface, Error> {
+    let time = disk
+        .map(|disk| disk.time("Bulk sector transfer time"))
+        .transpose()?;
+    Ok(Interface {
+        rate: None,
+        sector_time: time.filter(|&time| time > Time::ZERO),
+    })
+}
+
+fn cache(disk: Option<&Keys>, warnings: &mut Vec<String>) -> Result<Cache, Error> {
+    let none = Cache {
+        segments: 0,
+        segment: Bytes(0),
+        write_segments: None,
+        separate_write_segment: false,
+        read_ahead: ReadAhead::None,
+        read_ahead_least: Bytes(0),
+        read_ahead_most: None,
+        read_ahead_over_requested: false,
+        read_ahead_after_hit: false,
+        read_before: false,
+        read_on_arrival: false,
+        write_on_arrival: false,
+        read_water_mark: 0.0,
+        write_back: false,
+        destage: Destage::Immediate,
+        combine_writes: true,
+        read_hits_on_writes: true,
+    };
+    let Some(disk) = disk else {
+        return Ok(none);
+    };
+    let bytes = |key: &str| -> Result<Bytes, Error> {
+        Ok(Bytes(disk.whole(key)?.saturating_mul(SECTOR_BYTES)))
+    };
+    let small = |key: &str| -> Result<u32, Error> {
+        u32::try_from(disk.whole(key)?)
+            .map_err(|_| disk.place(key).error(format!("{key} is too large")))
+    };
+    let flag = |key: &str| -> Result<bool, Error> { Ok(disk.whole(key)? != 0) };
+    let fast = disk.whole("Fast write level")?;
+    if fast == 1 {
+        warnings.push(warning(
+            &disk.place("Fast write level"),
+            "Fast write level = 1 is modelled as 2: every write is acknowledged from the buffer",
+        ));
+    }
+    // The mark is a share of the request or of the segment; a share of the segment is taken as one of the request.
+    let mark = disk.number("High (read) water mark")?;
+    if mark > 0.0 && !flag("Set watermark by reqsize")? {
+        warnings.push(warning(
+            &disk.place("High (read) water mark"),
+            "the water mark is taken as a share of the request",
+        ));
+    }
+    let read_ahead = match disk.whole("Buffer continuous read")? {
+        0 => ReadAhead::None,
+        1 => ReadAhead::Track,
+        2 => ReadAhead::Cylinder,
+        3 => ReadAhead::Segment,
+        4 => ReadAhead::NextTrack,
+        other => {
+            return Err(disk
+                .place("Buffer continuous read")
+                .error(format!("{other} is none of 0 to 4")));
+        }
+    };
+    let caching = disk.whole("Enable caching in buffer")? != 0;
+    Ok(Cache {
+        segments: if caching {
+            small("Number of buffer segments")?
+        } else {
+            0
+        },
+        segment: bytes("Segment size (in blks)")?,
+        write_segments: Some(small("Maximum number of write segments")?),
+        separate_write_segment: flag("Use separate write segment")?,
+        read_ahead,
+        read_ahead_least: bytes("Minimum read-ahead (blks)")?,
+        read_ahead_most: Some(bytes("Maximum read-ahead (blks)")?),
+        read_ahead_over_requested: disk.number("Read-ahead over requested")? > 0.0,
+        read_ahead_after_hit: flag("Read-ahead on idle hit")?,
+        read_before: flag("Read any free blocks")?,
+        read_on_arrival: flag("Immediate buffer read")?,
+        write_on_arrival: flag("Immediate buffer write")?,
+        read_water_mark: mark,
+        write_back: fast > 0,
+        combine_writes: flag("Combine seq writes")?,
+        read_hits_on_writes: flag("Allow read hits on write data")?,
+        ..none
+    })
+}
+
+fn queue(disk: Option<&Keys>, warnings: &mut Vec<String>) -> Result<Queue, Error> {
+    let Some(disk) = disk else {
+        return Ok(Queue::default());
+    };
+    let most = disk.whole("Max queue length")?;
+    let scheduler = disk.block("Scheduler")?;
+    let policy = scheduler.whole("Scheduling policy")?;
+    if policy != 1 && most > 1 {
+        warnings.push(warning(
+            &scheduler.place("Scheduling policy"),
+            &format!("Scheduling policy = {policy} is not carried over: first come, first served is taken"),
+        ));
+    }
+    Ok(Queue {
+        tags: u32::try_from(most).unwrap_or(u32::MAX).max(1),
+        scheduling: Scheduling::Fifo,
+        pipelined: disk.whole("Preseeking level")? > 0,
+    })
+}
+
+fn geometry(model: &Keys, layout: &Keys) -> Result<Geometry, Error> {
+    if layout.block.kind != "dm_layout_g1" {
+        return Err(layout.block.place.error(format!(
+            "the layout {} is not supported: dm_layout_g1 is",
+            layout.block.kind
+        )));
+    }
+    let order = match layout.whole("LBN-to-PBN mapping scheme")? {
+        0 => Order::Cylinder,
+        1 => Order::Serpentine,
+        2 => Order::SerpentineAbsolute,
+        other => {
+            return Err(layout
+                .place("LBN-to-PBN mapping scheme")
+                .error(format!("{other} is none of 0 to 2")));
+        }
+    };
+    let sparing = match layout.whole("Sparing scheme used")? {
+        0 => Sparing::None,
+        1 => Sparing::ZoneTracks,
+        2 => Sparing::CylinderEnd,
+        3 => Sparing::TrackEnd,
+        4 => Sparing::CylinderEndUnslipped,
+        5 => Sparing::CylinderFront,
+        6 => Sparing::CylinderFrontUnslipped,
+        7 => Sparing::DiskEnd,
+        8 => Sparing::RangeEnd,
+        9 => Sparing::ZoneEnd,
+        10 => Sparing::ZoneEndUnslipped,
+        other => {
+            return Err(layout
+                .place("Sparing scheme used")
+                .error(format!("{other} is none of 0 to 10")));
+        }
+    };
+    let units = layout.maybe_word("Skew units")?.unwrap_or("sectors");
+    let zones = layout
+        .list("Zones")?
+        .iter()
+        .map(|(value, place)| match value {
+            Value::Block(block) => zone(&Keys::new(block)?, units),
+            _ => Err(place.error("a zone should be a block")),
+        })
+        .collect::<Result<_, _>>()?;
+    Ok(Geometry {
+        surfaces: model.small("Number of data surfaces")?,
+        order,
+        physical_sector: Bytes(SECTOR_BYTES),
+        sparing,
+        spare_range: layout.small("Rangesize for sparing")?.max(1),
+        data_sheet: None,
+        zone: zones,
+    })
+}
+
+fn zone(zone: &Keys, units: &str) -> Result<Zone, Error> {
+    let units = zone.maybe_word("Skew units")?.unwrap_or(units);
+    let sectors_per_track = zone.small("Blocks per track")?;
+    let scale = match units {
+        "sectors" => 1.0,
+        "revolutions" => f64::from(sectors_per_track),
+        other => {
+            return Err(zone
+                .block
+                .place
+                .error(format!("unknown skew units {other:?}")));
+        }
+    };
+    let angle =
+        |key: &str| -> Result<f64, Error> { Ok(zone.maybe_number(key)?.unwrap_or(0.0) * scale) };
+    let pairs = zone.wholes("defects")?;
+    if pairs.len() % 2 != 0 {
+        return Err(zone
+            .place("defects")
+            .error("should be pairs of a defect and its substitute"));
+    }
+    Ok(Zone {
+        first_cylinder: zone.small("First cylinder number")?,
+        last_cylinder: zone.small("Last cylinder number")?,
+        sectors_per_track,
+        offset_sectors: angle("Offset of first block")?,
+        track_skew_sectors: angle("Skew for track switch")?,
+        cylinder_skew_sectors: angle("Skew for cylinder switch")?,
+        unused_sectors: zone.small("Empty space at zone front")?,
+        spares: zone.small("Number of spares")?,
+        slips: zone.wholes("slips")?,
+        defects: pairs
+            .chunks_exact(2)
+            .map(|pair| (pair[0], pair[1]))
+            .collect(),
+    })
+}
+
+/// A block whose values are looked up by key.
+struct Keys<'a> {
+    block: &'a Block,
+    values: BTreeMap<String, (&'a Value, &'a Place)>,
+}
+
+impl<'a> Keys<'a> {
+    fn new(block: &'a Block) -> Result<Self, Error> {
+        let mut values = BTreeMap::new();
+        for entry in &block.entries {
+            let key = entry.key.to_lowercase();
+            if values.insert(key, (&entry.value, &entry.place)).is_some() {
+                return Err(entry.place.error(format!("{:?} is given twice", entry.key)));
+            }
+        }
+        Ok(Keys { block, values })
+    }
+
+    fn maybe(&self, key: &str) -> Option<(&'a Value, &'a Place)> {
+        self.values.get(&key.to_lowercase()).copied()
+    }
+
+    fn get(&self, key: &str) -> Result<(&'a Value, &'a Place), Error> {
+        self.maybe(key).ok_or_else(|| {
+            self.block.place.error(format!(
+                "the block {} {} has no {key:?}",
+                self.block.kind, self.block.name
+            ))
+        })
+    }
+
+    fn place(&self, key: &str) -> Place {
+        self.maybe(key)
+            .map_or_else(|| self.block.place.clone(), |(_, place)| place.clone())
+    }
+
+    fn maybe_word(&self, key: &str) -> Result<Option<&'a str>, Error> {
+        match self.maybe(key) {
+            None => Ok(None),
+            Some((Value::Word(word), _)) => Ok(Some(word)),
+            Some((_, place)) => Err(place.error(format!("{key:?} should be one word"))),
+        }
+    }
+
+    fn word(&self, key: &str) -> Result<&'a str, Error> {
+        self.get(key)?;
+        Ok(self.maybe_word(key)?.unwrap_or_default())
+    }
+
+    fn maybe_number(&self, key: &str) -> Result<Option<f64>, Error> {
+        self.maybe_word(key)?
+            .map(|word| {
+                word.parse::<f64>()
+                    .ok()
+                    .filter(|number| number.abs() < 1e15)
+                    .ok_or_else(|| {
+                        self.place(key)
+                            .error(format!("{key:?} should be a number, not {word:?}"))
+                    })
+            })
+            .transpose()
+    }
+
+    fn number(&self, key: &str) -> Result<f64, Error> {
+        self.get(key)?;
+        Ok(self.maybe_number(key)?.unwrap_or_default())
+    }
+
+    /// A time in ms; one that is left out is 0.
+    fn ms(&self, key: &str) -> Result<f64, Error> {
+        let ms = self.maybe_number(key)?.unwrap_or(0.0);
+        if (0.0..=LONGEST_MS).contains(&ms) {
+            return Ok(ms);
+        }
+        Err(self
+            .place(key)
+            .error(format!("{key:?} should lie between 0 and {LONGEST_MS} ms")))
+    }
+
+    fn time(&self, key: &str) -> Result<Time, Error> {
+        self.get(key)?;
+        Ok(Time::from_ms(self.ms(key)?))
+    }
+
+    fn whole(&self, key: &str) -> Result<u64, Error> {
+        as_whole(self.number(key)?).ok_or_else(|| {
+            self.place(key)
+                .error(format!("{key:?} should be a whole number"))
+        })
+    }
+
+    fn small(&self, key: &str) -> Result<u32, Error> {
+        u32::try_from(self.whole(key)?)
+            .map_err(|_| self.place(key).error(format!("{key:?} is too large")))
+    }
+
+    fn list(&self, key: &str) -> Result<&'a [(Value, Place)], Error> {
+        match self.maybe(key) {
+            Some((Value::List(values), _)) => Ok(values),
+            Some((_, place)) => Err(place.error(format!("{key:?} should be a list"))),
+            None => Ok(&[]),
+        }
+    }
+
+    fn numbers(&self, key: &str) -> Result<Vec<f64>, Error> {
+        self.list(key)?
+            .iter()
+            .map(|(value, place)| match value {
+                Value::Word(word) => word
+                    .parse::<f64>()
+                    .ok()
+                    .filter(|number| number.abs() < 1e15)
+                    .ok_or_else(|| {
+                        place.error(format!("{key:?} should hold numbers, not {word:?}"))
+                    }),
+                _ => Err(place.error(format!("{key:?} should hold numbers"))),
+            })
+            .collect()
+    }
+
+    fn wholes(&self, key: &str) -> Result<Vec<u64>, Error> {
+        self.numbers(key)?
+            .into_iter()
+            .map(|number| {
+                as_whole(number).ok_or_else(|| {
+                    self.place(key)
+                        .error(format!("{key:?} should hold whole numbers"))
+                })
+            })
+            .collect()
+    }
+
+    fn block(&self, key: &str) -> Result<Keys<'a>, Error> {
+        match self.get(key)? {
+            (Value::Block(block), _) => Keys::new(block),
+            (_, place) => Err(place.error(format!("{key:?} should be a block"))),
+        }
+    }
+
+    /// The disk's model: a block, or the name of one.
+    fn model(&self, blocks: &'a [Block]) -> Result<&'a Block, Error> {
+        match self.get("Model")? {
+            (Value::Block(block), _) => Ok(block),
+            (Value::Word(name), place) => blocks
+                .iter()
+                .find(|block| block.kind == "dm_disk" && block.name == *name)
+                .ok_or_else(|| place.error(format!("there is no dm_disk block {name:?}"))),
+            (_, place) => Err(place.error("\"Model\" should be a block")),
+        }
+    }
+}
+
+fn as_whole(number: f64) -> Option<u64> {
+    (number >= 0.0 && number.fract() == 0.0).then_some(number as u64)
+}
