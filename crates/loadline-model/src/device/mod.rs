@@ -1,6 +1,7 @@
 //! Devices: state machines that take requests and say when they are done. One file or folder a device.
 
 pub mod disk;
+pub mod station;
 
 /// What a request does.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]

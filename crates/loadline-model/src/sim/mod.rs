@@ -1,0 +1,28 @@
+//! The discrete-event simulator: an engine of nodes and flows, and runs that load it and judge when they know enough.
+//! It must never read a clock, draw from a generator that doesn't come from the one seed, or allocate or dispatch per I/O.
+//! Start reading at `engine.rs` for how a system moves, at `run.rs` for how it is loaded and measured.
+
+mod arrival;
+mod engine;
+mod event;
+mod histogram;
+mod link;
+mod network;
+mod node;
+mod op;
+mod profile;
+mod rng;
+mod run;
+mod steady;
+
+pub use arrival::{Arrival, Pattern};
+pub use engine::{Context, Engine, Flow, Progress, Step, Totals};
+pub use histogram::{BINS, Responses, bin_of, value_of};
+pub use link::Link;
+pub use network::{Load, Network, Stop};
+pub use node::{Agenda, Area, Node, Server};
+pub use op::{Completion, Io, NodeId, OpId, TaskId, Way, Work};
+pub use profile::{Profile, Requests, Spread};
+pub use rng::{Purpose, Rng, Seed};
+pub use run::{Answers, Ended, NodeOutcome, Outcome, Plan, Run, Stream, Until, Warmup};
+pub use steady::{Estimate, mser};

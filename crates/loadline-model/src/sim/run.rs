@@ -1,0 +1,750 @@
+//! A run: streams load a system, until its answers are known well enough.
+
+use super::arrival::{Arrival, Arrivals, thinking};
+use super::engine::{Engine, Flow, Progress, Totals};
+use super::event::Events;
+use super::histogram::Responses;
+use super::node::Area;
+use super::op::{Completion, Io, Way};
+use super::profile::{Profile, Requests};
+use super::rng::Seed;
+use super::steady::{Batches, Estimate, Warming};
+use crate::Error;
+use crate::device::station::{Sampler, Service};
+use crate::units::Time;
+use std::collections::VecDeque;
+
+/// A part of the load: what I/Os look like, and when they come.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Stream {
+    /// What they look like.
+    pub profile: Profile,
+    /// When they come.
+    pub arrival: Arrival,
+}
+
+/// When the run begins to count, and when it ends.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Plan {
+    /// What is left out at the beginning.
+    pub warmup: Warmup,
+    /// What is enough.
+    pub until: Until,
+    /// The simulated time at which it ends in any case.
+    pub longest: Time,
+    /// The number of I/Os, in the system and waiting in hosts, from which on it is overloaded and ends.
+    pub most_outstanding: u64,
+}
+
+/// What is left out at the beginning.
+///
+/// Whatever served to decide that a run is warm isn't counted in its result: counting begins at the moment of the decision.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Warmup {
+    /// The first so many I/Os, and from then on as many as it takes until MSER-5 finds the beginning in the first half
+    /// of the responses so far. It looks at `least` I/Os, and each time their number has doubled, up to `most`.
+    Detected {
+        /// I/Os of the first look.
+        least: u64,
+        /// I/Os at which counting begins even if the run isn't warm, which [`Outcome::steady`] then tells.
+        most: u64,
+    },
+    /// A span of simulated time.
+    Span(Time),
+}
+
+/// What is enough.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub enum Until {
+    /// So many I/Os counted.
+    Ios(u64),
+    /// A span of simulated time counted.
+    Span(Time),
+    /// The half-widths of the 95 % confidence intervals of throughput and mean response are at most so large a share of
+    /// them, and batches don't depend on each other. It looks at `least` I/Os and then at each quarter more.
+    Precise {
+        /// Half-width / mean, above 0.
+        relative: f64,
+        /// I/Os of the first look.
+        least: u64,
+        /// I/Os at which it ends in any case.
+        most: u64,
+    },
+}
+
+impl Plan {
+    /// To a relative half-width of 95 % confidence intervals, with a detected warm-up.
+    pub fn precise(relative: f64) -> Self {
+        Plan {
+            until: Until::Precise {
+                relative,
+                least: 20_000,
+                most: 1 << 40,
+            },
+            ..Plan::ios(0)
+        }
+    }
+
+    /// So many I/Os, after a detected warm-up.
+    pub fn ios(ios: u64) -> Self {
+        Plan {
+            warmup: Warmup::Detected {
+                least: 5_000,
+                most: 5_000_000,
+            },
+            until: Until::Ios(ios),
+            longest: Time::from_ns(1 << 55),
+            most_outstanding: 1 << 20,
+        }
+    }
+
+    fn check(&self) -> Result<(), Error> {
+        let refuse = |key: &str, why: &str| {
+            Err(Error::Description {
+                path: format!("plan.{key}"),
+                why: why.into(),
+            })
+        };
+        if let Until::Precise { relative, .. } = self.until
+            && !(1e-6..=1.0).contains(&relative)
+        {
+            return refuse("precision", "must lie from 0.0001 % to 100 %");
+        }
+        if self.longest.ns() > 1 << 60 {
+            return refuse("longest", "must be at most 36 years");
+        }
+        Ok(())
+    }
+}
+
+/// Why a run ended.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Ended {
+    /// The I/Os or the span that were asked for.
+    Enough,
+    /// The precision that was asked for.
+    Precise,
+    /// The most I/Os of a precision were counted before it was reached.
+    Imprecise,
+    /// [`Plan::longest`].
+    Longest,
+    /// [`Plan::most_outstanding`]: the load is above what the system carries, and figures hang on the length of the run.
+    Overloaded,
+    /// Nothing is left that could happen, though I/Os are outstanding: the flow waits for itself.
+    Stalled,
+}
+
+/// What went one way.
+#[derive(Debug, Clone, Default, PartialEq)]
+pub struct Answers {
+    /// Response times, from the intended arrival to the answer.
+    pub responses: Responses,
+    /// Bytes moved.
+    pub bytes: u64,
+}
+
+/// What happened at a node while it counted.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct NodeOutcome {
+    /// Ops that came.
+    pub arrivals: u64,
+    /// Ops that went.
+    pub departures: u64,
+    /// Mean number of busy servers.
+    pub busy_mean: f64,
+    /// Busy servers as a share of all; `None` for a delay, which has any number.
+    pub utilisation_fraction: Option<f64>,
+    /// Mean number of ops inside, waiting and in service.
+    pub inside_mean: f64,
+    /// Time spent inside in ns, summed over ops.
+    pub residence_ns: u64,
+}
+
+/// What a run found out.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Outcome {
+    /// Why it ended.
+    pub ended: Ended,
+    /// Whether the warm-up was found to be over before counting began; true for a fixed one.
+    pub steady: bool,
+    /// Simulated time before it counted.
+    pub warmup: Time,
+    /// Simulated time while it counted.
+    pub measured: Time,
+    /// Reads.
+    pub reads: Answers,
+    /// Writes.
+    pub writes: Answers,
+    /// I/Os answered a second.
+    pub iops: f64,
+    /// Uncertainty of the throughput; `None` of fewer than 32 batches.
+    pub iops_estimate: Option<Estimate>,
+    /// Uncertainty of the mean response, ns; `None` of fewer than 32 batches.
+    pub response_ns_estimate: Option<Estimate>,
+    /// I/Os in the system, mean over time.
+    pub outstanding_mean: f64,
+    /// I/Os that waited in hosts, mean over time.
+    pub waiting_mean: f64,
+    /// By node id.
+    pub nodes: Vec<NodeOutcome>,
+    /// Events of the whole run.
+    pub events: u64,
+}
+
+impl Outcome {
+    /// Reads and writes together.
+    pub fn all(&self) -> Answers {
+        let mut all = self.reads.clone();
+        all.responses.merge(&self.writes.responses);
+        all.bytes += self.writes.bytes;
+        all
+    }
+}
+
+/// A system under load. Call [`work`](Run::work) until it is done.
+#[derive(Clone)]
+pub struct Run<F: Flow> {
+    engine: Engine<F>,
+    sources: Vec<Source>,
+    issuers: Vec<Issuer>,
+    /// Ends of thinking and arrivals, by number of issuer.
+    timers: Events,
+    next_timer: Option<Time>,
+    waiting: Area,
+    plan: Plan,
+    phase: Phase,
+    /// When the phase ends unless something else ends it.
+    deadline: Time,
+    /// The number of I/Os in this phase at which to look next.
+    look: u64,
+    ios: u64,
+    steady: bool,
+    events: u64,
+    warming: Warming,
+    batches: Batches,
+    reads: Answers,
+    writes: Answers,
+    start: Snapshot,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Phase {
+    Begun,
+    Warming,
+    Counting,
+    Ended(Ended),
+}
+
+#[derive(Debug, Clone)]
+struct Source {
+    requests: Requests,
+    kind: Kind,
+}
+
+#[derive(Debug, Clone)]
+enum Kind {
+    Closed {
+        think: Option<Box<Sampler>>,
+        burst: u32,
+    },
+    Open {
+        arrivals: Box<Arrivals>,
+        most: u32,
+        inside: u32,
+        waiting: VecDeque<Time>,
+    },
+}
+
+/// Somebody who waits for an answer or for a time: one for each outstanding I/O of closed streams, one for open ones.
+#[derive(Debug, Clone, Copy)]
+struct Issuer {
+    stream: u32,
+    /// I/Os before it thinks again.
+    left: u32,
+}
+
+#[derive(Debug, Clone, Default)]
+struct Snapshot {
+    now: Time,
+    hosts: Totals,
+    nodes: Vec<Totals>,
+    waiting: Time,
+}
+
+impl<F: Flow> Run<F> {
+    /// Puts `streams` on `engine`; stream i has the number i everywhere.
+    pub fn new(
+        engine: Engine<F>,
+        streams: &[Stream],
+        plan: Plan,
+        seed: Seed,
+    ) -> Result<Self, Error> {
+        plan.check()?;
+        let (mut sources, mut issuers) = (Vec::new(), Vec::new());
+        for (number, Stream { profile, arrival }) in (0u32..).zip(streams) {
+            arrival.check("arrival")?;
+            let issuer = |left| Issuer {
+                stream: number,
+                left,
+            };
+            let kind = match arrival {
+                Arrival::Closed {
+                    outstanding,
+                    think,
+                    burst,
+                } => {
+                    let thinks = *think != Service::Deterministic { time: Time::ZERO };
+                    issuers.extend((0..*outstanding).map(|_| issuer(*burst)));
+                    Kind::Closed {
+                        think: thinks.then(|| Box::new(thinking(*think, seed, number))),
+                        burst: *burst,
+                    }
+                }
+                Arrival::Open {
+                    pattern,
+                    most_outstanding,
+                } => {
+                    issuers.push(issuer(1));
+                    Kind::Open {
+                        arrivals: Box::new(Arrivals::new(*pattern, seed, number, engine.now())),
+                        most: most_outstanding.unwrap_or(u32::MAX),
+                        inside: 0,
+                        waiting: VecDeque::new(),
+                    }
+                }
+            };
+            sources.push(Source {
+                requests: Requests::new(profile, seed, number)?,
+                kind,
+            });
+        }
+        Ok(Run {
+            batches: Batches::new(engine.now()),
+            engine,
+            sources,
+            issuers,
+            timers: Events::default(),
+            next_timer: None,
+            waiting: Area::default(),
+            plan,
+            phase: Phase::Begun,
+            deadline: plan.longest,
+            look: u64::MAX,
+            ios: 0,
+            steady: true,
+            events: 0,
+            warming: Warming::new(),
+            reads: Answers::default(),
+            writes: Answers::default(),
+            start: Snapshot::default(),
+        })
+    }
+
+    /// Simulates through at most so many events; true when the run has ended. Some thousands take below a millisecond.
+    pub fn work(&mut self, events: u64) -> bool {
+        if self.phase == Phase::Begun {
+            self.begin();
+        }
+        let mut budget = events;
+        while !matches!(self.phase, Phase::Ended(_)) {
+            let until = self
+                .next_timer
+                .map_or(self.deadline, |timer| timer.min(self.deadline));
+            match self.engine.advance(until, &mut budget) {
+                Progress::Completed(completion) => self.completed(&completion),
+                Progress::Reached => self.reached(),
+                Progress::Paused => break,
+            }
+        }
+        self.events += events - budget;
+        matches!(self.phase, Phase::Ended(_))
+    }
+
+    /// Simulates to the end.
+    pub fn finish(mut self) -> Outcome {
+        while !self.work(u64::MAX >> 1) {}
+        self.outcome()
+    }
+
+    /// What was counted so far.
+    pub fn outcome(&self) -> Outcome {
+        let end = self.snapshot();
+        let (start, span) = (&self.start, (end.now - self.start.now).ns() as f64);
+        let per_time = |from: Time, to: Time| {
+            if span > 0.0 {
+                (to - from).ns() as f64 / span
+            } else {
+                0.0
+            }
+        };
+        let nodes = end.nodes.iter().zip(self.engine.servers()).enumerate().map(
+            |(node, (end, servers))| {
+                let start = start.nodes.get(node).copied().unwrap_or_default();
+                let busy_mean = per_time(start.busy, end.busy);
+                NodeOutcome {
+                    arrivals: end.arrivals - start.arrivals,
+                    departures: end.departures - start.departures,
+                    busy_mean,
+                    utilisation_fraction: servers.map(|servers| busy_mean / f64::from(servers)),
+                    inside_mean: per_time(start.residence, end.residence),
+                    residence_ns: (end.residence - start.residence).ns(),
+                }
+            },
+        );
+        let ios = self.reads.responses.ios() + self.writes.responses.ios();
+        Outcome {
+            ended: if let Phase::Ended(ended) = self.phase {
+                ended
+            } else {
+                Ended::Imprecise
+            },
+            steady: self.steady,
+            warmup: start.now,
+            measured: end.now - start.now,
+            reads: self.reads.clone(),
+            writes: self.writes.clone(),
+            iops: if span > 0.0 {
+                ios as f64 * 1e9 / span
+            } else {
+                0.0
+            },
+            iops_estimate: self.batches.iops(),
+            response_ns_estimate: self.batches.response_ns(),
+            outstanding_mean: per_time(start.hosts.residence, end.hosts.residence),
+            waiting_mean: per_time(start.waiting, end.waiting),
+            nodes: nodes.collect(),
+            events: self.events,
+        }
+    }
+
+    fn begin(&mut self) {
+        match self.plan.warmup {
+            Warmup::Detected { least, .. } => {
+                self.phase = Phase::Warming;
+                self.look = least.max(1);
+            }
+            Warmup::Span(Time::ZERO) => self.count(),
+            Warmup::Span(span) => {
+                self.phase = Phase::Warming;
+                self.deadline = (self.engine.now() + span).min(self.plan.longest);
+            }
+        }
+        for issuer in 0..self.issuers.len() as u32 {
+            self.proceed(issuer, true);
+        }
+        self.next_timer = self.timers.next();
+    }
+
+    /// An issuer goes on: thinks, waits for its arrival, or issues.
+    #[inline]
+    fn proceed(&mut self, number: u32, begins: bool) {
+        let Issuer { stream, left } = &mut self.issuers[number as usize];
+        let now = self.engine.now();
+        match &mut self.sources[*stream as usize].kind {
+            Kind::Open { arrivals, .. } => {
+                let at = arrivals.next().max(now);
+                self.timers.schedule(at, number);
+            }
+            Kind::Closed { think: None, .. } => self.issue(number, now),
+            Kind::Closed {
+                think: Some(think),
+                burst,
+            } => {
+                *left -= 1;
+                // Issuers begin with thinking, or all would come at once.
+                if *left == 0 || begins {
+                    *left = *burst;
+                    self.timers.schedule(now + think.draw(), number);
+                    self.next_timer = self.timers.next();
+                } else {
+                    self.issue(number, now);
+                }
+            }
+        }
+    }
+
+    #[inline]
+    fn issue(&mut self, number: u32, since: Time) {
+        let stream = self.issuers[number as usize].stream;
+        let (way, address, bytes) = self.sources[stream as usize].requests.draw();
+        let io = Io {
+            stream,
+            tag: number,
+            way,
+            address,
+            bytes,
+            since,
+        };
+        self.engine.submit(io, self.engine.now());
+    }
+
+    fn reached(&mut self) {
+        let now = self.engine.now();
+        if let Some((_, number)) = self.timers.due(now) {
+            self.timer(number, now);
+            self.next_timer = self.timers.next();
+        } else if self.next_timer.is_none() && self.engine.next_event().is_none() {
+            self.phase = Phase::Ended(Ended::Stalled);
+        } else if now >= self.plan.longest {
+            self.phase = Phase::Ended(Ended::Longest);
+        } else if self.phase == Phase::Warming {
+            self.count();
+        } else {
+            self.phase = Phase::Ended(Ended::Enough);
+        }
+    }
+
+    /// A think time is over or an arrival is there.
+    fn timer(&mut self, number: u32, now: Time) {
+        let stream = self.issuers[number as usize].stream as usize;
+        if let Kind::Open {
+            most,
+            inside,
+            waiting,
+            ..
+        } = &mut self.sources[stream].kind
+        {
+            if *inside < *most {
+                *inside += 1;
+                self.issue(number, now);
+            } else {
+                waiting.push_back(now);
+                self.waiting.enter(now);
+            }
+            let outstanding = self.engine.hosts().inside + self.waiting.inside();
+            if outstanding >= self.plan.most_outstanding {
+                self.phase = Phase::Ended(Ended::Overloaded);
+            }
+            self.proceed(number, false);
+        } else {
+            self.issue(number, now);
+        }
+    }
+
+    #[inline]
+    fn completed(&mut self, completion: &Completion) {
+        let (response, now) = (completion.response(), completion.completed);
+        self.ios += 1;
+        if self.phase == Phase::Counting {
+            let answers = match completion.io.way {
+                Way::Read => &mut self.reads,
+                Way::Write => &mut self.writes,
+            };
+            answers.responses.add(response);
+            answers.bytes += u64::from(completion.io.bytes);
+            self.batches.add(response, now);
+        } else {
+            self.warming.add(response);
+        }
+        if self.ios >= self.look {
+            self.look_at(now);
+        }
+        let number = completion.io.tag;
+        if let Kind::Open {
+            inside, waiting, ..
+        } = &mut self.sources[completion.io.stream as usize].kind
+        {
+            if let Some(since) = waiting.pop_front() {
+                self.waiting.leave(now);
+                self.issue(number, since);
+            } else {
+                *inside -= 1;
+            }
+        } else {
+            self.proceed(number, false);
+        }
+    }
+
+    #[cold]
+    fn look_at(&mut self, now: Time) {
+        match (self.phase, self.plan.warmup, self.plan.until) {
+            (Phase::Warming, Warmup::Detected { most, .. }, _) => {
+                self.steady = self.warming.over();
+                if self.steady || self.ios >= most {
+                    self.count();
+                } else {
+                    self.look = (self.look * 2).min(most);
+                }
+            }
+            (Phase::Counting, _, Until::Ios(_)) => self.phase = Phase::Ended(Ended::Enough),
+            (Phase::Counting, _, Until::Precise { relative, most, .. }) => {
+                let precise = |estimate: Option<Estimate>| {
+                    estimate.is_some_and(|it| it.relative() <= relative && !it.correlated())
+                };
+                if now > self.start.now
+                    && precise(self.batches.iops())
+                    && precise(self.batches.response_ns())
+                {
+                    self.phase = Phase::Ended(Ended::Precise);
+                } else if self.ios >= most {
+                    self.phase = Phase::Ended(Ended::Imprecise);
+                } else {
+                    self.look = (self.look + self.look / 4 + 1).min(most);
+                }
+            }
+            _ => self.look = u64::MAX,
+        }
+    }
+
+    /// From now on it counts.
+    fn count(&mut self) {
+        self.phase = Phase::Counting;
+        self.ios = 0;
+        self.start = self.snapshot();
+        self.batches = Batches::new(self.start.now);
+        self.deadline = self.plan.longest;
+        self.look = u64::MAX;
+        match self.plan.until {
+            Until::Ios(ios) => self.look = ios.max(1),
+            Until::Precise { least, most, .. } => self.look = least.clamp(1, most.max(1)),
+            Until::Span(span) => self.deadline = (self.start.now + span).min(self.plan.longest),
+        }
+    }
+
+    fn snapshot(&self) -> Snapshot {
+        Snapshot {
+            now: self.engine.now(),
+            hosts: self.engine.hosts(),
+            nodes: self.engine.nodes(),
+            waiting: self.waiting.until(self.engine.now()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::station::{Delay, Station};
+    use crate::sim::{Load, Network, Node, NodeId, Pattern, Stop, Work};
+    use crate::units::Bytes;
+
+    fn one(node: Node, arrival: Arrival, plan: Plan) -> Run<Network> {
+        let path = vec![(Stop::At(NodeId::new(0)), Load::Fixed(Work::Drawn))];
+        let engine = Engine::new(vec![node], Network::new(vec![path], Seed(1)));
+        let profile = Profile::random_reads(Bytes(4096), Bytes(1 << 30));
+        Run::new(engine, &[Stream { profile, arrival }], plan, Seed(1)).unwrap()
+    }
+
+    fn fixed(ns: u64) -> Service {
+        Service::Deterministic {
+            time: Time::from_ns(ns),
+        }
+    }
+
+    fn station(service: Service) -> Node {
+        Node::Station(Station::new(1, service, Seed(1), 0))
+    }
+
+    fn exactly(until: Until) -> Plan {
+        Plan {
+            warmup: Warmup::Span(Time::ZERO),
+            until,
+            ..Plan::ios(0)
+        }
+    }
+
+    #[test]
+    fn a_rate_above_what_the_host_lets_in_counts_from_the_intended_arrival() {
+        let arrival = Arrival::Open {
+            pattern: Pattern::Steady {
+                rate_per_s: 1e9 / 50.0,
+            },
+            most_outstanding: Some(1),
+        };
+        let outcome = one(station(fixed(100)), arrival, exactly(Until::Ios(4))).finish();
+        // They are meant for 50, 100, 150, 200 and end at 150, 250, 350, 450.
+        let responses: Vec<_> = outcome.reads.responses.bins().map(|(ns, _)| ns).collect();
+        assert_eq!(responses, [100, 151, 201, 251]);
+        assert_eq!(outcome.measured, Time::from_ns(450));
+        assert!((outcome.outstanding_mean - 400.0 / 450.0).abs() < 1e-12);
+        // Those of 100, 150, 200 and 250 waited 50, 100, 150 and 200; those of 300, 350 and 400 still wait.
+        assert!((outcome.waiting_mean - (500.0 + 150.0 + 100.0 + 50.0) / 450.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_load_above_saturation_ends_as_overloaded() {
+        let plan = Plan {
+            most_outstanding: 1000,
+            ..Plan::precise(0.01)
+        };
+        let outcome = one(station(fixed(1000)), Arrival::poisson(2e6), plan).finish();
+        assert_eq!(outcome.ended, Ended::Overloaded);
+        assert!(outcome.events < 3000);
+    }
+
+    #[test]
+    fn issuers_think_after_each_burst() {
+        let arrival = Arrival::Closed {
+            outstanding: 1,
+            think: fixed(1000),
+            burst: 3,
+        };
+        let outcome = one(
+            station(fixed(100)),
+            arrival,
+            exactly(Until::Span(Time::from_ns(13_000))),
+        )
+        .finish();
+        // 1,000 of thinking, 3 I/Os of 100: ten such rounds in 13,000.
+        assert_eq!(
+            (outcome.ended, outcome.reads.responses.ios()),
+            (Ended::Enough, 30)
+        );
+        assert!((outcome.nodes[0].busy_mean - 3.0 / 13.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn work_is_bounded_and_its_pieces_make_the_same_run() {
+        let run = || {
+            let service = Service::Exponential {
+                mean: Time::from_ns(1000),
+            };
+            one(station(service), Arrival::poisson(5e5), Plan::ios(20_000))
+        };
+        let whole = run().finish();
+        let mut pieces = run();
+        while !pieces.work(777) {}
+        assert_eq!(pieces.outcome(), whole);
+    }
+
+    #[test]
+    fn a_precision_is_reached_or_the_run_says_so() {
+        let service = Service::Exponential {
+            mean: Time::from_ns(1000),
+        };
+        let outcome = one(station(service), Arrival::poisson(5e5), Plan::precise(0.02)).finish();
+        assert_eq!((outcome.ended, outcome.steady), (Ended::Precise, true));
+        let estimate = outcome.response_ns_estimate.unwrap();
+        assert!(estimate.relative() <= 0.02 && !estimate.correlated());
+        let until = Until::Precise {
+            relative: 0.0001,
+            least: 1000,
+            most: 5000,
+        };
+        let short = one(
+            station(service),
+            Arrival::poisson(5e5),
+            Plan {
+                until,
+                ..Plan::ios(0)
+            },
+        )
+        .finish();
+        assert_eq!(
+            (short.ended, short.reads.responses.ios()),
+            (Ended::Imprecise, 5000)
+        );
+    }
+
+    #[test]
+    fn a_run_without_anything_to_do_says_that_it_stalled() {
+        let engine = Engine::new(
+            vec![Node::Delay(Delay::new(fixed(1), Seed(1), 0))],
+            Network::new(vec![], Seed(1)),
+        );
+        let outcome = Run::new(engine, &[], Plan::ios(1), Seed(1))
+            .unwrap()
+            .finish();
+        assert_eq!(outcome.ended, Ended::Stalled);
+    }
+}
