@@ -1,12 +1,13 @@
 //! Models of storage systems: devices as state machines, a simulator that runs systems of them, a solver that computes them.
 //! It must never read a clock, do I/O, start a thread or draw a random number by itself: time, files' text and seeds come in.
-//! Start reading at `sim/engine.rs` for how systems move, `device/disk/mod.rs` for a
+//! Start reading at `sim/engine.rs` for how systems move, `solve/mod.rs` for how they are computed, `device/disk/mod.rs` for a
 //! device, `drive/mod.rs` for how one is described, `units.rs` for quantities.
 
 pub mod device;
 pub mod drive;
 mod error;
 pub mod sim;
+pub mod solve;
 pub mod units;
 
 pub use error::Error;

@@ -1,0 +1,442 @@
+//! Closed networks, exactly: mean value analysis, and load-dependent centers merged in without a subtraction.
+//!
+//! Centers of one server, and delays, are solved by mean value analysis (Reiser and Lavenberg 1980):
+//!
+//! ```text
+//! R_k(n) = D_k (1 + Q_k(n-1))    X(n) = n / (Z + sum R_k(n))    Q_k(n) = X(n) R_k(n)
+//! ```
+//!
+//! Then each load-dependent center (several servers are one, too) is merged with what was solved before, which acts as a
+//! single center of rate X'(n) (Chandy, Herzog and Woo 1975). With p(j | n) the probability of j customers there:
+//!
+//! ```text
+//! 1 / X(n) = p(0 | n-1) / X'(n) + sum over j = 1..n of p(j-1 | n-1) / mu(j)
+//! p(j | n) = p(j-1 | n-1) X(n) / mu(j)      p(0 | n) = p(0 | n-1) X(n) / X'(n)
+//! ```
+//!
+//! The last equation is Reiser's (1981): the textbook's 1 - sum of the others loses all digits near saturation, and this form
+//! has no subtraction at all. Everything is positive and at most 1, so nothing overflows either.
+
+use super::network::{Network, Servers};
+use crate::Error;
+
+/// The largest population: time grows with its square where there are load-dependent centers.
+const LARGEST: u32 = 1 << 16;
+
+/// What a closed network does, at every population up to the one that was asked for.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Closed {
+    /// How many customers there are.
+    pub population: u32,
+    /// I/Os a second with 1, 2 ... customers.
+    pub throughput_per_s: Vec<f64>,
+    /// Mean response time in ns, thinking not counted, with 1, 2 ... customers.
+    pub response_ns: Vec<f64>,
+    /// At the full population, by center.
+    pub centers: Vec<ClosedCenter>,
+}
+
+/// One center at the full population.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct ClosedCenter {
+    /// Busy servers as a share of all; of a load-dependent center the share of time in which it has a customer; of a
+    /// delay the mean number inside.
+    pub utilisation_fraction: f64,
+    /// Mean number of customers, waiting and in service.
+    pub inside_mean: f64,
+    /// Mean time that an I/O spends there, over all of its visits, ns.
+    pub residence_ns: f64,
+}
+
+impl Closed {
+    /// Solves `network` with `population` customers.
+    pub fn solve(network: &Network, population: u32) -> Result<Self, Error> {
+        network.check()?;
+        if !(1..=LARGEST).contains(&population) {
+            let why = format!("must be from 1 to {LARGEST}, not {population}");
+            return Err(Error::Description {
+                path: "population".into(),
+                why,
+            });
+        }
+        let demands: Vec<f64> = network
+            .centers
+            .iter()
+            .map(|center| network.demand_ns(center))
+            .collect();
+        let (mut fixed, mut dependent) = (Vec::new(), Vec::new());
+        let mut think_ns = network.think_ns;
+        for (center, &demand) in network.centers.iter().zip(&demands) {
+            match &center.servers {
+                Servers::Delay => think_ns += demand,
+                servers if demand == 0.0 || servers.single() => fixed.push(demand),
+                servers => dependent.push(Stage { servers, demand }),
+            }
+        }
+        let customers = population as usize;
+        let mut queues = vec![0.0; fixed.len()];
+        let mut per_ns = vec![0.0; customers];
+        constant(&fixed, think_ns, &mut per_ns, &mut queues, None);
+        // Throughputs before each merge.
+        let mut parts = Vec::with_capacity(dependent.len());
+        for stage in &dependent {
+            let whole = stage.merge(&per_ns);
+            parts.push(std::mem::replace(&mut per_ns, whole));
+        }
+        // Backwards: what of the full population is in each stage, and in the part before it.
+        let mut inside = vec![(0.0, 0.0); dependent.len()];
+        if !dependent.is_empty() {
+            let mut shares = vec![0.0; customers + 1];
+            shares[customers] = 1.0;
+            let mut whole = &per_ns;
+            for ((stage, part), inside) in dependent.iter().zip(&parts).zip(&mut inside).rev() {
+                let (rest, mean, busy) = stage.part(part, whole, &shares);
+                *inside = (mean, busy);
+                (shares, whole) = (rest, part);
+            }
+            queues.fill(0.0);
+            constant(
+                &fixed,
+                think_ns,
+                &mut vec![0.0; customers],
+                &mut queues,
+                Some(&shares),
+            );
+        }
+        Ok(Self::put_together(
+            network, &demands, &per_ns, &queues, &inside,
+        ))
+    }
+
+    fn put_together(
+        network: &Network,
+        demands: &[f64],
+        per_ns: &[f64],
+        queues: &[f64],
+        inside: &[(f64, f64)],
+    ) -> Self {
+        let full = per_ns[per_ns.len() - 1];
+        let (mut queues, mut inside) = (queues.iter(), inside.iter());
+        let centers = network
+            .centers
+            .iter()
+            .zip(demands)
+            .map(|(center, &demand)| {
+                let mut next_fixed = || queues.next().copied().unwrap_or(0.0);
+                let (mean, utilisation_fraction) = match &center.servers {
+                    Servers::Delay => (full * demand, full * demand),
+                    servers if demand == 0.0 || servers.single() => (next_fixed(), full * demand),
+                    servers => {
+                        let (mean, busy) = inside.next().copied().unwrap_or((0.0, 0.0));
+                        match servers {
+                            Servers::Queue(count) => (mean, full * demand / f64::from(*count)),
+                            _ => (mean, busy),
+                        }
+                    }
+                };
+                ClosedCenter {
+                    utilisation_fraction,
+                    inside_mean: mean,
+                    residence_ns: mean / full,
+                }
+            });
+        let centers = centers.collect();
+        Closed {
+            population: per_ns.len() as u32,
+            throughput_per_s: per_ns.iter().map(|x| x * 1e9).collect(),
+            response_ns: (1..)
+                .zip(per_ns)
+                .map(|(n, x)| f64::from(n) / x - network.think_ns)
+                .collect(),
+            centers,
+        }
+    }
+
+    /// I/Os a second at the full population.
+    pub fn throughput(&self) -> f64 {
+        self.throughput_per_s[self.throughput_per_s.len() - 1]
+    }
+
+    /// Mean response in ns at the full population.
+    pub fn response(&self) -> f64 {
+        self.response_ns[self.response_ns.len() - 1]
+    }
+
+    /// Mean response in ns of one class at the full population: it spends at each center in proportion to its demand.
+    pub fn response_of_class_ns(&self, network: &Network, class: usize) -> f64 {
+        let centers = network.centers.iter().zip(&self.centers);
+        centers
+            .map(|(center, solved)| {
+                let all = network.demand_ns(center);
+                let demand = center.demands[class];
+                if all == 0.0 {
+                    0.0
+                } else {
+                    solved.residence_ns * demand.visits * demand.service_ns / all
+                }
+            })
+            .sum()
+    }
+
+    /// The population of highest power, throughput / response: Kleinrock's (1979) optimal operating point, the knee of the
+    /// curve of response against load.
+    pub fn knee(&self) -> u32 {
+        let power = self
+            .throughput_per_s
+            .iter()
+            .zip(&self.response_ns)
+            .map(|(x, r)| x / r);
+        let best = (1u32..)
+            .zip(power)
+            .max_by(|a, b| a.1.total_cmp(&b.1).then(b.0.cmp(&a.0)));
+        best.map_or(1, |(population, _)| population)
+    }
+}
+
+/// Mean value analysis of centers of one server: fills in the throughput of every population, and the queues: those of the
+/// full population, or their mean over populations with these `shares`.
+fn constant(
+    demands: &[f64],
+    think_ns: f64,
+    throughput: &mut [f64],
+    queues: &mut [f64],
+    shares: Option<&[f64]>,
+) {
+    let mut now = vec![0.0; demands.len()];
+    let mut residence = vec![0.0; demands.len()];
+    for (customers, throughput) in (1..).zip(throughput) {
+        let mut total = think_ns;
+        for ((residence, &demand), &queue) in residence.iter_mut().zip(demands).zip(&now) {
+            *residence = demand * (1.0 + queue);
+            total += *residence;
+        }
+        // With nothing in it, it lets through any number.
+        *throughput = f64::from(customers) / total;
+        for (queue, &residence) in now.iter_mut().zip(&residence) {
+            *queue = *throughput * residence;
+        }
+        if let Some(shares) = shares {
+            for (queue, now) in queues.iter_mut().zip(&now) {
+                *queue += shares[customers as usize] * now;
+            }
+        }
+    }
+    if shares.is_none() {
+        queues.copy_from_slice(&now);
+    }
+}
+
+/// A load-dependent center that is merged with a part that was solved before.
+struct Stage<'a> {
+    servers: &'a Servers,
+    demand: f64,
+}
+
+impl Stage<'_> {
+    /// Mean time to the next departure with 1, 2 ... customers.
+    fn steps(&self, customers: usize) -> Vec<f64> {
+        (1..=customers)
+            .map(|j| self.demand / self.servers.speedup(j))
+            .collect()
+    }
+
+    /// Throughputs of the whole from those of the part.
+    fn merge(&self, part: &[f64]) -> Vec<f64> {
+        let steps = self.steps(part.len());
+        let mut shares = vec![0.0; part.len() + 1];
+        shares[0] = 1.0;
+        let each = part.iter().enumerate().map(|(before, &part)| {
+            let time = shares[0] / part + dot(&shares[..=before], &steps);
+            let throughput = 1.0 / time;
+            advance(&mut shares, &steps, before + 1, part, throughput);
+            throughput
+        });
+        each.collect()
+    }
+
+    /// Of populations with these shares of time: the shares of what is in the part, the mean number here, and the share
+    /// of time in which anybody is here.
+    fn part(&self, part: &[f64], whole: &[f64], populations: &[f64]) -> (Vec<f64>, f64, f64) {
+        let steps = self.steps(part.len());
+        let mut shares = vec![0.0; part.len() + 1];
+        shares[0] = 1.0;
+        let mut rest = vec![0.0; part.len() + 1];
+        rest[0] = populations[0];
+        let (mut mean, mut busy) = (0.0, 0.0);
+        for customers in 1..=part.len() {
+            advance(
+                &mut shares,
+                &steps,
+                customers,
+                part[customers - 1],
+                whole[customers - 1],
+            );
+            let weight = populations[customers];
+            if weight == 0.0 {
+                continue;
+            }
+            for (here, &share) in shares[..=customers].iter().enumerate() {
+                rest[customers - here] += weight * share;
+                mean += weight * share * here as f64;
+            }
+            busy += weight * shares[1..=customers].iter().sum::<f64>();
+        }
+        (rest, mean, busy)
+    }
+}
+
+fn dot(shares: &[f64], steps: &[f64]) -> f64 {
+    shares
+        .iter()
+        .zip(steps)
+        .map(|(share, step)| share * step)
+        .sum()
+}
+
+/// From the shares with one customer less to those with `customers`.
+fn advance(shares: &mut [f64], steps: &[f64], customers: usize, part: f64, whole: f64) {
+    for here in (1..=customers).rev() {
+        shares[here] = shares[here - 1] * whole * steps[here - 1];
+    }
+    shares[0] *= whole / part;
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::solve::Center;
+
+    #[test]
+    fn two_equal_centers_share_all_populations_evenly() {
+        // Balanced: X(n) = n / (D (n + K - 1)) with K centers of demand D (Lazowska et al. 1984, section 5.4).
+        let network = Network::of(
+            vec![
+                Center::of("a", Servers::Queue(1), 1.0, 1e6),
+                Center::of("b", Servers::Queue(1), 1.0, 1e6),
+            ],
+            0.0,
+        );
+        let solved = Closed::solve(&network, 10).unwrap();
+        for (n, x) in (1u32..).zip(&solved.throughput_per_s) {
+            assert!((x - 1000.0 * f64::from(n) / f64::from(n + 1)).abs() < 1e-9);
+        }
+        assert!((solved.centers[0].inside_mean - 5.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_load_dependent_center_of_speed_one_is_a_plain_one() {
+        let with = |servers: Servers| {
+            let centers = vec![
+                Center::of("cpu", Servers::Queue(1), 1.0, 3e5),
+                Center::of("disk", servers, 1.0, 4e5),
+                Center::of("pair", Servers::Queue(2), 1.0, 5e5),
+            ];
+            Closed::solve(&Network::of(centers, 1e6), 20).unwrap()
+        };
+        let plain = with(Servers::Queue(1));
+        // Two entries, so that it isn't recognised as a plain one.
+        let dependent = with(Servers::Dependent {
+            speedups: vec![1.0, 1.0],
+        });
+        for (a, b) in plain
+            .throughput_per_s
+            .iter()
+            .zip(&dependent.throughput_per_s)
+        {
+            assert!((a / b - 1.0).abs() < 1e-12);
+        }
+        for (a, b) in plain.centers.iter().zip(&dependent.centers) {
+            assert!((a.inside_mean - b.inside_mean).abs() < 1e-9, "{a:?} {b:?}");
+            assert!((a.utilisation_fraction - b.utilisation_fraction).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn far_beyond_saturation_of_many_servers_every_digit_stands() {
+        // The textbook form gives negative probabilities here.
+        let centers = vec![
+            Center::of("servers", Servers::Queue(64), 1.0, 64e6),
+            Center::of("links", Servers::Queue(3), 1.0, 1.5e6),
+        ];
+        let solved = Closed::solve(&Network::of(centers, 5e7), 5000).unwrap();
+        assert!(
+            (solved.throughput() - 1000.0).abs() < 1e-6,
+            "{}",
+            solved.throughput()
+        );
+        let inside: f64 = solved.centers.iter().map(|center| center.inside_mean).sum();
+        assert!((inside + solved.throughput() * 0.05 - 5000.0).abs() < 1e-6);
+        assert!(
+            solved
+                .throughput_per_s
+                .is_sorted_by(|a, b| *a <= b * (1.0 + 1e-12))
+        );
+    }
+
+    #[test]
+    fn the_knee_of_a_single_center_is_one_customer() {
+        let network = Network::of(vec![Center::of("disk", Servers::Queue(1), 1.0, 1e6)], 0.0);
+        assert_eq!(Closed::solve(&network, 5).unwrap().knee(), 1);
+    }
+
+    #[test]
+    fn classes_have_the_responses_of_their_demands() {
+        let demand = |service_ns| crate::solve::Demand {
+            visits: 1.0,
+            service_ns,
+            scv: 1.0,
+        };
+        let class = |name: &str, share| crate::solve::Class {
+            name: name.into(),
+            share,
+        };
+        let network = Network {
+            classes: vec![class("hit", 0.25), class("miss", 0.75)],
+            centers: vec![
+                Center {
+                    name: "cpu".into(),
+                    servers: Servers::Queue(1),
+                    demands: vec![demand(1e5), demand(1e5)],
+                },
+                Center {
+                    name: "disk".into(),
+                    servers: Servers::Queue(1),
+                    demands: vec![demand(0.0), demand(4e6)],
+                },
+            ],
+            think_ns: 0.0,
+        };
+        let solved = Closed::solve(&network, 8).unwrap();
+        let (hit, miss) = (
+            solved.response_of_class_ns(&network, 0),
+            solved.response_of_class_ns(&network, 1),
+        );
+        assert!((0.25 * hit + 0.75 * miss - solved.response()).abs() < 1e-3);
+        assert!(hit < 2e5 && miss > 8.0 * 4e6 * 0.9);
+    }
+
+    #[test]
+    fn impossible_networks_are_refused_by_name() {
+        let network = |center| Network::of(vec![center], 0.0);
+        for bad in [
+            network(Center::of("disk", Servers::Queue(0), 1.0, 1.0)),
+            network(Center::of(
+                "disk",
+                Servers::Dependent { speedups: vec![] },
+                1.0,
+                1.0,
+            )),
+            network(Center::of("disk", Servers::Queue(1), -1.0, 1.0)),
+            network(Center::of("disk", Servers::Queue(1), 1.0, f64::NAN)),
+        ] {
+            let message = Closed::solve(&bad, 1).unwrap_err().to_string();
+            assert!(message.starts_with("disk: "), "{message}");
+        }
+        assert!(
+            Closed::solve(&network(Center::of("disk", Servers::Queue(1), 1.0, 0.0)), 1).is_err()
+        );
+        assert!(
+            Closed::solve(&network(Center::of("disk", Servers::Queue(1), 1.0, 1.0)), 0).is_err()
+        );
+    }
+}
