@@ -667,7 +667,12 @@ impl Disk {
         if self.model.cache.destage == Destage::Immediate {
             self.flush(now);
         }
-        let found = self.segments.find(lbn);
+        // The sector that the head is just reading ahead counts as found.
+        let reading = self.ahead.filter(|ahead| ahead.next == lbn);
+        let found = self
+            .segments
+            .find(lbn)
+            .or(reading.map(|ahead| ahead.segment));
         let begin = self.begin(queued, now, Op::Read, found.is_some());
         if let Some(segment) = found {
             if self.ahead.is_some() {
@@ -734,7 +739,9 @@ impl Disk {
         let mut time;
         if let Some(segment) = found {
             next = self.segments.get(segment).high;
-            crossing.feed(begin + preparation, begin + preparation, next - lbn);
+            if next > lbn {
+                crossing.feed(begin + preparation, begin + preparation, next - lbn);
+            }
         }
         if continues {
             // The head is reading what is wanted, or will be: it isn't moved.
