@@ -10,10 +10,11 @@ from trees import recorded
 
 from loadline.errors import ToolError
 from loadline.host.device import device_of_name
+from loadline.host.process import family
 from loadline.host.reservation import Reservation
 from loadline.host.roots import Roots
 from loadline.host.tool import Run, ToolOutput
-from loadline.host.use import Use, family, file_uses, uses
+from loadline.host.use import Use, file_uses, uses
 
 NOTHING = {"blkid": ToolOutput(2, ""), "wipefs": ToolOutput(0, '{"signatures": []}')}
 

@@ -7,14 +7,13 @@ and a descriptor kept only by io_uring don't show in /proc/PID/fd.
 
 from __future__ import annotations
 
-import json
 import os
 from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
 
-from loadline.errors import InputError, LoadlineError, TargetError, ToolError
+from loadline.errors import InputError, LoadlineError
 from loadline.host.device import (
     BlockDevice,
     Mount,
@@ -23,9 +22,11 @@ from loadline.host.device import (
     device_of_name,
     mount_table,
 )
+from loadline.host.process import Open, Process, family, mounts, processes
 from loadline.host.reservation import Reservation, reservation_of
 from loadline.host.roots import HERE, Roots, names, text, unescape
-from loadline.host.tool import Run, ToolOutput, run_tool
+from loadline.host.signature import probed, signatures
+from loadline.host.tool import Run, run_tool
 
 Kind = Literal[
     "mounted",
@@ -44,12 +45,6 @@ Kind = Literal[
     "signature",
     "unseen",
 ]
-
-_PROBE_BYTES = 4096
-_REMOTE = ("nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "lustre", "afs", "glusterfs", "beegfs", "gpfs")
-_O_PATH = 0o10000000
-_BLKID_NOTHING = 2
-_BLKID_AMBIVALENT = 8
 
 
 @dataclass(frozen=True, slots=True)
@@ -104,10 +99,10 @@ def uses(
         found.append(Use("partitions", device.name, ", ".join(device.partitions)))
     try:
         if device.size_bytes:
-            found += signatures(device, roots, run)
+            found += [Use(each.kind, device.name, each.detail) for each in signatures(device, roots, run)]
             if whole is not None:
                 # The table of the whole disk is what makes the partition; anything else there covers it.
-                found += [use for use in _blkid(whole, run) if use.kind == "signature"]
+                found += [Use(s.kind, whole.name, s.detail) for s in probed(whole, run) if s.kind == "signature"]
     except LoadlineError:
         # What is known suffices to say that it's in use; only a device that looks free must be read.
         if all(use.kind == "unseen" for use in found):
@@ -132,7 +127,7 @@ def file_uses(
     found = [Use("loop", str(path), f"/dev/{loop}") for loop, backing in _loops(roots) if _same_file(backing, key)]
     found += [Use("swap", str(path), area) for area in _swap_areas(roots) if _same_file(area, key)]
     unseen = 0
-    for process in _processes(roots, ours, os.path.realpath(path)):
+    for process in processes(roots, ours, os.path.realpath(path)):
         if process.files is None:
             unseen += 1
             continue
@@ -145,63 +140,9 @@ def file_uses(
     return tuple(found)
 
 
-def mounts(roots: Roots = HERE) -> Iterator[tuple[Mount, int | None]]:
-    """The mounts of every mount namespace that a visible process is in.
-
-    Our own come first, with None; those of the others with the process that they were seen through.
-    """
-    seen = {_link(roots.proc / "self/ns/mnt")}
-    for mount in mount_table(roots.proc / "self/mountinfo"):
-        yield mount, None
-    for pid in _pids(roots):
-        namespace = _link(roots.proc / str(pid) / "ns/mnt")
-        # When the namespace may not be read, its mounts still may; they repeat then, which does no harm.
-        if namespace is not None and namespace in seen:
-            continue
-        seen.add(namespace)
-        for mount in mount_table(roots.proc / str(pid) / "mountinfo"):
-            yield mount, pid
-
-
 def mount_points(roots: Roots = HERE) -> frozenset[str]:
     """Where file systems are mounted in our own mount namespace."""
     return frozenset(mount.point for mount in mount_table(roots.proc / "self/mountinfo"))
-
-
-def family(pid: int, roots: Roots = HERE) -> frozenset[int]:
-    """A process and all that descend from it."""
-    parents: dict[int, int] = {}
-    for child in _pids(roots):
-        # The command between the brackets may hold anything, brackets too. Source: proc(5).
-        fields = (text(roots.proc / str(child) / "stat") or "").rpartition(")")[2].split()
-        if len(fields) > 1:
-            parents[child] = int(fields[1])
-    found = {pid}
-    while more := {child for child, parent in parents.items() if parent in found} - found:
-        found |= more
-    return frozenset(found)
-
-
-def signatures(device: BlockDevice, roots: Roots = HERE, run: Run = run_tool) -> tuple[Use, ...]:
-    """Partition tables and signatures that libblkid knows, by blkid's probing and by wipefs' list.
-
-    blkid stops at the first convincing one; wipefs lists each, but knows no signature without magic bytes.
-
-    Raises:
-        ToolError: blkid or wipefs is missing or failed.
-        TargetError: the device can't be read.
-        InputError: we may not read the device.
-    """
-    if not roots.recorded:
-        # blkid's exit code doesn't tell "nothing there" from "could not read".
-        _read_ends(device)
-    found = _wipefs(device, run)
-    kinds = {use.kind for use in found}
-    found += [use for use in _blkid(device, run) if use.kind not in kinds]
-    return tuple(found)
-
-
-# What the kernel says
 
 
 def _stack(devices: Sequence[BlockDevice], roots: Roots) -> list[BlockDevice]:
@@ -383,79 +324,13 @@ def _reservations(device: BlockDevice, roots: Roots, ask: AskReservation) -> lis
     return found
 
 
-# What processes have open
-
-
-@dataclass(frozen=True, slots=True)
-class _Open:
-    entry: Path
-    link: str
-
-
-@dataclass(frozen=True, slots=True)
-class _Process:
-    pid: int
-    command: str
-    files: tuple[_Open, ...] | None
-    """None when we may not look."""
-
-
-def _pids(roots: Roots) -> list[int]:
-    return sorted(int(name) for name in names(roots.proc) if name.isdecimal())
-
-
-def _link(path: Path) -> str | None:
-    try:
-        return str(path.readlink())
-    except OSError:
-        return None
-
-
-def _remote_points(roots: Roots) -> tuple[str, ...]:
-    """Where network and user-space file systems are mounted, with a slash at the end."""
-    return tuple(
-        f"{mount.point}/"
-        for mount, _ in mounts(roots)
-        if mount.point != "/" and (mount.fstype in _REMOTE or mount.fstype.startswith("fuse"))
-    )
-
-
-def _processes(roots: Roots, ours: Collection[int], wanted: str = "") -> Iterator[_Process]:
-    """The processes with their open paths.
-
-    Files on remote file systems are left out, for looking at them hangs when the server doesn't answer; but not
-    those of the file system that the `wanted` file is on.
-    """
-    remote = tuple(point for point in _remote_points(roots) if not wanted.startswith(point))
-    for pid in _pids(roots):
-        if pid in ours:
-            continue
-        folder = roots.proc / str(pid)
-        try:
-            entries = list((folder / "fd").iterdir())
-        except PermissionError:
-            yield _Process(pid, text(folder / "comm") or "?", None)
-            continue
-        except OSError:
-            continue  # It ended while we looked.
-        opened = ((entry, _link(entry)) for entry in entries)
-        # Sockets, pipes and the like are named socket:[1]; only paths can be devices or files.
-        files = tuple(
-            _Open(entry, link)
-            for entry, link in opened
-            if link and link.startswith("/") and not link.startswith(remote)
-        )
-        if files:
-            yield _Process(pid, text(folder / "comm") or "?", files)
-
-
 def _opened(device: BlockDevice, whole: BlockDevice | None, roots: Roots, ours: Collection[int]) -> list[Use]:
     by_number = {each.number: each for each in _stack([device], roots)}
     if whole is not None:
         by_number[whole.number] = whole
     found: list[Use] = []
     unseen = 0
-    for process in _processes(roots, ours):
+    for process in processes(roots, ours):
         if process.files is None:
             unseen += 1
             continue
@@ -471,12 +346,8 @@ def _opened(device: BlockDevice, whole: BlockDevice | None, roots: Roots, ours: 
     return list(dict.fromkeys(found))
 
 
-def _use_of(process: _Process, opened: _Open, name: str) -> Use:
-    flags = 0
-    for line in (text(opened.entry.parent.parent / "fdinfo" / opened.entry.name) or "").splitlines():
-        if line.startswith("flags:"):
-            flags = int(line.split()[1], 8)
-    mode = "for writing" if flags & os.O_ACCMODE else "for reading"
+def _use_of(process: Process, opened: Open, name: str) -> Use:
+    mode = "for writing" if opened.for_writing else "for reading"
     return Use("opened", name, f"{process.command} (process {process.pid}), {mode}", process.pid)
 
 
@@ -490,82 +361,3 @@ def _same_file(path: str | Path, key: tuple[int, int]) -> bool:
     except OSError:
         return False
     return (status.st_dev, status.st_ino) == key
-
-
-# What is written on it
-
-
-def _read_ends(device: BlockDevice) -> None:
-    try:
-        descriptor = os.open(device.path, os.O_RDONLY | os.O_CLOEXEC)
-        try:
-            for offset in (0, max(0, device.size_bytes - _PROBE_BYTES)):
-                os.pread(descriptor, _PROBE_BYTES, offset)
-        finally:
-            os.close(descriptor)
-    except PermissionError as error:
-        raise InputError(
-            f"{device.path}: {error.strerror}", "Devices are measured as root: run it with sudo."
-        ) from error
-    except OSError as error:
-        raise TargetError(
-            f"{device.path} can't be read: {error.strerror}", "See the kernel's log: dmesg | tail"
-        ) from error
-
-
-def _tool(command: Sequence[str], run: Run) -> ToolOutput:
-    output = run(command)
-    if output is None:
-        raise ToolError(
-            f"{command[0]} is not installed, so signatures on {command[-1]} can't be ruled out",
-            "Install util-linux (on some distributions blkid is a package of its own).",
-        )
-    return output
-
-
-def _failed(command: Sequence[str], output: ToolOutput) -> ToolError:
-    said = (output.stderr or output.stdout).strip() or "without a word"
-    how = "ran out of time" if output.code is None else f"failed with exit code {output.code}"
-    return ToolError(f"{' '.join(command)} {how}: {said}", "Until it works, loadline can't rule out signatures.")
-
-
-def _blkid(device: BlockDevice, run: Run) -> list[Use]:
-    command = ["blkid", "-p", "-o", "export", str(device.path)]
-    output = _tool(command, run)
-    if output.code == _BLKID_NOTHING and not output.stderr.strip():
-        return []
-    if output.code == _BLKID_AMBIVALENT:
-        return [Use("signature", device.name, "several that contradict each other, says blkid")]
-    if output.code != 0:
-        raise _failed(command, output)
-    tags = dict(line.split("=", 1) for line in output.stdout.splitlines() if "=" in line)
-    found: list[Use] = []
-    if "PTTYPE" in tags:
-        found.append(Use("partition table", device.name, tags["PTTYPE"]))
-    if "TYPE" in tags or "USAGE" in tags:
-        label = f", label {tags['LABEL']}" if tags.get("LABEL") else ""
-        found.append(Use("signature", device.name, f"{tags.get('TYPE', tags.get('USAGE'))}{label}"))
-    return found
-
-
-def _wipefs(device: BlockDevice, run: Run) -> list[Use]:
-    command = ["wipefs", "--no-act", "--json", "--output", "OFFSET,TYPE,USAGE,LABEL", str(device.path)]
-    output = _tool(command, run)
-    if output.code != 0:
-        raise _failed(command, output)
-    if not output.stdout.strip():
-        return []
-    found: dict[tuple[Kind, str], list[str]] = {}
-    try:
-        for entry in json.loads(output.stdout)["signatures"]:
-            kind: Kind = "partition table" if entry["usage"] == "partition-table" else "signature"
-            label = f", label {entry['label']}" if entry["label"] else ""
-            places = found.setdefault((kind, f"{entry['type']}{label}"), [])
-            places.append(f"at byte {int(entry['offset'], 16)}")
-    except (ValueError, KeyError, TypeError) as error:
-        raise _failed(command, output) from error
-    # ZFS alone has magic bytes in up to 512 places.
-    return [
-        Use(kind, device.name, f"{what} {places[0]}" + (f" and {len(places) - 1} more" if places[1:] else ""))
-        for (kind, what), places in found.items()
-    ]
