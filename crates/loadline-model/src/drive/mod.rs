@@ -408,6 +408,9 @@ pub struct DataSheet {
     pub inner_rate: BytesPerSecond,
     /// Number of zones.
     pub zones: u32,
+    /// Tracks on a surface. With them the mean track follows from the capacity, and of the rates only their ratio is taken.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub tracks_per_surface: Option<u32>,
 }
 
 impl DriveDescription {

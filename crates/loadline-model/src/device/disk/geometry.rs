@@ -578,7 +578,8 @@ fn unit(
 
 /// Zones of equal width in cylinders. The sustained rate over a cylinder of H tracks of S sectors is
 /// H S 512 / (H revolution + (H - 1) track + cylinder), switches rounded up to sectors, which gives S at both edges; between
-/// them S falls evenly, and the number of cylinders follows from the capacity.
+/// them S falls evenly, and the number of cylinders follows from the capacity. Where the number of tracks is known, S is scaled
+/// so that they hold the capacity: rates of data sheets may count what isn't data, or leave out switches.
 fn from_data_sheet(
     sheet: &DataSheet,
     surfaces: u32,
@@ -601,8 +602,16 @@ fn from_data_sheet(
         + (heads - 1.0) * switches.track.ns() as f64
         + switches.cylinder.ns() as f64;
     let per_track = |rate: u64| rate as f64 * cycle / 1e9 / heads / SECTOR_BYTES as f64;
-    let (outer, inner) = (per_track(sheet.outer_rate.0), per_track(sheet.inner_rate.0));
-    if inner < 8.0 || outer > 100_000.0 {
+    let (mut outer, mut inner) = (per_track(sheet.outer_rate.0), per_track(sheet.inner_rate.0));
+    if let Some(tracks) = sheet.tracks_per_surface {
+        if !(100..=MOST_CYLINDERS).contains(&tracks) {
+            return Err(at("tracks_per_surface", "is absurd for a disk"));
+        }
+        let scale = sectors as f64 / heads / f64::from(tracks) / f64::midpoint(outer, inner);
+        outer *= scale;
+        inner *= scale;
+    }
+    if !(inner >= 8.0 && outer <= 100_000.0) {
         return Err(at(
             "outer_rate",
             "gives an absurd number of sectors on a track",

@@ -499,20 +499,16 @@ impl Disk {
         };
         for (index, queued) in self.queue.iter().enumerate() {
             if queued.request.op == Op::Read || !self.write_back {
-                offer(
-                    &mut best,
-                    self.cost(now, queued.target, queued.request.lbn, queued.request.op),
-                    Choice::Request(index),
-                );
+                let (request, target) = (&queued.request, queued.target);
+                let ready = self.begin(queued, now, request.op, false);
+                let cost = self.cost(now, ready, target, request.lbn, request.op);
+                offer(&mut best, cost, Choice::Request(index));
             }
         }
         if pressed || best.0 == u64::MAX {
             for (index, dirty) in self.dirty.iter().enumerate() {
-                offer(
-                    &mut best,
-                    self.cost(now, dirty.target, dirty.lbn, Op::Write),
-                    Choice::Destage(index),
-                );
+                let cost = self.cost(now, dirty.from, dirty.target, dirty.lbn, Op::Write);
+                offer(&mut best, cost, Choice::Destage(index));
             }
         }
         best.1
@@ -528,16 +524,15 @@ impl Disk {
         best
     }
 
-    /// What the scheduling minimises.
+    /// What the scheduling minimises, for an access that the arm can begin at `ready`.
     #[inline]
-    fn cost(&self, now: Time, target: Target, lbn: u64, op: Op) -> u64 {
+    fn cost(&self, now: Time, ready: Time, target: Target, lbn: u64, op: Op) -> u64 {
         match self.scheduling {
             Scheduling::Sptf => {
                 let from = now.max(self.idle_from);
-                self.model
-                    .mechanics
-                    .access(from, self.head, target, op)
-                    .ns()
+                let start = from.max(ready);
+                let access = self.model.mechanics.access(start, self.head, target, op);
+                (start - from + access).ns()
             }
             Scheduling::CLook | Scheduling::Fifo => {
                 // Addresses before the head come after all those behind it.
@@ -563,12 +558,8 @@ impl Disk {
                 Scheduling::Fifo => self.dirty.first().map(|_| 0),
                 Scheduling::CLook | Scheduling::Sptf => {
                     (0..self.dirty.len()).min_by_key(|&index| {
-                        self.cost(
-                            from,
-                            self.dirty[index].target,
-                            self.dirty[index].lbn,
-                            Op::Write,
-                        )
+                        let dirty = &self.dirty[index];
+                        self.cost(from, dirty.from, dirty.target, dirty.lbn, Op::Write)
                     })
                 }
             };
