@@ -185,9 +185,9 @@ fn rotation(mechanics: &Keys, warnings: &mut Vec<String>) -> Result<Rotation, Er
 }
 
 /// The file's head switch time is that of activating another head (manual, 4.3.3), which takes microseconds to some tenths of a
-/// ms. The new head has to find its track as well, which takes about as long as after the shortest seek (Ruemmler and Wilkes
-/// 1994, "track following"; IBM's OEM specifications give head switches of 1.4 to 1.6 ms). But it can't take longer than the
-/// track skew, less what a write needs to settle, for then every sequential transfer would lose a revolution at each track.
+/// ms. The new head has to find its track as well: Schindler et al., Track-aligned extents, FAST 2002, put a head switch at a
+/// seek of 1 to 5 cylinders, and IBM's specifications state 1.4 to 1.6 ms. But it can't take longer than the track skew, less
+/// what a write needs to settle, for then every sequential transfer would lose a revolution at each track.
 fn settle_on_switch(
     seek: &mut Seek,
     rotation: &Rotation,
