@@ -7,6 +7,7 @@ use loadline_model::sim::{
     Arrival, Engine, Load, Network, Node, NodeId, Plan, Profile, Run, Seed, Stop, Stream, Until,
     Warmup, Work,
 };
+use loadline_model::solve::{Center, Closed, Network as SolverNetwork, Servers};
 use loadline_model::units::{Bytes, Time};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
@@ -47,6 +48,71 @@ fn main() {
             ours / bare
         );
     }
+    solver(least);
+}
+
+/// Exact solutions a second of the same network with 32 customers, every smaller population and all queues included.
+fn solver(least: Duration) {
+    let solutions = 20_000;
+    let by_hand = || {
+        (0..solutions)
+            .map(|_| bare_analysis(black_box(32)) as u64)
+            .sum()
+    };
+    let bare = rate(least, by_hand, solutions);
+    println!(
+        "exact solutions a second of a controller and 8 disks, 32 outstanding; ratio to mean value analysis by hand"
+    );
+    for (what, network) in [
+        ("one server each", network(|_| Servers::Queue(1))),
+        (
+            "controller of two cores",
+            network(|center| Servers::Queue(if center == 0 { 2 } else { 1 })),
+        ),
+        ("disks load-dependent", network(elevator)),
+    ] {
+        let solve = || {
+            Closed::solve(black_box(&network), 32)
+                .expect("the network is sound")
+                .throughput() as u64
+        };
+        let ours = rate(least, || (0..solutions).map(|_| solve()).sum(), solutions);
+        println!("{what:>26} {ours:>12.0} {bare:>12.0} {:>7.3}", ours / bare);
+    }
+}
+
+fn network(servers: impl Fn(u32) -> Servers) -> SolverNetwork {
+    let mut centers = vec![Center::of(
+        "controller",
+        servers(0),
+        1.0,
+        CONTROLLER.ns() as f64,
+    )];
+    centers.extend((1..=8).map(|disk| Center::of("disk", servers(disk), 0.125, DISK.ns() as f64)));
+    SolverNetwork::of(centers, 0.0)
+}
+
+fn elevator(center: u32) -> Servers {
+    match center {
+        0 => Servers::Queue(1),
+        _ => Servers::Dependent {
+            speedups: (1..=32).map(|j| f64::from(j).powf(0.3)).collect(),
+        },
+    }
+}
+
+/// Mean value analysis by hand, in arrays of fixed size, nothing else.
+fn bare_analysis(customers: u32) -> f64 {
+    let mut demands = [DISK.ns() as f64 / 8.0; 9];
+    demands[0] = CONTROLLER.ns() as f64;
+    let mut queues = [0.0; 9];
+    let mut throughput = 0.0;
+    for n in 1..=customers {
+        let residences: [f64; 9] = std::array::from_fn(|k| demands[k] * (1.0 + queues[k]));
+        throughput = f64::from(n) / residences.iter().sum::<f64>();
+        queues = residences.map(|residence| throughput * residence);
+    }
+    throughput * 1e9
 }
 
 /// I/Os a second of the fastest of several runs: what the code can do when the machine lets it.
