@@ -77,6 +77,9 @@ pub struct Seek {
     /// What a write needs beyond a read to settle after a seek or head switch.
     #[serde(default)]
     pub write_settle: Time,
+    /// By how much writes are on track before reads instead, as was measured on drives whose read seeks include more.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub write_advance: Time,
     /// Switching to another surface of the same cylinder.
     pub head_switch: Time,
 }
@@ -215,6 +218,14 @@ pub struct Cache {
     /// Reads may hit what writes have left in the buffer.
     #[serde(default = "yes")]
     pub read_hits_on_writes: bool,
+}
+
+#[allow(
+    clippy::trivially_copy_pass_by_ref,
+    reason = "serde asks for a reference"
+)]
+fn is_zero(time: &Time) -> bool {
+    *time == Time::ZERO
 }
 
 fn yes() -> bool {

@@ -187,30 +187,19 @@ impl Geometry {
         let usable = physical
             .checked_sub(unused)
             .ok_or_else(|| at("unused_sectors", "is more than the zone"))?;
-        let (unit, within_unit) = unit(described, zone, usable, surfaces, last);
+        let positions = slipped(described.sparing, zone, usable);
+        let (unit, within_unit) = unit(
+            described,
+            zone,
+            usable,
+            surfaces,
+            last,
+            positions.len() as u64,
+        );
         if unit.addressed == 0 || unit.addressed + unit.front > unit.physical {
             return Err(at("spares", "leaves no sector to address"));
         }
-        let by_track = described.sparing == Sparing::ZoneTracks;
-        let expand = |number: u64| -> Vec<u64> {
-            if by_track {
-                (0..per_track)
-                    .map(|sector| number.saturating_mul(per_track).saturating_add(sector))
-                    .collect()
-            } else {
-                vec![number]
-            }
-        };
-        let mut positions: Vec<u64> = zone
-            .slips
-            .iter()
-            .flat_map(|&slip| expand(slip))
-            .filter_map(|slip| slip.checked_sub(unused))
-            .filter(|&slip| slip < usable)
-            .collect();
-        positions.sort_unstable();
-        positions.dedup();
-        let slips = Slips::new(positions, &unit, within_unit).map_err(|why| at("slips", &why))?;
+        let slips = Slips::new(positions, &unit, within_unit);
         // The last unit may be short.
         let whole_units = usable / unit.physical;
         let rest = usable % unit.physical;
@@ -222,21 +211,8 @@ impl Geometry {
         if sectors == 0 {
             return Err(at("spares", "leaves no sector to address"));
         }
-        let mut remapped: Vec<(u64, u64)> = zone
-            .defects
-            .iter()
-            .flat_map(|&(defect, substitute)| expand(defect).into_iter().zip(expand(substitute)))
-            .filter_map(|(defect, substitute)| {
-                Some((defect.checked_sub(unused)?, substitute.checked_sub(unused)?))
-            })
-            .collect();
-        remapped.sort_unstable();
-        if remapped
-            .iter()
-            .any(|&(defect, substitute)| defect >= usable || substitute >= usable)
-        {
-            return Err(at("defects", "lie outside of the zone"));
-        }
+        let remapped = remapped(described.sparing, zone, usable)
+            .ok_or_else(|| at("defects", "lie outside of the zone"))?;
         let width = ((1u64 << 32) / per_track) as Angle;
         let angle = |key: &str, sectors: f64| -> Result<Angle, Error> {
             if !(0.0..1e9).contains(&sectors) {
@@ -498,42 +474,87 @@ impl Unit {
 }
 
 impl Slips {
-    fn new(positions: Vec<u64>, unit: &Unit, within_unit: bool) -> Result<Self, String> {
+    /// Slips stay within their unit if its spares suffice; else all of them shorten the zone.
+    fn new(positions: Vec<u64>, unit: &Unit, within_unit: bool) -> Self {
         if positions.is_empty() {
-            return Ok(Slips::None);
+            return Slips::None;
         }
-        if !within_unit {
-            // Spares have no addresses anyway: only what would have one is slipped.
-            let positions: Vec<u64> = positions
-                .into_iter()
-                .filter(|&slip| unit.before(slip + 1, 0, 0) > unit.before(slip, 0, 0))
-                .map(|slip| unit.before(slip, 0, 0))
-                .collect();
-            let keys = positions
-                .iter()
-                .zip(0u64..)
-                .map(|(slip, index)| slip - index)
-                .collect();
-            return Ok(Slips::Zone { positions, keys });
+        if let Some(keys) = within_unit.then(|| Self::keys(&positions, unit)).flatten() {
+            return Slips::Unit { positions, keys };
         }
-        let spares = unit.physical - unit.addressed;
-        let mut keys = Vec::with_capacity(positions.len());
-        let (mut current, mut count) = (u64::MAX, 0);
-        for &slip in &positions {
-            if slip / unit.physical != current {
-                current = slip / unit.physical;
-                count = 0;
-            }
-            keys.push(slip - count);
-            count += 1;
-            if count > spares {
-                return Err(format!(
-                    "more slips than the {spares} spares that take them"
-                ));
-            }
-        }
-        Ok(Slips::Unit { positions, keys })
+        // Spares have no addresses anyway: only what would have one is slipped.
+        let positions: Vec<u64> = positions
+            .into_iter()
+            .filter(|&slip| unit.before(slip + 1, 0, 0) > unit.before(slip, 0, 0))
+            .map(|slip| unit.before(slip, 0, 0))
+            .collect();
+        let keys = positions
+            .iter()
+            .zip(0u64..)
+            .map(|(slip, index)| slip - index)
+            .collect();
+        Slips::Zone { positions, keys }
     }
+
+    /// Each position less the slips before it in its unit; `None` if a unit has more slips than spares.
+    fn keys(positions: &[u64], unit: &Unit) -> Option<Vec<u64>> {
+        let spares = unit.physical - unit.addressed;
+        let (mut current, mut count) = (u64::MAX, 0);
+        positions
+            .iter()
+            .map(|&slip| {
+                if slip / unit.physical != current {
+                    current = slip / unit.physical;
+                    count = 0;
+                }
+                count += 1;
+                (count <= spares).then_some(slip - (count - 1))
+            })
+            .collect()
+    }
+}
+
+/// Sectors that a slip or defect means: itself, or those of its track.
+fn sectors_of(sparing: Sparing, zone: &DescribedZone, number: u64) -> std::ops::Range<u64> {
+    let per_track = u64::from(zone.sectors_per_track);
+    if sparing == Sparing::ZoneTracks {
+        let first = number.saturating_mul(per_track);
+        first..first.saturating_add(per_track)
+    } else {
+        number..number.saturating_add(1)
+    }
+}
+
+/// Positions of a zone's slipped sectors behind its unused ones, sorted.
+fn slipped(sparing: Sparing, zone: &DescribedZone, usable: u64) -> Vec<u64> {
+    let mut positions: Vec<u64> = zone
+        .slips
+        .iter()
+        .flat_map(|&slip| sectors_of(sparing, zone, slip))
+        .filter_map(|slip| slip.checked_sub(u64::from(zone.unused_sectors)))
+        .filter(|&slip| slip < usable)
+        .collect();
+    positions.sort_unstable();
+    positions.dedup();
+    positions
+}
+
+/// Positions of a zone's defective sectors with those of their substitutes, sorted; `None` if they lie beyond it.
+fn remapped(sparing: Sparing, zone: &DescribedZone, usable: u64) -> Option<Vec<(u64, u64)>> {
+    let unused = u64::from(zone.unused_sectors);
+    let mut pairs: Vec<(u64, u64)> = zone
+        .defects
+        .iter()
+        .flat_map(|&(defect, substitute)| {
+            sectors_of(sparing, zone, defect).zip(sectors_of(sparing, zone, substitute))
+        })
+        .filter_map(|(defect, substitute)| {
+            Some((defect.checked_sub(unused)?, substitute.checked_sub(unused)?))
+        })
+        .collect();
+    pairs.sort_unstable();
+    let inside = |&(defect, substitute): &(u64, u64)| defect < usable && substitute < usable;
+    pairs.iter().all(inside).then_some(pairs)
 }
 
 /// The pattern of spares of a zone, and whether slips stay within it.
@@ -543,6 +564,7 @@ fn unit(
     usable: u64,
     surfaces: u32,
     last: bool,
+    slips: u64,
 ) -> (Unit, bool) {
     let per_track = u64::from(zone.sectors_per_track);
     let cylinder = per_track * u64::from(surfaces);
@@ -550,8 +572,9 @@ fn unit(
     let (physical, spares, front, within_unit) = match described.sparing {
         Sparing::None => (usable, 0, false, false),
         Sparing::DiskEnd => (usable, if last { spares } else { 0 }, false, last),
-        Sparing::ZoneTracks => (usable, spares * per_track, false, true),
-        Sparing::ZoneEnd => (usable, spares, false, true),
+        Sparing::ZoneTracks => (usable, (spares * per_track).max(slips), false, true),
+        // Slips beyond the spares shorten the zone.
+        Sparing::ZoneEnd => (usable, spares.max(slips), false, true),
         Sparing::ZoneEndUnslipped => (usable, spares, false, false),
         Sparing::TrackEnd => (per_track, spares, false, true),
         Sparing::CylinderEnd => (cylinder, spares, false, true),

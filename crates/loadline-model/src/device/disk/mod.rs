@@ -183,6 +183,7 @@ impl Model {
                 seek_ns,
                 head_switch: drive.seek.head_switch,
                 write_settle: drive.seek.write_settle,
+                write_advance: drive.seek.write_advance,
                 physical_sectors: physical / SECTOR_BYTES,
                 read_on_arrival: cache.read_on_arrival,
                 write_on_arrival: cache.write_on_arrival,

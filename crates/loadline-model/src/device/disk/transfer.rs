@@ -26,6 +26,7 @@ pub struct Mechanics {
     pub seek_ns: Vec<u32>,
     pub head_switch: Time,
     pub write_settle: Time,
+    pub write_advance: Time,
     /// Sectors that the medium writes whole; writes of less read first.
     pub physical_sectors: u64,
     pub read_on_arrival: bool,
@@ -49,20 +50,18 @@ impl Mechanics {
     /// Time to bring a head to a track, ready to read or write.
     #[inline]
     pub fn positioning(&self, from: Head, cylinder: u32, surface: u32, op: Op) -> Time {
-        let settle = match op {
-            Op::Read => Time::ZERO,
-            Op::Write => self.write_settle,
+        let read = if from.cylinder != cylinder {
+            let distance = from.cylinder.abs_diff(cylinder) as usize;
+            Time::from_ns(u64::from(self.seek_ns[distance])).max(self.head_switch)
+        } else if from.surface != surface {
+            self.head_switch
+        } else {
+            return Time::ZERO;
         };
-        if from.cylinder != cylinder {
-            let seek = Time::from_ns(u64::from(
-                self.seek_ns[from.cylinder.abs_diff(cylinder) as usize],
-            ));
-            return seek.max(self.head_switch) + settle;
+        match op {
+            Op::Read => read,
+            Op::Write => (read + self.write_settle).saturating_sub(self.write_advance),
         }
-        if from.surface != surface {
-            return self.head_switch + settle;
-        }
-        Time::ZERO
     }
 
     /// Seek and rotation until the first sector of a run is under the head: what SPTF compares.

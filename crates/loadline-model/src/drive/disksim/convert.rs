@@ -83,10 +83,12 @@ pub fn convert(
         .map(|zone| zone.last_cylinder)
         .max()
         .unwrap_or(0);
-    if model.whole("Number of cylinders")? <= u64::from(cylinders) {
-        return Err(layout.block.place.error(format!(
-            "a zone ends at cylinder {cylinders}, but the disk has fewer cylinders"
-        )));
+    let stated = model.whole("Number of cylinders")?;
+    if stated <= u64::from(cylinders) {
+        warnings.push(warning(
+            &model.place("Number of cylinders"),
+            &format!("Number of cylinders = {stated}, but a zone ends at cylinder {cylinders}: the zones are taken"),
+        ));
     }
     let rotation = rotation(&mechanics, &mut warnings)?;
     let mut seek = seek(&mechanics, cylinders, read)?;
@@ -289,9 +291,16 @@ fn seek(
         }
         other => return Err(place.error(format!("unknown seek type {other:?}"))),
     };
+    let settle = mechanics.number("Add. write settling delay")?;
+    let within = (-LONGEST_MS..=LONGEST_MS).contains(&settle);
+    if !within {
+        let place = mechanics.place("Add. write settling delay");
+        return Err(place.error(format!("{settle} ms is no settling delay")));
+    }
     Ok(Seek {
         table: Some(table),
-        write_settle: mechanics.time("Add. write settling delay")?,
+        write_settle: Time::from_ms(settle),
+        write_advance: Time::from_ms(-settle),
         head_switch: mechanics.time("Head switch time")?,
         ..Seek::default()
     })
