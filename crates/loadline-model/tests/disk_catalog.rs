@@ -2,6 +2,7 @@
 
 use loadline_model::device::disk::Model;
 use loadline_model::drive::{DriveDescription, from_disksim};
+use proptest::prelude::*;
 use std::path::PathBuf;
 
 fn files() -> Vec<(String, String)> {
@@ -113,9 +114,7 @@ fn what_is_wrong_in_a_drive_file_is_named_by_its_key() {
     }
 }
 
-#[test]
-fn a_disksim_file_becomes_a_drive_file() {
-    let model = "dm_disk TINY {\n Block count = 79998,\n Number of data surfaces = 2,\n Number of cylinders = 400,\n\
+const TINY: &str = "dm_disk TINY {\n Block count = 79998,\n Number of data surfaces = 2,\n Number of cylinders = 400,\n\
         Mechanical Model = dm_mech_g1 {\n Seek type = curve, Single cylinder seek time = 1.0, Average seek time = 5.0,\n\
         Full strobe seek time = 10.0, Add. write settling delay = 0.5, Head switch time = 0.1,\n\
         Rotation speed (in rpms) = 7200, Percent error in rpms = 0.0 },\n\
@@ -123,8 +122,11 @@ fn a_disksim_file_becomes_a_drive_file() {
         Zones = [ dm_layout_g1_zone { First cylinder number = 0, Last cylinder number = 399, Blocks per track = 100,\n\
         Offset of first block = 0.0, Empty space at zone front = 0, Skew for track switch = 20, Skew for cylinder switch = 30,\n\
         Number of spares = 2, slips = [ 7 ], defects = [ ] } ] } }";
+
+#[test]
+fn a_disksim_file_becomes_a_drive_file() {
     let converted = from_disksim("tiny.model", &mut |name| {
-        (name == "tiny.model").then(|| model.to_owned())
+        (name == "tiny.model").then(|| TINY.to_owned())
     })
     .unwrap();
     assert_eq!(
@@ -135,11 +137,43 @@ fn a_disksim_file_becomes_a_drive_file() {
     assert_eq!(converted.warnings.len(), 2, "{:?}", converted.warnings);
     let again = DriveDescription::from_toml(&converted.description.to_toml().unwrap()).unwrap();
     assert_eq!(again, converted.description);
-    let broken = model.replace("Blocks per track = 100", "Blocks per track = many");
+    let broken = TINY.replace("Blocks per track = 100", "Blocks per track = many");
     let message = from_disksim("tiny.model", &mut |name| {
         (name == "tiny.model").then(|| broken.clone())
     })
     .unwrap_err()
     .to_string();
     assert!(message.starts_with("tiny.model:11: "), "{message}");
+}
+
+proptest! {
+    #[test]
+    fn a_damaged_disksim_file_is_read_or_refused(
+        at in 0..TINY.len(),
+        cut in 0usize..12,
+        put in "[-0-9.e,={}\\[\\]# a-z]{0,12}",
+    ) {
+        let end = (at + cut).min(TINY.len());
+        let damaged = format!("{}{put}{}", &TINY[..at], &TINY[end..]);
+        let _ = from_disksim("tiny.model", &mut |name| (name == "tiny.model").then(|| damaged.clone()));
+    }
+
+    #[test]
+    fn any_number_in_a_disksim_file_is_taken_or_refused(
+        which in 0usize..40,
+        number in prop_oneof![Just("4294967295".to_owned()), Just("-1".to_owned()), Just("NaN".to_owned()),
+            Just("0".to_owned()), Just("1e14".to_owned()), "[0-9]{1,10}", "[0-9]{1,4}\\.[0-9]{1,3}"],
+    ) {
+        let mut seen = 0;
+        let damaged: Vec<String> = TINY.split_inclusive(['=', ',', '}', ']', '[']).map(|part| {
+            let plain = part.trim_matches(|c: char| !c.is_ascii_digit());
+            if plain.is_empty() || !plain.chars().all(|c| c.is_ascii_digit() || c == '.') {
+                return part.to_owned();
+            }
+            seen += 1;
+            if seen == which { part.replacen(plain, &number, 1) } else { part.to_owned() }
+        }).collect();
+        let text = damaged.concat();
+        let _ = from_disksim("tiny.model", &mut |name| (name == "tiny.model").then(|| text.clone()));
+    }
 }

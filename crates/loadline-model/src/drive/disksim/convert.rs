@@ -308,17 +308,8 @@ fn seek(
 
 /// Distances at which a formula is sampled: all short ones, then steps of 1 %.
 fn distances(far: u32) -> impl Iterator<Item = u32> {
-    let mut next = 1u32;
-    std::iter::from_fn(move || {
-        let d = next;
-        if d > far {
-            return None;
-        }
-        next = match d {
-            _ if d == far => far + 1,
-            _ => (d + 1 + d / 100).min(far),
-        };
-        Some(d)
+    std::iter::successors(Some(1), move |&d: &u32| {
+        (d < far).then(|| d.saturating_add(1 + d / 100).min(far))
     })
 }
 
