@@ -63,41 +63,49 @@ fn solver(least: Duration) {
     println!(
         "exact solutions a second of a controller and 8 disks, 32 outstanding; ratio to mean value analysis by hand"
     );
-    for (what, network) in [
-        ("one server each", network(|_| Servers::Queue(1))),
+    for (what, controller, disk, listed) in [
         (
-            "controller of two cores",
-            network(|center| Servers::Queue(if center == 0 { 2 } else { 1 })),
+            "one server each, one by one",
+            Servers::Queue(1),
+            Servers::Queue(1),
+            true,
         ),
-        ("disks load-dependent", network(elevator)),
+        (
+            "one server each",
+            Servers::Queue(1),
+            Servers::Queue(1),
+            false,
+        ),
+        ("two cores", Servers::Queue(2), Servers::Queue(1), false),
+        (
+            "disks that are elevators",
+            Servers::Queue(1),
+            elevator(),
+            false,
+        ),
     ] {
+        let controller = Center::of("controller", controller, 1.0, CONTROLLER.ns() as f64);
+        let mut centers = vec![controller];
+        if listed {
+            centers
+                .extend((0..8).map(|_| Center::of("disk", disk.clone(), 0.125, DISK.ns() as f64)));
+        } else {
+            centers.push(Center::of("disks", disk, 1.0, DISK.ns() as f64).times(8));
+        }
+        let network = SolverNetwork::of(centers, 0.0);
         let solve = || {
             Closed::solve(black_box(&network), 32)
                 .expect("the network is sound")
                 .throughput() as u64
         };
         let ours = rate(least, || (0..solutions).map(|_| solve()).sum(), solutions);
-        println!("{what:>26} {ours:>12.0} {bare:>12.0} {:>7.3}", ours / bare);
+        println!("{what:>28} {ours:>12.0} {bare:>12.0} {:>7.3}", ours / bare);
     }
 }
 
-fn network(servers: impl Fn(u32) -> Servers) -> SolverNetwork {
-    let mut centers = vec![Center::of(
-        "controller",
-        servers(0),
-        1.0,
-        CONTROLLER.ns() as f64,
-    )];
-    centers.extend((1..=8).map(|disk| Center::of("disk", servers(disk), 0.125, DISK.ns() as f64)));
-    SolverNetwork::of(centers, 0.0)
-}
-
-fn elevator(center: u32) -> Servers {
-    match center {
-        0 => Servers::Queue(1),
-        _ => Servers::Dependent {
-            speedups: (1..=32).map(|j| f64::from(j).powf(0.3)).collect(),
-        },
+fn elevator() -> Servers {
+    Servers::Dependent {
+        speedups: (1..=32).map(|j| f64::from(j).powf(0.3)).collect(),
     }
 }
 

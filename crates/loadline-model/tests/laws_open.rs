@@ -32,6 +32,7 @@ fn one(servers: u32, service: Service, utilisation_fraction: f64) -> (Outcome, O
         }],
         centers: vec![Center {
             name: "station".into(),
+            copies: 1,
             servers: Servers::Queue(servers),
             demands: vec![demand],
         }],
@@ -56,7 +57,7 @@ fn response(law: &str, theory_us: f64, (outcome, solved): &(Outcome, Open)) {
     );
 }
 
-/// Kleinrock 3.24: T = S / (1 - rho).
+/// Kleinrock, section 3.2: T = S / (1 - rho).
 #[test]
 fn one_exponential_server_answers_as_erlang_says() {
     for rho in [0.5, 0.8] {
@@ -65,7 +66,7 @@ fn one_exponential_server_answers_as_erlang_says() {
     }
 }
 
-/// Kleinrock 5.118: the response of M/M/1 is exponential.
+/// Kleinrock, section 5.7: the response of M/M/1 is exponential.
 #[test]
 fn percentiles_of_one_exponential_server_are_those_of_the_exponential() {
     let (outcome, _) = one(1, exponential(us(MEAN_US)), 0.5);
@@ -83,7 +84,7 @@ fn percentiles_of_one_exponential_server_are_those_of_the_exponential() {
     assert!((deviation - 1.0).abs() < 0.01, "{deviation}");
 }
 
-/// Gross et al. 2.33 and 2.34, with factorials as they stand there.
+/// Gross et al., section 2.3, with factorials as they stand there.
 #[test]
 fn several_exponential_servers_answer_as_erlang_says() {
     for (servers, rho) in [(2u32, 0.8), (8, 0.9)] {
@@ -98,7 +99,7 @@ fn several_exponential_servers_answer_as_erlang_says() {
     }
 }
 
-/// Kleinrock 5.63 with no variance: W = S rho / (2 (1 - rho)).
+/// Kleinrock, section 5.6, with no variance: W = S rho / (2 (1 - rho)).
 #[test]
 fn constant_service_halves_the_wait() {
     for rho in [0.5, 0.8] {
@@ -111,7 +112,7 @@ fn constant_service_halves_the_wait() {
     }
 }
 
-/// Pollaczek-Khinchine from the second moment of each distribution: W = lambda E[S^2] / (2 (1 - rho)), Kleinrock 5.62.
+/// Pollaczek-Khinchine from the second moment of each distribution: W = lambda E[S^2] / (2 (1 - rho)), Kleinrock, section 5.6.
 #[test]
 fn waits_of_any_service_follow_from_its_second_moment() {
     let mean = us(MEAN_US);

@@ -64,11 +64,12 @@ impl Asymptotes {
             };
             quickest_ns += demand / each;
             slowest_ns += demand / lowest;
-            bottleneck_ns = bottleneck_ns.max(demand / highest);
+            bottleneck_ns = bottleneck_ns.max(demand / (highest * f64::from(center.copies)));
             if demand > 0.0 {
+                let copies = center.copies;
                 queues = queues
                     .filter(|_| center.servers.single())
-                    .map(|queues| queues + 1);
+                    .map(|queues| queues + copies);
             }
         }
         let think_ns = network.think_ns;
@@ -124,7 +125,7 @@ impl Asymptotes {
     }
 
     /// The population at which the two upper asymptotes cross: `N* = (D + Z) / Dmax`. Below it the system could serve each
-    /// I/O at once, above it some must wait (Kleinrock 1976, "Queueing Systems II", section 4.12: the saturation number).
+    /// I/O at once, above it some must wait (Kleinrock 1976, "Queueing Systems II", chapter 4: the saturation number).
     pub fn saturation_population(&self) -> f64 {
         (self.demand_ns + self.think_ns) / self.bottleneck_ns
     }
@@ -147,9 +148,11 @@ mod tests {
                 Servers::Dependent { speedups }
             }),
         ];
-        let center = (servers, 0.1..5.0, 1e3..1e7).prop_map(|(servers, visits, service_ns)| {
-            Center::of("center", servers, visits, service_ns)
-        });
+        let center = (servers, 0.1..5.0, 1e3..1e7, 1u32..6).prop_map(
+            |(servers, visits, service_ns, copies)| {
+                Center::of("center", servers, visits, service_ns).times(copies)
+            },
+        );
         let first = (1e3..1e7)
             .prop_map(|service_ns| Center::of("first", Servers::Queue(1), 1.0, service_ns));
         (first, prop::collection::vec(center, 0..6), 0.0..1e7).prop_map(

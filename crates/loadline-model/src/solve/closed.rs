@@ -17,7 +17,7 @@
 //! The last equation is Reiser's (1981): the textbook's 1 - sum of the others loses all digits near saturation, and this form
 //! has no subtraction at all. Everything is positive and at most 1, so nothing overflows either.
 
-use super::network::{Network, Servers};
+use super::network::{Center, Network, Servers};
 use crate::Error;
 
 /// The largest population: time grows with its square where there are load-dependent centers.
@@ -39,10 +39,10 @@ pub struct Closed {
 /// One center at the full population.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct ClosedCenter {
-    /// Busy servers as a share of all; of a load-dependent center the share of time in which it has a customer; of a
-    /// delay the mean number inside.
+    /// Of each copy: busy servers as a share of all; of a load-dependent center the share of time in which it has a
+    /// customer; of a delay the mean number inside all copies.
     pub utilisation_fraction: f64,
-    /// Mean number of customers, waiting and in service.
+    /// Mean number of customers in all copies together, waiting and in service.
     pub inside_mean: f64,
     /// Mean time that an I/O spends there, over all of its visits, ns.
     pub residence_ns: f64,
@@ -59,39 +59,35 @@ impl Closed {
                 why,
             });
         }
-        let demands: Vec<f64> = network
-            .centers
-            .iter()
-            .map(|center| network.demand_ns(center))
-            .collect();
-        let (mut fixed, mut dependent) = (Vec::new(), Vec::new());
+        let (mut fixed, mut groups) = (Vec::new(), Vec::new());
         let mut think_ns = network.think_ns;
-        for (center, &demand) in network.centers.iter().zip(&demands) {
-            match &center.servers {
-                Servers::Delay => think_ns += demand,
-                servers if demand == 0.0 || servers.single() => fixed.push(demand),
-                servers => dependent.push(Stage { servers, demand }),
+        let customers = population as usize;
+        for center in &network.centers {
+            let demand = network.demand_ns(center) / f64::from(center.copies);
+            match kind(&center.servers, demand) {
+                Kind::Delay => think_ns += demand * f64::from(center.copies),
+                Kind::Fixed => fixed.push((demand, f64::from(center.copies))),
+                Kind::Dependent => groups.push(Group::new(center, demand, customers)),
             }
         }
-        let customers = population as usize;
         let mut queues = vec![0.0; fixed.len()];
         let mut per_ns = vec![0.0; customers];
         constant(&fixed, think_ns, &mut per_ns, &mut queues, None);
         // Throughputs before each merge.
-        let mut parts = Vec::with_capacity(dependent.len());
-        for stage in &dependent {
-            let whole = stage.merge(&per_ns);
+        let mut parts = Vec::with_capacity(groups.len());
+        for group in &groups {
+            let whole = merge(&per_ns, &group.rates);
             parts.push(std::mem::replace(&mut per_ns, whole));
         }
-        // Backwards: what of the full population is in each stage, and in the part before it.
-        let mut inside = vec![(0.0, 0.0); dependent.len()];
-        if !dependent.is_empty() {
+        // Backwards: what of the full population is in each group, and in the part before it.
+        let mut inside = vec![(0.0, 0.0); groups.len()];
+        if !groups.is_empty() {
             let mut shares = vec![0.0; customers + 1];
             shares[customers] = 1.0;
             let mut whole = &per_ns;
-            for ((stage, part), inside) in dependent.iter().zip(&parts).zip(&mut inside).rev() {
-                let (rest, mean, busy) = stage.part(part, whole, &shares);
-                *inside = (mean, busy);
+            for ((group, part), inside) in groups.iter().zip(&parts).zip(&mut inside).rev() {
+                let (rest, here) = divide(part, &group.rates, whole, &shares);
+                *inside = group.seen(&here);
                 (shares, whole) = (rest, part);
             }
             queues.fill(0.0);
@@ -103,43 +99,40 @@ impl Closed {
                 Some(&shares),
             );
         }
-        Ok(Self::put_together(
-            network, &demands, &per_ns, &queues, &inside,
-        ))
+        Ok(Self::put_together(network, &per_ns, &queues, &inside))
     }
 
     fn put_together(
         network: &Network,
-        demands: &[f64],
         per_ns: &[f64],
         queues: &[f64],
         inside: &[(f64, f64)],
     ) -> Self {
         let full = per_ns[per_ns.len() - 1];
-        let (mut queues, mut inside) = (queues.iter(), inside.iter());
-        let centers = network
-            .centers
-            .iter()
-            .zip(demands)
-            .map(|(center, &demand)| {
-                let mut next_fixed = || queues.next().copied().unwrap_or(0.0);
-                let (mean, utilisation_fraction) = match &center.servers {
-                    Servers::Delay => (full * demand, full * demand),
-                    servers if demand == 0.0 || servers.single() => (next_fixed(), full * demand),
-                    servers => {
-                        let (mean, busy) = inside.next().copied().unwrap_or((0.0, 0.0));
-                        match servers {
-                            Servers::Queue(count) => (mean, full * demand / f64::from(*count)),
-                            _ => (mean, busy),
-                        }
+        let (mut queues, mut inside) = (queues.iter().copied(), inside.iter().copied());
+        let centers = network.centers.iter().map(|center| {
+            let demand = network.demand_ns(center);
+            let load = full * demand / f64::from(center.copies);
+            let (inside_mean, utilisation_fraction) = match kind(&center.servers, demand) {
+                Kind::Delay => (full * demand, full * demand),
+                Kind::Fixed => (
+                    queues.next().unwrap_or(0.0) * f64::from(center.copies),
+                    load,
+                ),
+                Kind::Dependent => {
+                    let (mean, busy) = inside.next().unwrap_or((0.0, 0.0));
+                    match center.servers {
+                        Servers::Queue(servers) => (mean, load / f64::from(servers)),
+                        _ => (mean, busy),
                     }
-                };
-                ClosedCenter {
-                    utilisation_fraction,
-                    inside_mean: mean,
-                    residence_ns: mean / full,
                 }
-            });
+            };
+            ClosedCenter {
+                utilisation_fraction,
+                inside_mean,
+                residence_ns: inside_mean / full,
+            }
+        });
         let centers = centers.collect();
         Closed {
             population: per_ns.len() as u32,
@@ -193,26 +186,42 @@ impl Closed {
     }
 }
 
-/// Mean value analysis of centers of one server: fills in the throughput of every population, and the queues: those of the
-/// full population, or their mean over populations with these `shares`.
+/// How a center is solved.
+enum Kind {
+    Delay,
+    Fixed,
+    Dependent,
+}
+
+fn kind(servers: &Servers, demand: f64) -> Kind {
+    match servers {
+        Servers::Delay => Kind::Delay,
+        servers if demand == 0.0 || servers.single() => Kind::Fixed,
+        _ => Kind::Dependent,
+    }
+}
+
+/// Mean value analysis of centers of one server, given as demand and number of copies: fills in the throughput of every
+/// population, and the queues of one copy: those of the full population, or their mean over populations with these `shares`.
 fn constant(
-    demands: &[f64],
+    centers: &[(f64, f64)],
     think_ns: f64,
     throughput: &mut [f64],
     queues: &mut [f64],
     shares: Option<&[f64]>,
 ) {
-    let mut now = vec![0.0; demands.len()];
-    let mut residence = vec![0.0; demands.len()];
+    let mut now = vec![0.0; centers.len()];
+    let mut residences = vec![0.0; centers.len()];
     for (customers, throughput) in (1..).zip(throughput) {
         let mut total = think_ns;
-        for ((residence, &demand), &queue) in residence.iter_mut().zip(demands).zip(&now) {
+        for ((residence, &(demand, copies)), &queue) in residences.iter_mut().zip(centers).zip(&now)
+        {
             *residence = demand * (1.0 + queue);
-            total += *residence;
+            total += *residence * copies;
         }
         // With nothing in it, it lets through any number.
         *throughput = f64::from(customers) / total;
-        for (queue, &residence) in now.iter_mut().zip(&residence) {
+        for (queue, &residence) in now.iter_mut().zip(&residences) {
             *queue = *throughput * residence;
         }
         if let Some(shares) = shares {
@@ -226,63 +235,111 @@ fn constant(
     }
 }
 
-/// A load-dependent center that is merged with a part that was solved before.
-struct Stage<'a> {
-    servers: &'a Servers,
-    demand: f64,
+/// Equal load-dependent centers as one: its rates with 1, 2 ... customers.
+struct Group<'a> {
+    center: &'a Center,
+    /// Of one copy.
+    single: Vec<f64>,
+    /// Of all copies together.
+    rates: Vec<f64>,
 }
 
-impl Stage<'_> {
-    /// Mean time to the next departure with 1, 2 ... customers.
-    fn steps(&self, customers: usize) -> Vec<f64> {
-        (1..=customers)
-            .map(|j| self.demand / self.servers.speedup(j))
-            .collect()
-    }
-
-    /// Throughputs of the whole from those of the part.
-    fn merge(&self, part: &[f64]) -> Vec<f64> {
-        let steps = self.steps(part.len());
-        let mut shares = vec![0.0; part.len() + 1];
-        shares[0] = 1.0;
-        let each = part.iter().enumerate().map(|(before, &part)| {
-            let time = shares[0] / part + dot(&shares[..=before], &steps);
-            let throughput = 1.0 / time;
-            advance(&mut shares, &steps, before + 1, part, throughput);
-            throughput
-        });
-        each.collect()
-    }
-
-    /// Of populations with these shares of time: the shares of what is in the part, the mean number here, and the share
-    /// of time in which anybody is here.
-    fn part(&self, part: &[f64], whole: &[f64], populations: &[f64]) -> (Vec<f64>, f64, f64) {
-        let steps = self.steps(part.len());
-        let mut shares = vec![0.0; part.len() + 1];
-        shares[0] = 1.0;
-        let mut rest = vec![0.0; part.len() + 1];
-        rest[0] = populations[0];
-        let (mut mean, mut busy) = (0.0, 0.0);
-        for customers in 1..=part.len() {
-            advance(
-                &mut shares,
-                &steps,
-                customers,
-                part[customers - 1],
-                whole[customers - 1],
-            );
-            let weight = populations[customers];
-            if weight == 0.0 {
-                continue;
-            }
-            for (here, &share) in shares[..=customers].iter().enumerate() {
-                rest[customers - here] += weight * share;
-                mean += weight * share * here as f64;
-            }
-            busy += weight * shares[1..=customers].iter().sum::<f64>();
+impl<'a> Group<'a> {
+    /// `demand` is that of one copy.
+    fn new(center: &'a Center, demand: f64, customers: usize) -> Self {
+        let single: Vec<f64> = (1..=customers)
+            .map(|j| center.servers.speedup(j) / demand)
+            .collect();
+        // The share of visits is in the demand, so the rates of copies add up as those of centers in a row.
+        let rates = copies(&single, center.copies);
+        Group {
+            center,
+            single,
+            rates,
         }
-        (rest, mean, busy)
     }
+
+    /// Mean number inside and probability that a copy isn't empty, from the shares of time of each number inside.
+    fn seen(&self, here: &[f64]) -> (f64, f64) {
+        let mean = (0u32..)
+            .zip(here)
+            .map(|(number, share)| f64::from(number) * share)
+            .sum();
+        if self.center.copies == 1 {
+            return (mean, 1.0 - here[0]);
+        }
+        if matches!(self.center.servers, Servers::Queue(_)) {
+            return (mean, 0.0);
+        }
+        let others = copies(&self.single, self.center.copies - 1);
+        let (_, one) = divide(&others, &self.single, &self.rates, here);
+        (mean, 1.0 - one[0])
+    }
+}
+
+/// The rates of so many equal centers, doubling their number as often as it can.
+fn copies(single: &[f64], mut number: u32) -> Vec<f64> {
+    let mut doubled = single.to_vec();
+    let mut whole: Option<Vec<f64>> = None;
+    loop {
+        if number % 2 == 1 {
+            whole = Some(whole.map_or_else(|| doubled.clone(), |whole| merge(&whole, &doubled)));
+        }
+        number /= 2;
+        if number == 0 {
+            return whole.unwrap_or(doubled);
+        }
+        doubled = merge(&doubled, &doubled);
+    }
+}
+
+/// Throughputs of two parts together with 1, 2 ... customers, from those of each alone.
+fn merge(part: &[f64], center: &[f64]) -> Vec<f64> {
+    let steps: Vec<f64> = center.iter().map(|rate| 1.0 / rate).collect();
+    let mut shares = vec![0.0; part.len() + 1];
+    shares[0] = 1.0;
+    let each = part.iter().enumerate().map(|(before, &part)| {
+        let time = shares[0] / part + dot(&shares[..=before], &steps);
+        let throughput = 1.0 / time;
+        advance(&mut shares, &steps, before + 1, part, throughput);
+        throughput
+    });
+    each.collect()
+}
+
+/// Of populations of the whole with these shares of time: the shares of what is in the part, and of what is in the center.
+fn divide(
+    part: &[f64],
+    center: &[f64],
+    whole: &[f64],
+    populations: &[f64],
+) -> (Vec<f64>, Vec<f64>) {
+    let steps: Vec<f64> = center.iter().map(|rate| 1.0 / rate).collect();
+    let mut shares = vec![0.0; part.len() + 1];
+    shares[0] = 1.0;
+    let (mut in_part, mut in_center) = (vec![0.0; part.len() + 1], vec![0.0; part.len() + 1]);
+    in_part[0] = populations[0];
+    in_center[0] = populations[0];
+    for customers in 1..=part.len() {
+        advance(
+            &mut shares,
+            &steps,
+            customers,
+            part[customers - 1],
+            whole[customers - 1],
+        );
+        let weight = populations[customers];
+        if weight > 0.0 {
+            let split = shares[..=customers]
+                .iter()
+                .zip(in_part[..=customers].iter_mut().rev());
+            for ((&share, rest), here) in split.zip(&mut in_center) {
+                *rest += weight * share;
+                *here += weight * share;
+            }
+        }
+    }
+    (in_part, in_center)
 }
 
 fn dot(shares: &[f64], steps: &[f64]) -> f64 {
@@ -352,6 +409,39 @@ mod tests {
     }
 
     #[test]
+    fn copies_are_that_many_centers_of_their_share_of_the_visits() {
+        let speedups: Vec<f64> = (1..=20).map(|j| f64::from(j).sqrt()).collect();
+        for servers in [
+            Servers::Queue(1),
+            Servers::Queue(2),
+            Servers::Dependent { speedups },
+        ] {
+            let cpu = Center::of("cpu", Servers::Queue(2), 1.0, 3e5);
+            let mut listed = vec![cpu.clone()];
+            listed.extend((0..7).map(|_| Center::of("disk", servers.clone(), 2.0 / 7.0, 1e6)));
+            let listed = Closed::solve(&Network::of(listed, 1e6), 20).unwrap();
+            let disks = Center::of("disks", servers, 2.0, 1e6).times(7);
+            let together = Closed::solve(&Network::of(vec![cpu, disks], 1e6), 20).unwrap();
+            for (a, b) in listed
+                .throughput_per_s
+                .iter()
+                .zip(&together.throughput_per_s)
+            {
+                assert!((a / b - 1.0).abs() < 1e-12);
+            }
+            let (one, all) = (listed.centers[3], together.centers[1]);
+            assert!(
+                (one.inside_mean * 7.0 / all.inside_mean - 1.0).abs() < 1e-9,
+                "{one:?} {all:?}"
+            );
+            assert!(
+                (one.utilisation_fraction - all.utilisation_fraction).abs() < 1e-9,
+                "{one:?} {all:?}"
+            );
+        }
+    }
+
+    #[test]
     fn far_beyond_saturation_of_many_servers_every_digit_stands() {
         // The textbook form gives negative probabilities here.
         let centers = vec![
@@ -395,11 +485,13 @@ mod tests {
             centers: vec![
                 Center {
                     name: "cpu".into(),
+                    copies: 1,
                     servers: Servers::Queue(1),
                     demands: vec![demand(1e5), demand(1e5)],
                 },
                 Center {
                     name: "disk".into(),
+                    copies: 1,
                     servers: Servers::Queue(1),
                     demands: vec![demand(0.0), demand(4e6)],
                 },

@@ -20,7 +20,7 @@ pub enum Servers {
 /// What one I/O of a class asks of a center.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Demand {
-    /// Visits an I/O, as a mean.
+    /// Visits an I/O, as a mean, of all copies together.
     pub visits: f64,
     /// Mean service time of a visit (alone at the center), ns.
     pub service_ns: f64,
@@ -33,9 +33,11 @@ pub struct Demand {
 pub struct Center {
     /// Its name.
     pub name: String,
-    /// How it serves.
+    /// How many equal ones there are, from 1, such as the disks of a pool; visits spread evenly over them.
+    pub copies: u32,
+    /// How each serves.
     pub servers: Servers,
-    /// By class, in the order of [`Network::classes`].
+    /// Of all copies together, by class, in the order of [`Network::classes`].
     pub demands: Vec<Demand>,
 }
 
@@ -94,10 +96,11 @@ impl Servers {
 }
 
 impl Center {
-    /// A center that all I/Os ask for alike, with exponential service.
+    /// A single center that all I/Os ask for alike, with exponential service.
     pub fn of(name: &str, servers: Servers, visits: f64, service_ns: f64) -> Self {
         Center {
             name: name.to_owned(),
+            copies: 1,
             servers,
             demands: vec![Demand {
                 visits,
@@ -105,6 +108,12 @@ impl Center {
                 scv: 1.0,
             }],
         }
+    }
+
+    /// So many equal ones instead, among which the visits are spread.
+    #[must_use]
+    pub fn times(self, copies: u32) -> Self {
+        Center { copies, ..self }
     }
 }
 
@@ -155,6 +164,12 @@ impl Network {
                             .all(|speedup| (1e-9..=1e9).contains(speedup))
                 }
             };
+            if !(1..=1 << 20).contains(&center.copies) {
+                return refuse(
+                    center.name.clone(),
+                    "must be there once, up to 1,048,576 times",
+                );
+            }
             if !fine {
                 return refuse(
                     center.name.clone(),
@@ -189,7 +204,7 @@ impl Network {
         Ok(())
     }
 
-    /// Time of a center that an I/O of the mix takes, ns.
+    /// Time that an I/O of the mix takes of a center, of all copies together, ns.
     pub fn demand_ns(&self, center: &Center) -> f64 {
         let demands = self.classes.iter().zip(&center.demands);
         demands
@@ -197,7 +212,7 @@ impl Network {
             .sum()
     }
 
-    /// Visits of a center by an I/O of the mix.
+    /// Visits of a center, of all copies together, by an I/O of the mix.
     pub fn visits(&self, center: &Center) -> f64 {
         self.classes
             .iter()
@@ -222,9 +237,9 @@ impl Network {
         (square / visits / (mean * mean) - 1.0).max(0.0)
     }
 
-    /// I/Os a second at which a center's capacity is used up.
+    /// I/Os a second at which the capacity of a center, of all copies together, is used up.
     pub fn capacity_per_s(&self, center: &Center) -> f64 {
-        center.servers.most() / self.demand_ns(center) * 1e9
+        f64::from(center.copies) * center.servers.most() / self.demand_ns(center) * 1e9
     }
 
     /// The center that saturates first; of equal ones the first.

@@ -37,10 +37,10 @@ pub struct Open {
 /// One center.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct OpenCenter {
-    /// Busy servers as a share of all; of a load-dependent center the share of time in which it has a customer; of a delay
-    /// the mean number inside.
+    /// Of each copy: busy servers as a share of all; of a load-dependent center the share of time in which it has a
+    /// customer; of a delay the mean number inside all copies.
     pub utilisation_fraction: f64,
-    /// Mean number of customers, waiting and in service.
+    /// Mean number of customers in all copies together, waiting and in service.
     pub inside_mean: f64,
     /// Mean time that an I/O spends there, over all of its visits, ns.
     pub residence_ns: f64,
@@ -84,7 +84,8 @@ impl Open {
         let centers = network.centers.iter().map(|center| {
             let demand = network.demand_ns(center);
             let scv = network.scv(center);
-            let load = rate * demand;
+            // Of one copy, on which a share of the arrivals comes; what one adds up to, all do.
+            let load = rate * demand / f64::from(center.copies);
             let poisson = (arrival_scv - 1.0).abs() < 1e-12;
             let of = |wait: f64, utilisation_fraction: f64, method: Method| OpenCenter {
                 utilisation_fraction,
@@ -93,7 +94,7 @@ impl Open {
                 method,
             };
             match &center.servers {
-                Servers::Delay => of(0.0, load, Method::Delay),
+                Servers::Delay => of(0.0, rate * demand, Method::Delay),
                 Servers::Queue(servers) => {
                     let servers = f64::from(*servers);
                     let alike = demand * erlang_c(servers as u32, load) / (servers - load);
@@ -107,7 +108,7 @@ impl Open {
                 }
                 Servers::Dependent { speedups } => {
                     let (inside, busy) = birth_death(load, speedups);
-                    let wait = inside / rate - demand;
+                    let wait = inside * f64::from(center.copies) / rate - demand;
                     of(
                         wait,
                         busy,

@@ -2,8 +2,8 @@
 
 use super::bounds::Asymptotes;
 use super::closed::Closed;
-use super::network::{Network, Servers};
-use super::open::{Method, Open};
+use super::network::{Center, Network, Servers};
+use super::open::{Method, Open, OpenCenter, erlang_c};
 use std::fmt;
 
 /// One line of the working.
@@ -74,6 +74,42 @@ fn sum(parts: impl Iterator<Item = String>) -> String {
     parts.collect::<Vec<_>>().join(" + ")
 }
 
+/// How many work side by side, as words and as numbers: `copies x servers`, `4 x 2`. `None` for a single one.
+fn side_by_side(center: &Center) -> Option<(&'static str, String)> {
+    let copies = center.copies;
+    match (copies, &center.servers) {
+        (1, Servers::Queue(1)) | (_, Servers::Delay) => None,
+        (1, Servers::Queue(servers)) => Some(("servers", servers.to_string())),
+        (_, Servers::Queue(1)) => Some(("copies", copies.to_string())),
+        (_, Servers::Queue(servers)) => Some(("copies x servers", format!("{copies} x {servers}"))),
+        (1, servers) => Some(("highest speed-up", figure(servers.most()))),
+        (_, servers) => Some((
+            "copies x highest speed-up",
+            format!("{copies} x {}", figure(servers.most())),
+        )),
+    }
+}
+
+/// The utilisation law with the numbers put in; `None` where it isn't what utilisation is.
+fn utilisation(
+    center: &Center,
+    demand_ns: f64,
+    per_s: f64,
+    letter: &str,
+) -> Option<(String, String)> {
+    if !matches!(center.servers, Servers::Queue(_)) {
+        return None;
+    }
+    let numbers = format!("{} per ms x {} ms", figure(per_s / 1e3), ms(demand_ns));
+    Some(match side_by_side(center) {
+        None => (format!("{letter} x D"), numbers),
+        Some((words, count)) => (
+            format!("{letter} x D / ({words})"),
+            format!("{numbers} / ({count})"),
+        ),
+    })
+}
+
 impl Working {
     fn add(&mut self, name: &str, formula: &str, numbers: String, value: f64, unit: &'static str) {
         let (name, formula) = (name.to_owned(), formula.to_owned());
@@ -89,6 +125,12 @@ impl Working {
     /// Demands of all centers, the bottleneck and the saturation.
     pub fn demands(network: &Network) -> Self {
         let mut working = Working::default();
+        let mixed = network.classes.len() > 1;
+        let formula = if mixed {
+            "sum of share x visits x service"
+        } else {
+            "visits x service"
+        };
         for center in &network.centers {
             let terms = network
                 .classes
@@ -96,7 +138,7 @@ impl Working {
                 .zip(&center.demands)
                 .filter(|(_, demand)| demand.visits > 0.0);
             let numbers = sum(terms.map(|(class, demand)| {
-                let share = if network.classes.len() > 1 {
+                let share = if mixed {
                     format!("{} x ", figure(class.share))
                 } else {
                     String::new()
@@ -107,45 +149,34 @@ impl Working {
                     ms(demand.service_ns)
                 )
             }));
-            let formula = if network.classes.len() > 1 {
-                "sum of share x visits x service"
-            } else {
-                "visits x service"
-            };
             let numbers = if numbers.is_empty() {
-                "0".to_owned()
+                "0 ms".to_owned()
             } else {
                 numbers
             };
+            let demand_ms = network.demand_ns(center) / 1e6;
             working.add(
                 &format!("D({})", center.name),
                 formula,
                 numbers,
-                network.demand_ns(center) / 1e6,
+                demand_ms,
                 "ms",
             );
         }
-        for center in network
-            .centers
-            .iter()
-            .filter(|center| network.demand_ns(center) > 0.0)
-        {
-            let (formula, most) = match &center.servers {
-                Servers::Delay => continue,
-                Servers::Queue(1) => ("1 / D", "1".to_owned()),
-                Servers::Queue(servers) => ("servers / D", servers.to_string()),
-                Servers::Dependent { .. } => {
-                    ("highest speed-up / D", figure(center.servers.most()))
-                }
-            };
-            let numbers = format!("{most} / {} ms", ms(network.demand_ns(center)));
-            working.add(
-                &format!("capacity({})", center.name),
-                formula,
-                numbers,
-                network.capacity_per_s(center),
-                "I/Os/s",
-            );
+        for center in &network.centers {
+            let demand_ns = network.demand_ns(center);
+            if demand_ns > 0.0 && center.servers != Servers::Delay {
+                let (words, count) = side_by_side(center).unwrap_or(("1", "1".to_owned()));
+                let numbers = format!("{count} / {} ms", ms(demand_ns));
+                let capacity = network.capacity_per_s(center);
+                working.add(
+                    &format!("capacity({})", center.name),
+                    &format!("{words} / D"),
+                    numbers,
+                    capacity,
+                    "I/Os/s",
+                );
+            }
         }
         let bottleneck = &network.centers[network.bottleneck()];
         let numbers = format!("capacity({})", bottleneck.name);
@@ -175,8 +206,19 @@ impl Working {
             asymptotes.demand_ns / 1e6,
             "ms",
         );
-        let (all, most) = (ms(asymptotes.demand_ns), ms(asymptotes.bottleneck_ns));
-        let think = ms(network.think_ns);
+        let (all, most, think) = (
+            ms(asymptotes.demand_ns),
+            ms(asymptotes.bottleneck_ns),
+            ms(network.think_ns),
+        );
+        let numbers = format!("1000 / {}", figure(1e9 / asymptotes.bottleneck_ns));
+        working.add(
+            "Dmax",
+            "1000 / highest throughput",
+            numbers,
+            asymptotes.bottleneck_ns / 1e6,
+            "ms",
+        );
         let crossing = asymptotes.saturation_population();
         let numbers = format!("({all} + {think}) / {most}");
         working.add(
@@ -197,15 +239,11 @@ impl Working {
         );
         for (center, at) in network.centers.iter().zip(&solved.centers) {
             let formula = match &center.servers {
-                Servers::Queue(1) => "D (1 + Q seen by an arrival), mean value analysis",
-                Servers::Delay => "D",
-                _ => "sum over j of p(j) j / X, load-dependent mean value analysis",
+                Servers::Queue(1) => "Q / X by mean value analysis",
+                Servers::Delay => "Q / X = D",
+                _ => "Q / X by load-dependent mean value analysis",
             };
-            let numbers = format!(
-                "Q / X = {} / {} per ms",
-                figure(at.inside_mean),
-                figure(x / 1e3)
-            );
+            let numbers = format!("{} / {} per ms", figure(at.inside_mean), figure(x / 1e3));
             working.add(
                 &format!("R({})", center.name),
                 formula,
@@ -225,34 +263,20 @@ impl Working {
         let numbers = format!("{n} / ({} + {think}) per ms", ms(r));
         working.add(&format!("X({n})"), "N / (R + Z)", numbers, x, "I/Os/s");
         for (center, at) in network.centers.iter().zip(&solved.centers) {
-            let demand = ms(network.demand_ns(center));
-            let (formula, numbers) = match &center.servers {
-                Servers::Queue(1) => ("X D", format!("{} per ms x {demand} ms", figure(x / 1e3))),
-                Servers::Queue(c) => (
-                    "X D / servers",
-                    format!("{} per ms x {demand} ms / {c}", figure(x / 1e3)),
-                ),
-                Servers::Delay => continue,
-                Servers::Dependent { .. } => (
-                    "1 - p(0)",
-                    format!("1 - {}", figure(1.0 - at.utilisation_fraction)),
-                ),
-            };
-            working.add(
-                &format!("U({})", center.name),
-                formula,
-                numbers,
-                at.utilisation_fraction,
-                "",
-            );
+            let used = at.utilisation_fraction;
+            let law = utilisation(center, network.demand_ns(center), x, "X");
+            let dependent = matches!(center.servers, Servers::Dependent { .. })
+                .then(|| ("1 - p(0)".to_owned(), format!("1 - {}", figure(1.0 - used))));
+            if let Some((formula, numbers)) = law.or(dependent) {
+                working.add(&format!("U({})", center.name), &formula, numbers, used, "");
+            }
         }
-        let knee = solved.knee();
-        let numbers = format!("largest of {} populations", solved.population);
+        let numbers = format!("the best of 1 to {n}");
         working.add(
             "knee",
-            "N of the largest X / R (power)",
+            "N of the largest X / R",
             numbers,
-            f64::from(knee),
+            f64::from(solved.knee()),
             "outstanding",
         );
         working
@@ -261,61 +285,18 @@ impl Working {
     /// How an open network was solved.
     pub fn open(network: &Network, solved: &Open) -> Self {
         let mut working = Working::demands(network);
-        let rate = solved.rate_per_s;
         for (center, at) in network.centers.iter().zip(&solved.centers) {
-            let demand_ns = network.demand_ns(center);
-            let (demand, scv) = (ms(demand_ns), figure(network.scv(center)));
-            let used = figure(at.utilisation_fraction);
-            let load = format!("{} per ms x {demand} ms", figure(rate / 1e3));
-            match &center.servers {
-                Servers::Queue(1) => working.add(
+            let law = utilisation(center, network.demand_ns(center), solved.rate_per_s, "rate");
+            if let Some((formula, numbers)) = law {
+                working.add(
                     &format!("U({})", center.name),
-                    "rate x D",
-                    load,
+                    &formula,
+                    numbers,
                     at.utilisation_fraction,
                     "",
-                ),
-                Servers::Queue(c) => working.add(
-                    &format!("U({})", center.name),
-                    "rate x D / servers",
-                    format!("{load} / {c}"),
-                    at.utilisation_fraction,
-                    "",
-                ),
-                _ => {}
+                );
             }
-            let (formula, numbers) = match (&at.method, &center.servers) {
-                (Method::Delay, _) => ("D", format!("{demand} ms")),
-                (Method::PollaczekKhinchine, _) => (
-                    "D + D U / (1 - U) x (1 + scv) / 2, Pollaczek-Khinchine",
-                    format!("{demand} + {demand} x {used} / (1 - {used}) x (1 + {scv}) / 2 ms"),
-                ),
-                (Method::ErlangC | Method::AllenCunneen, Servers::Queue(c)) => {
-                    let waits = figure(super::open::erlang_c(*c, rate / 1e9 * demand_ns));
-                    let wait = format!(
-                        "{demand} x {waits} / ({c} - {})",
-                        figure(rate / 1e9 * demand_ns)
-                    );
-                    if at.method == Method::ErlangC {
-                        (
-                            "D + D C / (servers - rate x D), Erlang C",
-                            format!("{demand} + {wait} ms"),
-                        )
-                    } else {
-                        let ratio = (at.residence_ns - demand_ns)
-                            / (demand_ns * super::open::erlang_c(*c, rate / 1e9 * demand_ns)
-                                / (f64::from(*c) - rate / 1e9 * demand_ns));
-                        (
-                            "D + D C / (servers - rate x D) x (ca2 + cs2) / 2, Allen-Cunneen (approximation)",
-                            format!("{demand} + {wait} x {} ms", figure(ratio)),
-                        )
-                    }
-                }
-                _ => (
-                    "sum over j of p(j) j / rate, birth and death",
-                    format!("{} / {} per ms", figure(at.inside_mean), figure(rate / 1e3)),
-                ),
-            };
+            let (formula, numbers) = open_residence(network, center, at, solved.rate_per_s);
             working.add(
                 &format!("R({})", center.name),
                 formula,
@@ -333,6 +314,57 @@ impl Working {
             "ms",
         );
         working
+    }
+}
+
+fn open_residence(
+    network: &Network,
+    center: &Center,
+    at: &OpenCenter,
+    per_s: f64,
+) -> (&'static str, String) {
+    let demand_ns = network.demand_ns(center);
+    let (demand, scv, used) = (
+        ms(demand_ns),
+        figure(network.scv(center)),
+        figure(at.utilisation_fraction),
+    );
+    match (at.method, &center.servers) {
+        (Method::Delay, _) => ("D", format!("{demand} ms")),
+        (Method::PollaczekKhinchine, _) => (
+            "D + D U / (1 - U) x (1 + scv) / 2, Pollaczek-Khinchine",
+            format!("{demand} + {demand} x {used} / (1 - {used}) x (1 + {scv}) / 2 ms"),
+        ),
+        (method, Servers::Queue(servers)) => {
+            let load = per_s / 1e9 * demand_ns / f64::from(center.copies);
+            let waits = erlang_c(*servers, load);
+            let alike_ns = demand_ns * waits / (f64::from(*servers) - load);
+            let erlang = format!(
+                "{demand} + {demand} x {} / ({servers} - {})",
+                figure(waits),
+                figure(load)
+            );
+            if method == Method::ErlangC {
+                (
+                    "D + D C / (servers - load), Erlang C",
+                    format!("{erlang} ms"),
+                )
+            } else {
+                let variation = (at.residence_ns - demand_ns) / alike_ns;
+                (
+                    "D + D C / (servers - load) x (ca2 + cs2) / 2, Allen-Cunneen (approximation)",
+                    format!("{erlang} x {} ms", figure(variation)),
+                )
+            }
+        }
+        _ => (
+            "Q / rate, birth and death",
+            format!(
+                "{} / {} per ms",
+                figure(at.inside_mean),
+                figure(per_s / 1e3)
+            ),
+        ),
     }
 }
 
@@ -361,6 +393,42 @@ mod tests {
             "saturation = least capacity = capacity(disks) = 574.3 I/Os/s",
             "N* = (D + Z) / Dmax: the asymptotes cross = (14.03 + 0) / 1.741 = 8.057 outstanding",
             "X(32) = N / (R + Z) = 32 / (55.72 + 0) per ms = 574.3 I/Os/s",
+        ] {
+            assert!(
+                text.lines().any(|found| found == line),
+                "{line}\nin\n{text}"
+            );
+        }
+    }
+
+    #[test]
+    fn copies_and_mixes_show_their_numbers() {
+        let class = |name: &str, share| crate::solve::Class {
+            name: name.into(),
+            share,
+        };
+        let demand = |visits| crate::solve::Demand {
+            visits,
+            service_ns: 7e6,
+            scv: 1.0,
+        };
+        let disks = Center {
+            name: "disks".into(),
+            copies: 168,
+            servers: Servers::Queue(1),
+            demands: vec![demand(1.0), demand(4.0)],
+        };
+        let classes = vec![class("read", 0.67), class("write", 0.33)];
+        let network = Network {
+            classes,
+            centers: vec![disks],
+            think_ns: 0.0,
+        };
+        let solved = Closed::solve(&network, 100).unwrap();
+        let text = Working::closed(&network, &solved).to_string();
+        for line in [
+            "D(disks) = sum of share x visits x service = 0.67 x 1 x 7 ms + 0.33 x 4 x 7 ms = 13.93 ms",
+            "capacity(disks) = copies / D = 168 / 13.93 ms = 12060 I/Os/s",
         ] {
             assert!(
                 text.lines().any(|found| found == line),
