@@ -109,6 +109,50 @@ def test_a_run_goes_on_when_nobody_reads_its_progress(loadline: Loadline, filled
     assert loadline("ls", "--json").json["runs"][0]["done"] == 3
 
 
+@pytest.mark.parametrize(
+    ("shell", "code"),
+    [
+        ("suites > /dev/full", 3),
+        ("ls --json > /dev/full", 3),
+        ("suites >&-", 0),
+        ("suites <&- >&-", 0),
+        ("show nothing --json >&-", 2),
+        ("show nothing 2>&-", 2),
+        ("run 'no such' x --json | true; exit ${PIPESTATUS[0]}", 2),
+        ("suites typical-12 --fio | true; exit ${PIPESTATUS[0]}", 0),
+        ("ls --store /dev/null", 2),
+        ("show $(printf 'x%.0s' {1..300})", 2),
+        ("run typical-12 ''", 2),
+        ("run typical-12 /dev/null --queue-depth ²", 2),
+        ("run typical-12 /dev/null --runtime 0.001ms", 2),
+        ("show $'caf\\xe9' --json", 2),
+    ],
+)
+def test_a_strange_place_for_input_and_output_gives_a_code_and_no_traceback(
+    loadline: Loadline, shell: str, code: int
+) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{PROGRAM} {shell}"],
+        cwd=loadline.folder,
+        env=loadline.environment,
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+    )
+    assert b"Traceback" not in done.stderr, done.stderr
+    assert done.returncode == code, done.stderr
+
+
+def test_a_name_that_is_no_text_is_measured_and_printed_all_the_same(loadline: Loadline, filled_file: Path) -> None:
+    target = filled_file.rename(loadline.folder / os.fsdecode(b"caf\xe9"))
+    path = reads(loadline.folder)
+    for words in (["run", path, target, "--json"], ["show", "last"], ["report", "last", "-o", "x.md"], ["ls"]):
+        done = subprocess.run(
+            [PROGRAM, *map(str, words)], cwd=loadline.folder, env=loadline.environment, capture_output=True
+        )
+        assert done.returncode == 0, done.stderr
+        assert b"Traceback" not in done.stderr
+
+
 def typed(loadline: Loadline, answer: str, *words: str | Path) -> tuple[int, str]:
     """Runs it on a terminal of its own, types `answer` at the question, and gives the code and what was shown."""
     master, slave = pty.openpty()

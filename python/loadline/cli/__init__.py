@@ -15,7 +15,7 @@ from typing import Any
 import click
 
 from loadline.cli import output
-from loadline.errors import InputError, InterruptedRun, LoadlineError
+from loadline.errors import InputError, InterruptedRun, LoadlineError, StoreError
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,35 +81,49 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 def loadline_command() -> None:
     """Find the load line of a storage system: the load that it carries at a response time that its users accept.
 
-    Exit codes: 0 done, 1 a finding or threshold, 2 bad use or input, 3 the target or a tool failed, 4 refused by the
-    guard, 130 interrupted. Every verb takes --json.
+    Exit codes: 0 done, 2 bad use or input, 3 the target, a tool or the store failed, 4 refused by the guard, 130
+    interrupted. Every verb takes --json.
     """
 
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line and exits; the one place where an error becomes a message and an exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    sys.exit(_run(words))
-
-
-def _run(words: list[str]) -> int:
-    as_json = "--json" in words
+    output.begin()
     try:
-        with output.signals_end_it():
-            code = loadline_command.main(words, prog_name="loadline", standalone_mode=False)
+        code = _run(words, as_json="--json" in words)
+    except KeyboardInterrupt:  # once more, while the first one was being told
+        code = InterruptedRun.exit_code
+    output.end()
+    sys.exit(code)
+
+
+def _run(words: list[str], *, as_json: bool) -> int:
+    try:
+        code = loadline_command.main(words, prog_name="loadline", standalone_mode=False)
     except LoadlineError as error:
-        output.failure(error, as_json=as_json)
-        return error.exit_code
+        failure = error
     except click.UsageError as error:
         where = f"See: {error.ctx.command_path} --help" if error.ctx else "See: loadline --help"
-        wrong = InputError(error.format_message(), where)
-        output.failure(wrong, as_json=as_json)
-        return wrong.exit_code
+        failure = InputError(error.format_message(), where)
     except (KeyboardInterrupt, click.Abort):
-        stopped = InterruptedRun("interrupted before anything was measured")
-        output.failure(stopped, as_json=as_json)
-        return stopped.exit_code
+        failure = InterruptedRun("interrupted before anything was measured")
     except BrokenPipeError:
-        output.abandon(sys.stdout)
-        return 0
-    return code if isinstance(code, int) else 0
+        return _unread()
+    except OSError as error:
+        failure = StoreError(f"the result can't be printed: {error.strerror}", "Look where the output goes.")
+        as_json = False
+    except SystemExit:  # click's own answer to a reader that went away
+        return _unread()
+    else:
+        return code if isinstance(code, int) else 0
+    try:
+        output.failure(failure, as_json=as_json)
+    except OSError:
+        _unread()
+    return failure.exit_code
+
+
+def _unread() -> int:
+    output.abandon(sys.stdout)
+    return 0

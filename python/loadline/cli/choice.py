@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -11,7 +12,7 @@ from click.shell_completion import CompletionItem
 from loadline.errors import InputError
 from loadline.units import parse_bytes, parse_duration
 from loadline.workload.plan import Options
-from loadline.workload.suite import suite_names
+from loadline.workload.suite import DEPTHS, RUNTIME_NS, suite_names
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -79,8 +80,8 @@ def read(
         InputError: a value that can't be.
     """
     runtime_ns = _duration("--runtime", runtime)
-    if runtime_ns == 0:
-        raise InputError("--runtime 0 measures nothing", "Give a time above 0, such as 60s.")
+    if runtime_ns is not None and not RUNTIME_NS[0] <= runtime_ns <= RUNTIME_NS[1]:
+        raise InputError(f"--runtime {runtime} is not between 1 ms and 366 days", "Give a time such as 60s.")
     return Options(
         queue_depths=_depths(queue_depth),
         jobs=jobs,
@@ -122,7 +123,8 @@ def _duration(option: str, text: str | None) -> int | None:
 def _depths(text: str | None) -> tuple[int, ...] | None:
     if text is None:
         return None
-    depths = tuple(int(part) for part in text.split(",") if part.strip().isdigit())
-    if len(depths) != len(text.split(",")) or not all(1 <= depth <= 65536 for depth in depths):
+    parts = [part.strip() for part in text.split(",")]
+    depths = tuple(int(part) for part in parts if re.fullmatch("[0-9]{1,6}", part))
+    if len(depths) != len(parts) or not all(DEPTHS[0] <= depth <= DEPTHS[1] for depth in depths):
         raise InputError(f"--queue-depth {text!r} is not a list of depths", "Write it like 32, or 1,8,32.")
     return tuple(dict.fromkeys(depths))

@@ -19,6 +19,8 @@ def command(store: str | None, as_json: bool) -> None:
     """List the runs in the store, oldest first."""
     place = Store.locate(store, os.environ)
     summaries = [run.summary() for run in place.runs()]
+    for fault in place.damaged():
+        output.complain(fault)
     if as_json:
         output.document(envelope(runs=summaries))
         return

@@ -7,9 +7,8 @@ import logging
 import os
 import signal
 import sys
-from collections.abc import Callable, Iterator, Mapping
-from contextlib import contextmanager
-from pathlib import Path
+from collections.abc import Callable, Mapping
+from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
 
 import click
@@ -33,7 +32,7 @@ def note(text: str) -> None:
     """A line beside the result: on standard error. When nobody reads that any more, a run goes on in silence."""
     try:
         click.echo(text, err=True)
-    except BrokenPipeError:
+    except OSError:
         abandon(sys.stderr)
 
 
@@ -76,21 +75,27 @@ def show(table: Table, title: str = "") -> None:
     from rich.table import Table as RichTable
     from rich.text import Text
 
-    rich_table = RichTable(
-        box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold", show_edge=False
-    )
-    for index, head in enumerate(table.heads):
-        left = index in table.text
-        rich_table.add_column(Text(head), justify="left" if left else "right", overflow="fold", no_wrap=not left)
-    for group in table.groups:
-        if group.title:
-            rich_table.add_row(Text(group.title, style="bold"))
-        for row in group.rows:
-            rich_table.add_row(*map(Text, row))
     console = terminal()
     if title:
         console.print(Text(title, style="bold"))
-    console.print(rich_table)
+    widths = table.fit(console.width)
+    if widths is None:
+        click.echo(table.stacked(), nl=False)
+    else:
+        rich_table = RichTable(
+            box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold", show_edge=False
+        )
+        for index, (head, width) in enumerate(zip(table.heads, widths, strict=True)):
+            left = index in table.text
+            rich_table.add_column(
+                Text(head), justify="left" if left else "right", overflow="fold", width=width, no_wrap=index == 0
+            )
+        for group in table.groups:
+            if group.title:
+                rich_table.add_row(Text(group.title, style="bold"))
+            for row in group.rows:
+                rich_table.add_row(*map(Text, row))
+        console.print(rich_table)
     for line in table.notes:
         console.print(Text(line))
 
@@ -115,7 +120,7 @@ def log_to(path: str | None) -> None:
         log.addHandler(logging.NullHandler())
         return
     try:
-        handler = logging.FileHandler(path)
+        handler = logging.FileHandler(path, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise InputError(f"--log {path}: {error.strerror}", "Name a file that can be written.") from None
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
@@ -160,35 +165,34 @@ def pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
     return found
 
 
-@contextmanager
-def signals_end_it() -> Iterator[None]:
-    """Lets SIGTERM and SIGHUP end a run as Ctrl-C does: fio stopped, points kept, the scratch file removed."""
+def begin() -> None:
+    """Makes SIGTERM and SIGHUP end a run as Ctrl-C does (fio stopped, points kept, the scratch file removed), unless
+    they are ignored as under nohup; and lets every name be printed, whatever the locale."""
 
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
-    numbers = (signal.SIGTERM, signal.SIGHUP)
-    try:
-        before = {number: signal.signal(number, interrupt) for number in numbers}
-    except ValueError:  # not in the main thread: the caller's signals stay
-        yield
-        return
-    try:
-        yield
-    finally:
-        for number, handler in before.items():
-            signal.signal(number, handler)
+    logging.raiseExceptions = False
+    for number in (signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, interrupt)
+    for name in ("stdout", "stderr"):
+        stream = getattr(sys, name)
+        if stream is None:  # closed by the shell
+            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+        elif isinstance(stream, TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
+
+
+def end() -> None:
+    """Writes out what is left; a reader that is gone by now is no error."""
+    for stream in (sys.stdout, sys.stderr):
+        try:
+            stream.flush()
+        except OSError:
+            abandon(stream)
 
 
 def abandon(stream: TextIO) -> None:
     """The reader of `stream` is gone: what is still written goes nowhere, and Python doesn't complain at exit."""
     os.dup2(os.open(os.devnull, os.O_WRONLY), stream.fileno())
-
-
-def path_text(path: Path) -> str:
-    """A path, relative where that is shorter."""
-    try:
-        relative = os.path.relpath(path)
-    except ValueError:
-        return str(path)
-    return relative if len(relative) < len(str(path)) else str(path)

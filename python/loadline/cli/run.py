@@ -67,7 +67,7 @@ def command(
             seed=seed,
             engine=engine,
             listen=listen,
-            ask=_ask if sys.stdin.isatty() else None,
+            ask=_ask if sys.stdin is not None and sys.stdin.isatty() else None,
         )
     return conclude(made, as_json=as_json)
 
@@ -90,13 +90,13 @@ def conclude(made: Run, *, as_json: bool) -> int:
     if summary["failed"]:
         failure = TargetError(
             f"{summary['failed']} of {summary['points']} points failed",
-            f"Try them again with: loadline resume {made.id}",
+            f"Try them again with: loadline resume {made.handle}",
         )
     if as_json:
         output.document(envelope(results, [summary], output.error_body(failure) if failure else None))
     else:
         output.show(results_table(results))
-        output.say(f"\nrun {made.id} in {output.path_text(made.path)}")
+        output.say(f"\nrun {made.id} in {made.handle}")
     if failure is None:
         return 0
     output.complain(failure)

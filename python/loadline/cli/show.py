@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import os
+from collections.abc import Mapping
+from typing import Any
 
 import click
 
@@ -20,24 +22,26 @@ from loadline.units import format_size
 def command(run: str, store: str | None, as_json: bool) -> None:
     """Show RUN: what was measured on what, the table, and what is missing.
 
-    RUN is an id, a unique part of one, or a path.
+    RUN is an id, a unique part of one, a path, or `last`, which is the newest run.
     """
     found = Store.locate(store, os.environ).find(run)
     results = found.results()
     if as_json:
         output.document(envelope(results, [found.summary()]))
         return
-    summary, target = found.summary(), found.document["target"]
-    output.say(f"{found.id}: {found.document['suite']['title']}")
-    output.say(
-        f"target   {target['path']} ({format_size(target['used_bytes'])} of {format_size(target['size_bytes'])})"
-    )
-    last = found.document["sessions"][-1]
-    device = last["device"] or {}
-    named = " ".join(str(device[key]) for key in ("vendor", "model", "serial") if device.get(key))
-    if named:
-        output.say(f"device   {named}")
-    output.say(f"with     {last['fio']['version']}, {last['fio']['engine']}; loadline {last['loadline']}")
+    summary, target = found.summary(), found.document.get("target", {})
+    output.say(f"{found.id}: {found.document['suite'].get('title') or found.suite}")
+    sizes = " of ".join(format_size(target[key]) for key in ("used_bytes", "size_bytes") if target.get(key))
+    output.say(f"target   {target.get('path', found.target)}" + (f" ({sizes})" if sizes else ""))
+    last = (found.document.get("sessions") or [{}])[-1]
+    known = {"device": _device(last.get("device") or {}), "host": _host(last.get("machine") or {})}
+    for kind, facts in known.items():
+        if facts:
+            output.say(f"{kind:<8} {', '.join(facts)}")
+    fio = last.get("fio") or {}
+    tools = [fio.get("version"), fio.get("engine"), last.get("loadline") and f"loadline {last['loadline']}"]
+    if any(tools):
+        output.say(f"with     {', '.join(filter(None, tools))}")
     output.say(f"started  {found.started_at}")
     for kind, pairs in (("declared", found.document.get("declared")), ("tags", summary["tags"])):
         if pairs:
@@ -48,5 +52,28 @@ def command(run: str, store: str | None, as_json: bool) -> None:
     left = summary["points"] - summary["done"]
     if left:
         output.say(
-            f"\n{left} of {summary['points']} points are missing or failed; go on with: loadline resume {found.id}"
+            f"\n{left} of {summary['points']} points are missing or failed; go on with: loadline resume {found.handle}"
         )
+
+
+def _device(facts: Mapping[str, Any]) -> list[str]:
+    """What is known of the device; nothing is made up for what isn't."""
+    said = [" ".join(str(facts[key]) for key in ("vendor", "model", "serial") if facts.get(key))]
+    if facts.get("size_bytes"):
+        said.append(format_size(facts["size_bytes"]))
+    if facts.get("rotational") is not None:
+        said.append("rotational" if facts["rotational"] else "not rotational")
+    scheduler = (facts.get("queue") or {}).get("scheduler")
+    if scheduler:
+        said.append(f"scheduler {scheduler}")
+    return [word for word in said if word]
+
+
+def _host(facts: Mapping[str, Any]) -> list[str]:
+    """CPU and kernel, without the host's name."""
+    cpu = facts.get("cpu") or {}
+    model, threads = cpu.get("model"), cpu.get("threads")
+    said = [f"{threads} x {model}" if model and threads else model or (f"{threads} CPUs" if threads else "")]
+    if facts.get("kernel"):
+        said.append(f"Linux {facts['kernel']}")
+    return [word for word in said if word]

@@ -5,6 +5,7 @@ Known traps of fio and how each is met: docs/background/fio.md. Start reading at
 
 from __future__ import annotations
 
+import contextlib
 import gzip
 import logging
 import os
@@ -21,7 +22,10 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from loadline._core import Interval, Job, StatusStream
-from loadline.errors import TargetError, ToolError
+from loadline.errors import InputError, TargetError, ToolError
+
+#: `null` reaches no target: it shows what the load generator itself can do.
+ENGINES = ("io_uring", "libaio", "null")
 
 #: Oldest fio whose options and JSON this is written for (Debian 11).
 OLDEST = (3, 25)
@@ -126,8 +130,10 @@ class Fio:
             number = -code if code < 0 else code - 128
             outcome.error, outcome.tool_failed = f"fio was killed by {_signal_name(number)}", True
         elif code or not outcome.jobs:
-            said = next((line for line in messages if line.strip()), "it said nothing")
+            said = next((line for line in messages if line.strip()), "it said nothing")[:300]
             outcome.error, outcome.tool_failed = f"fio ended with code {code}: {said}", True
+        elif not any(job.read.ios or job.write.ios for job in outcome.jobs):
+            outcome.error = "no I/O completed in the measured time"
         return outcome
 
 
@@ -167,29 +173,38 @@ class _Watch:
                 self._stop("ended")
                 self._read()
             except BaseException:
-                self._process.kill()  # asked twice: at once
+                self._signal(signal.SIGKILL)  # asked twice: at once
                 raise
             raise
         self.stream.finish()
 
     def _read(self) -> None:
+        """Takes fio's output until it ends, and then waits for the process, with a tick a second all the while."""
         assert self._process.stdout is not None
+        stdout = self._process.stdout
         started = tick = time.monotonic_ns()
         with selectors.DefaultSelector() as selector:
-            selector.register(self._process.stdout, selectors.EVENT_READ)
+            if not stdout.closed:
+                selector.register(stdout, selectors.EVENT_READ)
             while True:
                 now = time.monotonic_ns()
                 if now >= tick:
                     self._tick(now - started, now)
                     tick += _TICK_NS * (1 + (now - tick) // _TICK_NS)
-                if selector.select(max(0, tick - time.monotonic_ns()) / 1e9):
-                    data = os.read(self._process.stdout.fileno(), 1 << 20)
+                patience_s = max(0, tick - time.monotonic_ns()) / 1e9
+                if stdout.closed:
+                    try:
+                        self._process.wait(patience_s)
+                    except subprocess.TimeoutExpired:
+                        continue
+                    return
+                if selector.select(patience_s):
+                    data = os.read(stdout.fileno(), 1 << 20)
                     if not data:
-                        break
-                    if not self._silent:
+                        selector.unregister(stdout)
+                        stdout.close()
+                    elif not self._silent:
                         self._take(data)
-        self._process.stdout.close()
-        self._process.wait()
 
     def _take(self, data: bytes) -> None:
         self._raw.write(data)
@@ -208,7 +223,7 @@ class _Watch:
                     "The target doesn't answer. Look at the kernel's log (dmesg) for errors of the device.",
                 )
             if now_ns > self._kill_at_ns:
-                self._process.kill()
+                self._signal(signal.SIGKILL)
             return
         reason = self._on_tick(now_ns + self._wall_offset_ns) if self._on_tick is not None else None
         if reason is None and self._limit_ns is not None and elapsed_ns > self._limit_ns + _GRACE_NS:
@@ -220,7 +235,12 @@ class _Watch:
         """Asks fio to end, so that it completes what is outstanding; `_tick` ends it by force if it doesn't."""
         self.stopped = reason
         self._kill_at_ns = time.monotonic_ns() + _END_NS
-        self._process.send_signal(signal.SIGINT)
+        self._signal(signal.SIGINT)
+
+    def _signal(self, number: signal.Signals) -> None:
+        """To fio's whole process group, which is its own."""
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(self._process.pid, number)
 
 
 def find(engine: str | None, target: Path, logical_block_bytes: int) -> Fio:
@@ -241,7 +261,7 @@ def find(engine: str | None, target: Path, logical_block_bytes: int) -> Fio:
         if shutil.which(tool) is None:
             raise ToolError(f"{tool} is not installed", "Debian, Ubuntu: apt install util-linux.")
     answer = _ask([program, "--version"])
-    match = re.search(r"fio-(\d+)\.(\d+)", answer.stdout)
+    match = re.search(r"fio-(\d{1,4})\.(\d{1,4})", answer.stdout)
     if match is None:
         raise ToolError(f"{program} --version says {answer.stdout.strip()[:80]!r}, not a version", "Is this fio?")
     if (int(match[1]), int(match[2])) < OLDEST:
@@ -251,37 +271,40 @@ def find(engine: str | None, target: Path, logical_block_bytes: int) -> Fio:
         )
     version = answer.stdout.strip()
     if engine is not None:
+        if engine not in ENGINES:
+            raise InputError(f"engine {engine[:40]!r} is not one that loadline drives", f"Known: {', '.join(ENGINES)}.")
         return Fio(program, version, engine)
     block = max(4096, logical_block_bytes)
-    if target.is_dir():
-        with tempfile.NamedTemporaryFile(dir=target, prefix="loadline-probe-") as file:
-            file.write(bytes(block))
-            file.flush()
-            return Fio(program, version, _probe(program, Path(file.name), block))
-    return Fio(program, version, _probe(program, target, block))
+    try:
+        with tempfile.TemporaryFile(dir=target) if target.is_dir() else target.open("rb") as file:
+            if target.is_dir():
+                file.write(bytes(block))
+                file.flush()
+            return Fio(program, version, _probe(program, target, file.fileno(), block))
+    except OSError as error:
+        raise TargetError(f"{target} can't be tried: {error.strerror}", "Check its permissions and its room.") from None
 
 
-def _probe(program: str, target: Path, block: int) -> str:
+def _probe(program: str, target: Path, descriptor: int, block: int) -> str:
+    # By our own descriptor: a name could hold what fio doesn't take, and a file without one is never left behind.
+    options = [f"--filename=/proc/{os.getpid()}/fd/{descriptor}", "--rw=randread", f"--bs={block}", f"--size={block}"]
+    options += ["--number_ios=1", "--direct=1", "--readonly", "--thread=1", "--iodepth=2", "--allow_file_create=0"]
     said = ""
-    with tempfile.TemporaryDirectory(prefix="loadline-probe-") as folder:
-        options = [f"--filename={_filename(target, Path(folder))}", "--rw=randread", f"--bs={block}", f"--size={block}"]
-        options += ["--number_ios=1", "--direct=1", "--readonly", "--thread=1", "--iodepth=2", "--allow_file_create=0"]
-        for engine in ("io_uring", "libaio"):
-            answer = _ask([program, "--name=probe", f"--ioengine={engine}", *options, "--eta=never"], folder)
-            if answer.returncode == 0:
-                return engine
-            said = next(iter((answer.stderr.strip() or answer.stdout.strip()).splitlines()), "nothing")[:200]
+    for engine in ("io_uring", "libaio"):
+        answer = _ask([program, "--name=probe", f"--ioengine={engine}", *options, "--eta=never"])
+        if answer.returncode == 0:
+            return engine
+        said = next(iter((answer.stderr.strip() or answer.stdout.strip()).splitlines()), "nothing")[:200]
     raise TargetError(
         f"neither io_uring nor libaio can read {target} with direct I/O; fio says: {said}",
         "Some file systems (ecryptfs, old tmpfs) have no direct I/O: choose another directory.",
     )
 
 
-def _ask(command: list[str], folder: str | None = None) -> subprocess.CompletedProcess[str]:
+def _ask(command: list[str]) -> subprocess.CompletedProcess[str]:
     try:
         return subprocess.run(
             command,
-            cwd=folder,
             stdin=subprocess.DEVNULL,
             capture_output=True,
             text=True,

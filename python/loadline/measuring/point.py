@@ -33,6 +33,9 @@ _PERCENTILES = {
     "latency_p9999_ns": 99.99,
 }
 
+# Above it the host has hardly a core left for more load.
+_BUSY_CPU = 0.9
+
 #: Makes a Progress event once it's told the point's number and the total.
 Report = Callable[[Callable[[int, int], event.Progress]], None]
 
@@ -112,6 +115,10 @@ def _result(
     depths = {arrival.queue_depth for arrival in arrivals}
     rates = [arrival.rate_per_s for arrival in arrivals if isinstance(arrival, Open)]
     streams = [stream.to_json() for stream in point.streams]
+    # A point that failed before its first I/O has no figures; 0 would be a claim.
+    done = any(job.read.ios or job.write.ios for job in outcome.jobs)
+    jobs = outcome.jobs if done or outcome.error is None else []
+    cpu_fraction = _mean([sample.cpu.busy_fraction for sample in samples if sample.cpu])
     # A job counts its run time by direction; a point's is the longest of them.
     runtime_ns = max((job.runtime_ns for job in outcome.jobs), default=None)
     return Result(
@@ -130,31 +137,49 @@ def _result(
         outstanding_asked=sum(stream.outstanding for stream in point.streams),
         outstanding_achieved=_achieved(outcome.jobs, point.streams),
         offered_per_s=sum(rates) if len(rates) == len(arrivals) else None,
-        total=_flow([flow for job in outcome.jobs for flow in (job.read, job.write)]),
-        read=_flow([job.read for job in outcome.jobs]),
-        write=_flow([job.write for job in outcome.jobs]),
-        cpu_fraction=_mean([sample.cpu.busy_fraction for sample in samples if sample.cpu]),
+        total=_flow([flow for job in jobs for flow in (job.read, job.write)]),
+        read=_flow([job.read for job in jobs]),
+        write=_flow([job.write for job in jobs]),
+        cpu_fraction=cpu_fraction,
         busy_fraction=_mean([disk.busy_fraction for sample in samples for disk in sample.disks if disk]),
         runtime_ns=runtime_ns,
         warmup_ns=point.warmup_ns,
         ended_by="error" if outcome.error else "runtime",
         quick=point.quick,
         error=outcome.error,
-        findings=_findings(run, point, outcome, bool(rates)),
+        findings=_findings(run, point, outcome, cpu_fraction),
         provenance={"seed": point.seed},
     )
 
 
-def _findings(run: Run, point: Point, outcome: Outcome, is_open: bool) -> tuple[dict[str, Any], ...]:
-    said = [
-        ("tool-output", message, "Look at fio.json.gz and fio.stderr in the point's folder.")
+def _findings(run: Run, point: Point, outcome: Outcome, cpu_fraction: float | None) -> tuple[dict[str, Any], ...]:
+    """What is doubtful by the way it was measured."""
+    found: list[tuple[str, str, str, dict[str, float], str]] = [
+        ("tool-output", "note", message, {}, "Look at fio.json.gz and fio.stderr in the point's folder.")
         for message in outcome.warnings
     ]
-    if is_open:
+    if cpu_fraction is not None and cpu_fraction > _BUSY_CPU:
+        message = "the host's CPU was busy, so this may be the load generator's ceiling and not the target's"
+        numbers = {"cpu_fraction": round(cpu_fraction, 3)}
+        found.append(("load-generator", "warning", message, numbers, "Use a host with more cores, or larger blocks."))
+    if any(isinstance(stream.arrival, Open) for stream in point.streams):
         message = "response counts from submission: a request that found its job waiting was sent late, uncounted"
-        said.append(("open-load", message, "Use many jobs, each with a small share of the rate."))
-    place = {"severity": "note", "run": run.id, "point": point.name, "numbers": {}}
-    return tuple({"check": check, **place, "message": message, "remedy": remedy} for check, message, remedy in said)
+        found.append(("open-load", "note", message, {}, "Use many jobs, each with a small share of the rate."))
+    if any(stream.profile.flush_every for stream in point.streams):
+        message = "write latency leaves out the flushes after the writes, which IOPS does contain"
+        found.append(("flush", "note", message, {}, "For the latency of a commit use dsync instead of flush_every."))
+    return tuple(
+        {
+            "check": check,
+            "severity": severity,
+            "run": run.id,
+            "point": point.name,
+            "message": message,
+            "numbers": numbers,
+            "remedy": remedy,
+        }
+        for check, severity, message, numbers, remedy in found
+    )
 
 
 def _flow(flows: Sequence[_core.Flow]) -> Flow:

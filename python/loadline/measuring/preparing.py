@@ -46,6 +46,13 @@ def inspect(path: Path, used_bytes: int) -> Preparation:
             if stat.S_ISREG(status.st_mode) and status.st_blocks * 512 < 0.95 * min(used_bytes, status.st_size):
                 held = format_size(status.st_blocks * 512)
                 reason = f"{path} is sparse: {held} allocated of {format_size(status.st_size)}"
+                room = os.fstatvfs(file.fileno())
+                free_bytes, wanted_bytes = room.f_bavail * room.f_frsize, used_bytes - status.st_blocks * 512
+                if free_bytes < wanted_bytes:
+                    raise TargetError(
+                        f"{reason}, and its file system has {format_size(free_bytes)} left to fill it",
+                        "Make room there, or give a smaller --size.",
+                    )
                 return Preparation(True, reason, used_bytes)
             zeros, read = _zero_samples(file.fileno(), used_bytes)
             # So that the samples don't lie in the page cache when the load comes.

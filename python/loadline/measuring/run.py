@@ -11,7 +11,7 @@ import os
 import random
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -97,9 +97,9 @@ def run(
     seed = random.SystemRandom().randrange(1, 2**31) if seed is None else seed
     points = make_plan(suite, options, seed)
     aim = target.locate(target_name, size_bytes, roots)
-    target.check_fits(points, aim)
     for message in (*warnings, *target.check(aim, roots)):
         listen(event.Warned(message))
+    target.check_fits(points, aim)
     loader = fio.find(engine, aim.path, aim.logical_block_bytes)
     preparation = _look(aim, prepare)
     planned = _plan(suite.name, aim, points, preparation)
@@ -149,6 +149,7 @@ def _go_on(made: Run, session: Session) -> Run:
     for message in target.check(aim, session.roots):
         session.listen(event.Warned(message))
     points = made.plan
+    target.check_fits(points, aim)
     loader = fio.find(session.engine, aim.path, aim.logical_block_bytes)
     preparation = _look(aim, made.document["options"]["prepare"])
     session.listen(_plan(made.suite, aim, tuple(points[index] for index in made.missing()), preparation))
@@ -267,7 +268,7 @@ def _plan(
 ) -> event.Planned:
     ceiling = None if aim.device is None else ceiling_bytes_per_s(provenance.links(aim.device))
     rate = ceiling or ASSUMED_CEILING_BYTES_PER_S
-    writing_ns = sum(point.runtime_ns + point.warmup_ns for point in points if point.writes)
+    writing_ns = sum((point.runtime_ns + point.warmup_ns) * _write_ceiling(point) for point in points)
     destroys = aim.kind != "directory" and (preparation.needed or any(point.writes for point in points))
     return event.Planned(
         suite=suite,
@@ -280,6 +281,15 @@ def _plan(
         ceiling_bytes_per_s=rate,
         ceiling_assumed=ceiling is None,
     )
+
+
+def _write_ceiling(point: Point) -> float:
+    """The most that the point can write, as a share of the link's rate.
+
+    Reads can't pass the link faster than its rate either, so a mix of 98/2 writes at most 2/98 of it.
+    """
+    reads = min(stream.profile.read_fraction for stream in point.streams)
+    return 1.0 if reads <= 0.5 else (1 - reads) / reads
 
 
 def _confirm(planned: event.Planned, destroy: str | None, session: Session) -> None:
@@ -330,25 +340,26 @@ def _interruptible(made: Run) -> Iterator[None]:
         done = len(made.plan) - len(made.missing())
         raise InterruptedRun(
             f"interrupted; {done} of {len(made.plan)} points are kept in {made.path}",
-            f"Go on with: loadline resume {made.id}",
+            f"Go on with: loadline resume {made.handle}",
         ) from None
     except StoreError as error:
         log.warning("%s", error.message)
-        raise StoreError(error.message, f"{error.remedy} Then: loadline resume {made.id}") from None
+        raise StoreError(error.message, f"{error.remedy} Then: loadline resume {made.handle}") from None
     except TargetError as error:
         log.warning("%s", error.message)
-        raise TargetError(error.message, f"{error.remedy} Then: loadline resume {made.id}".strip()) from None
+        raise TargetError(error.message, f"{error.remedy} Then: loadline resume {made.handle}".strip()) from None
 
 
 @contextmanager
 def _logged(made: Run) -> Iterator[None]:
     """loadline's log goes into the run folder too, while it lasts."""
     with writing(made.path):
-        handler = logging.FileHandler(made.path / "log.txt")
+        handler = logging.FileHandler(made.path / "log.txt", encoding="utf-8", errors="backslashreplace")
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     log.addHandler(handler)
     try:
         yield
     finally:
         log.removeHandler(handler)
-        handler.close()
+        with suppress(OSError):
+            handler.close()

@@ -65,8 +65,9 @@ class Target:
             status = self.path.stat()
         except OSError as error:
             return f"{self.path} is gone: {error.strerror}"
-        if self.kind == "file" and (status.st_dev, status.st_ino) != (self.identity["st_dev"], self.identity["inode"]):
-            return f"{self.path} is another file now"
+        known = tuple(self.identity.get(key) for key in ("st_dev", "inode", "size_bytes"))
+        if (status.st_dev, status.st_ino, status.st_size) != known:
+            return f"{self.path} is another file now, or has another size"
         return None
 
     def to_json(self) -> dict[str, Any]:
@@ -94,6 +95,8 @@ def locate(given: str, size_bytes: int | None, roots: Roots = HERE) -> Target:
         InputError: missing, of another kind, or smaller than `size_bytes`.
         TargetError: a directory without room for the scratch file.
     """
+    if not given:
+        raise InputError("the target has no name", "Name a block device, a file or a directory; is a variable unset?")
     if "://" in given or given.startswith("emulated:"):
         raise InputError(f"target {given!r}: this version measures devices, files and directories", "Name one of them.")
     path = Path(os.path.realpath(given))
@@ -139,15 +142,6 @@ def _file(given: str, path: Path, size_bytes: int | None, roots: Roots) -> Targe
 
 def _directory(given: str, path: Path, size_bytes: int, roots: Roots) -> Target:
     below = device_under(path, roots)
-    room = os.statvfs(path)
-    free_bytes = room.f_bavail * room.f_frsize
-    if free_bytes < size_bytes + _ROOM_BYTES:
-        raise TargetError(
-            f"directory {given} has {format_size(free_bytes)} free; the scratch file needs {format_size(size_bytes)}",
-            "Give a smaller --size, or another directory.",
-        )
-    if not os.access(path, os.W_OK | os.X_OK) or room.f_flag & os.ST_RDONLY:
-        raise InputError(f"directory {given} can't be written", "Choose a directory that you may write to.")
     known: dict[str, str | int] = {"path": str(path), "st_dev": path.stat().st_dev}
     block = below.logical_block_bytes if below else 512
     return Target(given, "directory", path, size_bytes, size_bytes, block, below, known)
@@ -169,8 +163,11 @@ def check_fits(points: tuple[Point, ...], target: Target) -> None:
 
     Raises:
         InputError: a block that is no multiple of the logical block, a working set that doesn't fit, or a point that
-            fio can't express.
+            fio can't express; a directory that can't be written.
+        TargetError: a directory without room for the scratch file.
     """
+    if target.kind == "directory":
+        _check_room(target)
     fio_job.write(points, size_bytes=target.used_bytes)
     for point in points:
         for stream in point.streams:
@@ -181,6 +178,19 @@ def check_fits(points: tuple[Point, ...], target: Target) -> None:
                         f" of {target.given} ({target.logical_block_bytes} bytes)",
                         f"Direct I/O needs multiples of it; change `block` of profile {stream.profile.name}.",
                     )
+
+
+def _check_room(target: Target) -> None:
+    room = os.statvfs(target.path)
+    if not os.access(target.path, os.W_OK | os.X_OK) or room.f_flag & os.ST_RDONLY:
+        raise InputError(f"directory {target.given} can't be written", "Choose a directory that you may write to.")
+    free_bytes = room.f_bavail * room.f_frsize
+    if free_bytes < target.used_bytes + _ROOM_BYTES:
+        raise TargetError(
+            f"directory {target.given} has {format_size(free_bytes)} free;"
+            f" the scratch file needs {format_size(target.used_bytes)}",
+            "Give a smaller --size, or another directory.",
+        )
 
 
 @contextmanager
@@ -200,11 +210,20 @@ def held(target: Target, *, writes: bool, run_id: str, roots: Roots = HERE) -> I
         return
     if target.kind == "device":
         with guard.take(target.path, write=writes, roots=roots):
+            _check_same(target, roots)
             yield target
         return
     with guard.hold(target.path, write=writes):
         check(target, roots)
+        _check_same(target, roots)
         yield target
+
+
+def _check_same(target: Target, roots: Roots) -> None:
+    """What is held now must be what was shown and confirmed before."""
+    lost = target.lost(roots)
+    if lost is not None:
+        raise RefusedError(f"{target.given} is no longer what it was when it was looked at: {lost}", "Start again.")
 
 
 def check(target: Target, roots: Roots = HERE) -> tuple[str, ...]:
@@ -257,8 +276,9 @@ def _scratch(target: Target, run_id: str) -> Iterator[Target]:
             raise TargetError(
                 f"{path}: {format_size(target.used_bytes)} can't be had: {error.strerror}", "Give a smaller --size."
             ) from None
-        finally:
-            os.close(descriptor)
-        yield replace(target, path=path)
+        status = os.fstat(descriptor)
+        known = {"st_dev": status.st_dev, "inode": status.st_ino, "size_bytes": status.st_size}
+        yield replace(target, path=path, identity={**target.identity, **known})
     finally:
+        os.close(descriptor)
         path.unlink(missing_ok=True)

@@ -35,5 +35,5 @@ def report(runs: Sequence[Run], output: str | Path) -> Path:
         raise InputError(f"{path}: there is no directory {path.parent}", "Make it first.")
     if path.is_dir():
         raise InputError(f"{path} is a directory", "Give the name of a file.")
-    write_bytes(path, write(runs).encode())
+    write_bytes(path, write(runs).encode("utf-8", "backslashreplace"))
     return path

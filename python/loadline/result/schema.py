@@ -58,7 +58,7 @@ class Result:
     queue_depth: int | None = _is("outstanding I/Os asked of each job; NULL where streams differ")
     outstanding_asked: int | None = _is("outstanding I/Os asked of all jobs together")
     outstanding_achieved: float | None = _is(
-        "mean number outstanding when I/Os were sent, by the load generator's count; an upper bound within its levels"
+        "mean number outstanding when I/Os were sent, by the load generator's count, in its coarse levels"
     )
     offered_per_s: float | None = _is("offered rate of an open load; NULL for a closed one")
     total: Flow = field(default_factory=Flow)
@@ -91,15 +91,33 @@ class Result:
 
     @staticmethod
     def from_row(row: Mapping[str, Any]) -> Result:
-        """The result that `row` wrote. Missing columns are unknown, others (of newer versions) are ignored."""
+        """The result that `row` wrote. Missing columns are unknown, others (of newer versions) are ignored.
+
+        Raises:
+            TypeError: a value that can't stand in its column.
+        """
+        if not isinstance(row, Mapping):
+            raise TypeError("the result is no object")
         flows: dict[str, dict[str, Any]] = {"total": {}, "read": {}, "write": {}}
         plain: dict[str, Any] = {}
         for column in COLUMNS:
             if column.name in row:
+                column.check(row[column.name])
                 (flows[column.flow] if column.flow else plain)[column.attribute] = row[column.name]
         plain["findings"] = tuple(plain.get("findings") or ())
         total, read, write = (Flow(**flows[name]) for name in ("total", "read", "write"))
         return Result(**plain, total=total, read=read, write=write)
+
+
+_JSON_TYPES: Mapping[str, tuple[type, ...]] = {
+    "VARCHAR": (str,),
+    "BIGINT": (int,),
+    "DOUBLE": (float, int),
+    "BOOLEAN": (bool,),
+    "MAP(VARCHAR, VARCHAR)": (dict,),
+    "MAP(VARCHAR, DOUBLE)": (dict,),
+    "JSON": (dict, list),
+}
 
 
 @dataclass(frozen=True, slots=True)
@@ -111,6 +129,16 @@ class Column:
     meaning: str
     attribute: str
     flow: str | None = None
+
+    def check(self, value: Any) -> None:
+        """Whether a value read from JSON can stand in the column.
+
+        Raises:
+            TypeError: it can't.
+        """
+        right = isinstance(value, _JSON_TYPES[self.type]) and (isinstance(value, bool) == (self.type == "BOOLEAN"))
+        if not right and (value is not None or self.name in _NEVER_NULL):
+            raise TypeError(f"{self.name} is {str(value)[:40]!r}, no {self.type}")
 
     def of(self, result: Result) -> Any:
         """The column's value in `result`."""
@@ -129,6 +157,8 @@ _TYPES = {
     "Mapping[str, str]": "MAP(VARCHAR, VARCHAR)",
     "Mapping[str, float]": "MAP(VARCHAR, DOUBLE)",
 }
+
+_NEVER_NULL = {"run", "point", "repeat", "target", "role", "origin", "quick", "tags", "components", "provenance"}
 
 _FLOWS = (("total", "", ""), ("read", "read_", ", of reads"), ("write", "write_", ", of writes"))
 

@@ -44,6 +44,12 @@ class Run:
         return self.path.name
 
     @property
+    def handle(self) -> str:
+        """What names the run on a command line, whatever the store: its path, relative where that is shorter."""
+        relative = os.path.relpath(self.path)
+        return relative if len(relative) < len(str(self.path)) else str(self.path)
+
+    @property
     def suite(self) -> str:
         """The suite's name."""
         return str(self.document["suite"]["name"])
@@ -63,7 +69,7 @@ class Run:
         """The points that the run is to have."""
         try:
             return tuple(Point.from_json(point) for point in self.document["points"])
-        except (KeyError, TypeError, ValueError) as error:
+        except (AttributeError, KeyError, TypeError, ValueError) as error:
             raise StoreError(f"{self.path / 'run.json'}: points: not as loadline writes them ({error!r})") from None
 
     def point_path(self, index: int) -> Path:
@@ -75,7 +81,11 @@ class Run:
         path = self.point_path(index) / "point.json"
         if not path.exists():
             return None
-        return Result.from_row(_read_json(path)["result"])
+        row: Any = _read_json(path).get("result")
+        try:
+            return Result.from_row(row)
+        except (TypeError, ValueError) as error:
+            raise StoreError(f"{path}: {error}", "It is damaged; `loadline resume` measures the point again.") from None
 
     def results(self) -> list[Result]:
         """Every committed result, in the plan's order."""
@@ -84,13 +94,24 @@ class Run:
 
     def histograms(self, index: int) -> dict[str, Histogram]:
         """The point's latency histograms: `read` and `write`; empty if the point failed before it had any."""
-        stored = _read_json(self.point_path(index) / "point.json").get("histograms") or {}
-        return {name: Histogram(bins["ns"], bins["counts"]) for name, bins in stored.items()}
+        path = self.point_path(index) / "point.json"
+        stored = _read_json(path).get("histograms") or {}
+        try:
+            return {name: Histogram(bins["ns"], bins["counts"]) for name, bins in stored.items()}
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+            raise StoreError(f"{path}: histograms: not as loadline writes them ({error!r})") from None
 
     def missing(self) -> list[int]:
-        """Numbers of the points that have no result, or a failed one."""
-        results = [self.result(index) for index in range(len(self.document["points"]))]
-        return [index for index, result in enumerate(results) if result is None or result.error]
+        """Numbers of the points that have no result, a damaged or a failed one."""
+
+        def good(index: int) -> bool:
+            try:
+                result = self.result(index)
+            except StoreError:
+                return False
+            return result is not None and result.error is None
+
+        return [index for index in range(len(self.document["points"])) if not good(index)]
 
     def summary(self) -> dict[str, Any]:
         """What `ls` and `--json` say of a run."""
@@ -121,23 +142,40 @@ class Store:
         return Store(Path(option or environment.get("LOADLINE_STORE") or DEFAULT_STORE))
 
     def runs(self) -> list[Run]:
-        """Every run, oldest first. Folders that hold no run are passed over.
+        """Every run that can be read, oldest first. Folders that hold no run are passed over.
 
         Raises:
-            StoreError: a run that can't be read, or was written in a newer format.
+            InputError: the store is no directory.
         """
-        found = [open_run(path.parent) for path in sorted(self.root.glob("*/run.json"))]
+        found = [run for run in map(_opened, self._folders()) if isinstance(run, Run)]
         return sorted(found, key=lambda run: (run.started_at, run.id))
 
+    def damaged(self) -> list[StoreError]:
+        """Why the other runs can't be read."""
+        return [error for error in map(_opened, self._folders()) if isinstance(error, StoreError)]
+
+    def _folders(self) -> list[Path]:
+        if self.root.exists() and not self.root.is_dir():
+            raise InputError(f"the store {self.root} is not a directory", "Name another one with --store.")
+        try:
+            return [path.parent for path in sorted(self.root.glob("*/run.json"))]
+        except OSError as error:
+            raise InputError(f"the store {self.root} can't be read: {error.strerror}", "Check --store.") from None
+
     def find(self, text: str) -> Run:
-        """The run of that id, unique part of one, or path.
+        """The run of that id, unique part of one, or path; `last` is the newest.
 
         Raises:
             InputError: none, or several.
         """
-        if (Path(text) / "run.json").exists():
-            return open_run(Path(text))
-        ids = sorted(path.parent.name for path in self.root.glob("*/run.json"))
+        try:
+            if text and (Path(text) / "run.json").exists():
+                return open_run(Path(text))
+        except OSError as error:
+            raise InputError(f"no run {text[:80]!r}: {error.strerror}", "`loadline ls` lists the runs.") from None
+        ids = [path.name for path in self._folders()]
+        if text == "last" and ids:
+            return open_run(self.root / ids[-1])
         matches = [text] if text in ids else [name for name in ids if text and text in name]
         if len(matches) == 1:
             return open_run(self.root / matches[0])
@@ -155,7 +193,7 @@ class Store:
             StoreError: the store can't be written.
         """
         slug = re.sub(r"[^A-Za-z0-9._+-]+", "-", Path(target).name if "/" in target else target).strip("-.")[:40]
-        base = f"{now:%Y%m%d-%H%M%S}-{suite}-{slug or 'root'}"
+        base = f"{now:%Y%m%d-%H%M%S}-{suite[:64]}-{slug or 'root'}"
         with writing(self.root):
             self.root.mkdir(parents=True, exist_ok=True)
             path, number = self.root / base, 2
@@ -177,10 +215,64 @@ def open_run(path: Path) -> Run:
         StoreError: no run, damaged, or of a newer format.
     """
     document = _read_json(path / "run.json")
-    for key in ("suite", "target", "points", "sessions"):
-        if key not in document:
-            raise StoreError(f"{path / 'run.json'} has no {key!r}", "It isn't a run of loadline, or it is damaged.")
+    fault = _fault(document)
+    if fault is not None:
+        raise StoreError(f"{path / 'run.json'}: {fault}", "It isn't a run of loadline, or it is damaged.")
     return Run(path.resolve(), document)
+
+
+def _opened(path: Path) -> Run | StoreError:
+    try:
+        run = open_run(path)
+        run.results()
+    except StoreError as error:
+        return error
+    return run
+
+
+# A name becomes a folder's and a section's name; nothing else than these may.
+_POINT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,199}")
+
+#: What must be in run.json and what may be, by place and type.
+_REQUIRED: tuple[tuple[tuple[str, ...], type], ...] = (
+    (("suite", "name"), str),
+    (("suite", "title"), str),
+    (("target", "path"), str),
+    (("points",), list),
+    (("sessions",), list),
+)
+_OPTIONAL: tuple[tuple[tuple[str, ...], type], ...] = (
+    (("target", "given"), str),
+    (("target", "kind"), str),
+    (("target", "size_bytes"), int),
+    (("target", "used_bytes"), int),
+    (("target", "identity"), dict),
+    (("options", "seed"), int),
+    (("options", "prepare"), bool),
+    (("tags",), dict),
+    (("declared",), dict),
+)
+
+
+def _fault(document: Mapping[str, Any]) -> str | None:
+    """What is wrong with a run's document, None if nothing is."""
+    for places, required in ((_REQUIRED, True), (_OPTIONAL, False)):
+        for keys, kind in places:
+            node: Any = document
+            for key in keys:
+                node = node.get(key) if isinstance(node, dict) else None
+            if not isinstance(node, kind) and (required or node is not None):
+                return f"{'.'.join(keys)} is no {kind.__name__}"
+    for point in document["points"]:
+        if not isinstance(point, dict) or not _POINT_NAME.fullmatch(str(point.get("name"))):
+            return "points: a point without a name that can be one"
+    sessions = document["sessions"]
+    if not sessions or not all(isinstance(s, dict) and isinstance(s.get("started_at"), str) for s in sessions):
+        return "sessions: one without a start"
+    for key in ("tags", "declared"):
+        if not all(isinstance(value, str) for value in (document.get(key) or {}).values()):
+            return f"{key}: a value that is no text"
+    return None
 
 
 @contextmanager
@@ -228,7 +320,8 @@ def commit_point(path: Path, result: Result, histograms: Mapping[str, Histogram]
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
     """Writes `document` whole or not at all."""
-    write_bytes(path, json.dumps(document, ensure_ascii=False, indent=1).encode() + b"\n")
+    # A name that is not UTF-8 comes as lone surrogates; with a backslash they are what JSON writes for them.
+    write_bytes(path, json.dumps(document, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace") + b"\n")
 
 
 def write_bytes(path: Path, data: bytes) -> None:
@@ -276,7 +369,7 @@ def _read_json(path: Path) -> dict[str, Any]:
         document = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise StoreError(f"there is no {path}", "`loadline ls` lists the runs.") from None
-    except (OSError, ValueError) as error:
+    except (OSError, ValueError, RecursionError) as error:
         raise StoreError(f"{path} can't be read: {error}") from None
     if not isinstance(document, dict) or not isinstance(document.get("format"), int):
         raise StoreError(f"{path} has no format number", "It isn't a file of loadline's, or it is damaged.")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Sequence
 
 from loadline.errors import InputError
@@ -13,6 +14,13 @@ from loadline.workload.profile import Open, Profile, Workload
 DEFAULT_ENGINE = "libaio"
 
 _INT_MAX = 2**31 - 1
+_LINE = re.compile(
+    r"\[[A-Za-z0-9._+-]+\]|stonewall|(ioengine|direct|thread|time_based|norandommap|randrepeat|allow_file_create|fallocate"
+    r"|lat_percentiles|clat_percentiles|group_reporting|new_group|randseed|runtime|ramp_time|rw|rwmixread"
+    r"|percentage_random|random_distribution|bs|bssplit|size|offset_increment|iodepth|numjobs|rate_iops|rate_process"
+    r"|refill_buffers|buffer_compress_percentage|dedupe_percentage|fdatasync|sync|thinktime|thinktime_blocks)"
+    r"=[A-Za-z0-9_.,:/%]+"
+)
 _RATE_ERROR = 0.01
 
 
@@ -61,6 +69,10 @@ def write(
             if point.warmup_ns:
                 lines.append(f"ramp_time={_time(point.warmup_ns, 'warmup', name)}")
             lines += _stream(stream, size_bytes, name)
+    for line in lines:
+        # Names and values may come from a stored plan; none may bring another option along.
+        if line and not _LINE.fullmatch(line):
+            raise InputError(f"{line[:80]!r} can't be a line of a job file", "The plan is damaged, or not loadline's.")
     return "\n".join(lines) + "\n"
 
 
@@ -71,6 +83,11 @@ def _stream(stream: Workload, size_bytes: int | None, name: str) -> list[str]:
     lines += _region(stream, size_bytes, name)
     lines += [f"iodepth={load.queue_depth}", f"numjobs={load.jobs}"]
     if isinstance(load, Open):
+        if profile.flush_every == 1 and profile.writes:
+            raise InputError(
+                f"{name}: a flush after every write together with a rate ends fio by a division by zero",
+                "Use dsync = true, or flush_every = 2 or more.",
+            )
         lines += _rates(load, profile, name)
     if profile.writes:
         lines.append("refill_buffers=1")
