@@ -62,7 +62,7 @@ def test_a_json_is_the_object_that_every_verb_prints(run: Run, tmp_path: Path) -
 
 def test_a_markdown_page_marks_quick_and_failed_points(run: Run, tmp_path: Path) -> None:
     text = report([run], tmp_path / "x.md").read_text()
-    assert "| good* | 1,234 | 2 | 1.5 | – | 2 | – |" in text
+    assert "| good* | 1,234 | 2.00 | 1.50 | – | 2.00 | – |" in text
     assert "| bad (failed) | – |" in text
     assert "bad failed: gone" in text
 

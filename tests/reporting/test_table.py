@@ -15,14 +15,24 @@ def result(point: str, access: str, **more: object) -> Result:
 
 
 @pytest.mark.parametrize(
-    ("value", "text"), [(None, UNKNOWN), (0, "0"), (1.234, "1.23"), (99.96, "100"), (17937.2, "17,937")]
+    ("value", "text"),
+    [(None, UNKNOWN), (0, "0"), (1.234, "1.23"), (3, "3.00"), (99.96, "100"), (999.6, "1,000"), (17937.2, "17,937")],
 )
 def test_counts_have_three_digits_or_parted_thousands(value: float | None, text: str) -> None:
     assert count(value) == text
 
 
 @pytest.mark.parametrize(
-    ("value_ns", "text"), [(None, UNKNOWN), (2.5e6, "2.5"), (115_000, "0.115"), (1.2e9, "1,200"), (99_990_000, "100")]
+    ("value_ns", "text"),
+    [
+        (None, UNKNOWN),
+        (2.5e6, "2.50"),
+        (18_999_000, "19.0"),
+        (30, "0.0000300"),
+        (115_000, "0.115"),
+        (1.2e9, "1,200"),
+        (99_990_000, "100"),
+    ],
 )
 def test_milliseconds_have_three_digits(value_ns: float | None, text: str) -> None:
     assert milliseconds(value_ns) == text
@@ -43,6 +53,53 @@ def test_a_quick_point_is_marked_and_the_mark_explained() -> None:
     table = results_table([result("p", "random", quick=True)])
     assert "p*" in table.groups[0].rows[0]
     assert any(note.startswith("* quick") for note in table.notes)
+
+
+def finding(check: str, message: str) -> dict[str, object]:
+    return {"check": check, "severity": "warning", "message": message, "numbers": {}, "remedy": "r"}
+
+
+def test_findings_stand_below_a_line_a_check() -> None:
+    cpu, flush = finding("load-generator", "CPU use is 0.93"), finding("flush", "the flush\nisn't in it")
+    other = finding("load-generator", "CPU use is 0.97")
+    table = results_table([result("a", "random", findings=(cpu, flush)), result("b", "random", findings=(other,))])
+    assert table.notes == (
+        "load-generator, 2 points: CPU use is 0.93 (and 1 more like it)",
+        "flush, 1 point: the flush isn't in it",
+    )
+    assert table.notes[0] in table.plain()
+    assert table.notes[1] in table.markdown()
+
+
+def test_a_check_with_one_message_says_it_once() -> None:
+    same = finding("open-load", "from submission")
+    table = results_table([result(name, "random", findings=(same,)) for name in "abc"])
+    assert table.notes == ("open-load, 3 points: from submission",)
+
+
+def test_twelve_profiles_swept_fit_80_columns() -> None:
+    table = results_table([result("decision-support-system-db-qd32", "random", quick=True)])
+    widths = table.fit(80)
+    assert widths is not None
+    assert widths[0] == len("decision-support-system-db-qd32*")
+
+
+def test_only_words_are_parted_where_room_is_short() -> None:
+    table = Table(("name", "block"), (Group("", (("a-long-name", "8k 85%, 64k 15%"),)),))
+    assert table.fit(80) == (11, 15)
+    assert table.fit(20) == (11, 7)
+    assert table.fit(16) is None
+
+
+def test_a_path_may_be_folded_but_no_name() -> None:
+    table = Table(("run", "target"), (Group("", (("2026-run", "/a/path/of/many/letters"),)),), frozenset({0, 1}))
+    assert table.fit(22) == (8, 12)
+    assert table.fit(21) is None
+
+
+def test_a_stacked_table_has_names_on_lines_of_their_own() -> None:
+    table = Table(("name", "IOPS", "p99\nms"), (Group("g", (("a-long-name", "1", "22"),)),))
+    assert table.stacked() == "         p99\n   IOPS   ms\ng:\na-long-name\n      1   22\n"
 
 
 def test_several_runs_get_a_column_of_their_own() -> None:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import shutil
+import sys
 import tempfile
 import textwrap
 from pathlib import Path
@@ -90,15 +92,21 @@ def _list(as_json: bool) -> None:
 def _explain(suite: Suite, points: tuple[Point, ...]) -> None:
     output.say(f"{suite.name}: {suite.title}")
     if suite.source:
-        output.say(textwrap.fill(f"Source: {suite.source}", 100))
+        output.say(_wrapped(f"Source: {suite.source}"))
     if suite.analysis:
-        output.say("\n" + textwrap.fill(" ".join(suite.analysis.split()), 100) + "\n")
+        output.say("\n" + _wrapped(suite.analysis) + "\n")
     rows = tuple(row for point in points for row in _rows(point))
-    heads = ("point", "block", "read/write %", "random %", "class", "depth x jobs", "time")
+    heads = ("point", "block", "read/\nwrite %", "random\n%", "class", "depth x\njobs", "time")
     output.show(Table(heads, (Group("", rows),), frozenset({0, 4})))
     for stream in {stream.profile.name: stream for point in points for stream in point.streams}.values():
         if stream.profile.analysis:
-            output.say(textwrap.fill(f"{stream.profile.name}: {stream.profile.analysis}", 100, subsequent_indent="  "))
+            output.say(_wrapped(f"{stream.profile.name}: {stream.profile.analysis}", indent="  "))
+
+
+def _wrapped(text: str, indent: str = "") -> str:
+    """Prose in lines of at most 100 characters, less on a narrower terminal."""
+    width = min(shutil.get_terminal_size().columns, 100) if sys.stdout.isatty() else 100
+    return textwrap.fill(" ".join(text.split()), width, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def _rows(point: Point) -> list[tuple[str, ...]]:

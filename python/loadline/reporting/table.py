@@ -2,13 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
 from loadline.result.schema import Flow, Result
 
 _CLASS_ORDER = ("random", "combined", "sequential")
 UNKNOWN = "–"
+
+#: Between two columns.
+_GAP = 2
+
+#: A word of text that is longer, such as a path, may be folded.
+_LONGEST_WORD = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -23,8 +29,8 @@ class Group:
 class Table:
     """Heads with units, groups of rows, notes below.
 
-    A head may part its name and its unit by a newline, for narrow columns. `text` names the columns that hold text:
-    they stand left, the others right.
+    A head may be parted by newlines, for narrow columns. `text` names the columns that hold text: they stand left,
+    the others right. The first column holds names, which are never folded.
     """
 
     heads: tuple[str, ...]
@@ -35,7 +41,7 @@ class Table:
     def markdown(self) -> str:
         """The table in GitHub's Markdown; a group's title is a row in bold."""
         lines = [
-            _pipes(head.replace("\n", " ") for head in self.heads),
+            _pipes(map(_in_one_line, self.heads)),
             _pipes("---" if i in self.text else "---:" for i in range(len(self.heads))),
         ]
         for group in self.groups:
@@ -46,32 +52,68 @@ class Table:
 
     def plain(self) -> str:
         """Aligned columns without lines or colour, for pipes and files."""
-        heads = tuple(head.replace("\n", " ") for head in self.heads)
-        rows = [heads, *(row for group in self.groups for row in group.rows)]
-        widths = [max(len(row[column]) for row in rows) for column in range(len(self.heads))]
-
-        def line(row: Sequence[str]) -> str:
-            cells = (
-                cell.ljust(width) if column in self.text else cell.rjust(width)
-                for column, (cell, width) in enumerate(zip(row, widths, strict=True))
-            )
-            return "  ".join(cells).rstrip()
-
-        lines = [line(heads)]
+        heads = tuple(_in_one_line(head) for head in self.heads)
+        rows = [heads, *self._rows()]
+        widths = [max(len(row[column]) for row in rows) for column in range(len(heads))]
+        lines = [self._line(heads, widths)]
         for group in self.groups:
             if group.title:
                 lines.append(f"{group.title}:")
-            lines += [line(row) for row in group.rows]
+            lines += [self._line(row, widths) for row in group.rows]
         return "\n".join([*lines, *self.notes]) + "\n"
+
+    def stacked(self) -> str:
+        """Each row in two lines, its name above its figures: for terminals that are too narrow for a line."""
+        parts = [head.split("\n") for head in self.heads]
+        depth = max(map(len, parts))
+        heads = [tuple(row) for row in zip(*([""] * (depth - len(part)) + part for part in parts), strict=True)]
+        rows = [*heads, *self._rows()]
+        widths = [1, *(max(len(row[column]) for row in rows) for column in range(1, len(self.heads)))]
+        lines = [self._line(("", *head[1:]), widths) for head in heads]
+        for group in self.groups:
+            if group.title:
+                lines.append(f"{group.title}:")
+            for row in group.rows:
+                lines += [row[0], self._line(("", *row[1:]), widths)]
+        return "\n".join(lines) + "\n"
+
+    def fit(self, width: int) -> tuple[int, ...] | None:
+        """Widths of the columns in a line of `width`, or None if it is too narrow.
+
+        Names and numbers stay whole. Columns with several words shrink to their longest, the widest first.
+        """
+        columns = [[self.heads[index], *(row[index] for row in self._rows())] for index in range(len(self.heads))]
+        widths = [max(len(line) for cell in cells for line in cell.split("\n")) for cells in columns]
+        least = [max((len(word) for cell in cells for word in cell.split()), default=0) for cells in columns]
+        least = [min(word, _LONGEST_WORD) if index in self.text else word for index, word in enumerate(least)]
+        least[0] = widths[0]
+        room = width - _GAP * (len(widths) - 1)
+        if sum(least) > room:
+            return None
+        while sum(widths) > room:
+            widest = max((i for i in range(len(widths)) if widths[i] > least[i]), key=widths.__getitem__)
+            widths[widest] -= 1
+        return tuple(widths)
+
+    def _rows(self) -> Iterator[tuple[str, ...]]:
+        return (row for group in self.groups for row in group.rows)
+
+    def _line(self, row: Sequence[str], widths: Sequence[int]) -> str:
+        cells = (
+            cell.ljust(width) if column in self.text else cell.rjust(width)
+            for column, (cell, width) in enumerate(zip(row, widths, strict=True))
+        )
+        return (" " * _GAP).join(cells).rstrip()
 
 
 def results_table(results: Sequence[Result]) -> Table:
     """IOPS, bandwidth and latencies of results, reads and writes apart, grouped by access class.
 
     Failed points have their error instead of figures, quick ones a mark; several runs get a column of their own.
+    What is doubtful about rows is said below, a line a check.
     """
     several = len({result.run for result in results}) > 1
-    heads = ("point", "IOPS", "MB/s", "read\nms", "write\nms", "read p99\nms", "write p99\nms")
+    heads = ("point", "IOPS", "MB/s", "read\nms", "write\nms", "read\np99 ms", "write\np99 ms")
     names = {result.access_class for result in results}
     classes = [*(c for c in _CLASS_ORDER if c in names), *sorted((c or "") for c in names - set(_CLASS_ORDER))]
     groups = []
@@ -81,9 +123,24 @@ def results_table(results: Sequence[Result]) -> Table:
     notes = [f"{r.point} failed: {r.error}" for r in results if r.error]
     if any(result.quick for result in results):
         notes.append("* quick: a few seconds a point; an impression, not a measurement")
+    notes += _findings(results)
     return Table(
         ("run", *heads) if several else heads, tuple(groups), frozenset({0, 1} if several else {0}), tuple(notes)
     )
+
+
+def _findings(results: Sequence[Result]) -> Iterator[str]:
+    """`check, 7 points: message`, the first message of each check and how many others it has."""
+    points: dict[str, set[int]] = {}
+    messages: dict[str, dict[str, None]] = {}
+    for index, result in enumerate(results):
+        for finding in result.findings:
+            check = str(finding.get("check", "finding"))
+            points.setdefault(check, set()).add(index)
+            messages.setdefault(check, {})[" ".join(str(finding.get("message", "")).split())] = None
+    for check, (first, *others) in messages.items():
+        number = f"{len(points[check])} point{'s' if len(points[check]) > 1 else ''}"
+        yield f"{check}, {number}: {first}" + (f" (and {len(others)} more like it)" if others else "")
 
 
 def _result_row(result: Result, several: bool) -> tuple[str, ...]:
@@ -98,10 +155,13 @@ def _result_row(result: Result, several: bool) -> tuple[str, ...]:
 
 
 def count(value: float | None) -> str:
-    """A count or rate with thousands parted: `17,937`; small ones with three significant digits."""
+    """A count or rate with three significant digits, all of them from 100 on, and thousands parted: `17,937`."""
     if value is None:
         return UNKNOWN
-    return f"{value:,.0f}" if abs(value) >= 99.95 else f"{value:.3g}"
+    if value == 0:
+        return "0"
+    power = int(f"{value:.2e}".partition("e")[2])
+    return f"{value:,.{max(0, 2 - power)}f}"
 
 
 def megabytes(flow: Flow) -> str:
@@ -111,10 +171,11 @@ def megabytes(flow: Flow) -> str:
 
 def milliseconds(value_ns: float | None) -> str:
     """Milliseconds with three significant digits."""
-    if value_ns is None:
-        return UNKNOWN
-    value = value_ns / 1e6
-    return f"{value:,.0f}" if value >= 999.5 else f"{value:.3g}"
+    return count(None if value_ns is None else value_ns / 1e6)
+
+
+def _in_one_line(head: str) -> str:
+    return head.replace("/\n", "/").replace("\n", " ")
 
 
 def _pipes(cells: Iterable[str]) -> str:
