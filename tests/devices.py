@@ -53,6 +53,16 @@ def loop_device(backing: Path, size_bytes: int = 64 * MIB, options: Sequence[str
 
 
 @contextlib.contextmanager
+def another_loop_device(backing: Path, *options: str) -> Iterator[Path]:
+    """A loop device over a file or device that is left as it is."""
+    device = Path(command("losetup", "-f", "--show", *options, backing).strip())
+    try:
+        yield device
+    finally:
+        command("losetup", "-d", device)
+
+
+@contextlib.contextmanager
 def partition(device: Path, number: int, start_bytes: int, size_bytes: int) -> Iterator[Path]:
     """A partition that only the kernel knows (addpart): nothing is written to the device."""
     command("addpart", device, str(number), str(start_bytes // 512), str(size_bytes // 512))
@@ -116,6 +126,47 @@ print("ready", flush=True)
 sys.stdin.read()
 """
 """Opens a path, for `read` or `write`."""
+
+THREAD_OPENER = """
+import ctypes, threading
+def hold():
+    assert ctypes.CDLL(None).unshare(0x400) == 0  # CLONE_FILES
+    os.close(0)
+    os.open(sys.argv[1], os.O_RDWR)
+    print("ready", flush=True)
+    threading.Event().wait()
+threading.Thread(target=hold, daemon=True).start()
+sys.stdin.read()
+"""
+"""Opens a path in a thread with a table of descriptors of its own, under a number that the first thread has too."""
+
+ORPHAN_THREAD_OPENER = """
+import ctypes, threading
+descriptor = os.open(sys.argv[1], os.O_RDWR)
+def hold():
+    while open(f"/proc/self/task/{os.getpid()}/stat").read().rpartition(")")[2].split()[0] != "Z":
+        pass
+    print("ready", flush=True)
+    sys.stdin.read()
+    os._exit(0)
+threading.Thread(target=hold).start()
+ctypes.CDLL(None).syscall({"x86_64": 60}.get(os.uname().machine, 93), 0)  # exit(2) ends this thread alone.
+"""
+"""Opens a path in a process whose first thread ends, so that /proc/PID/fd is empty."""
+
+MAPPER = """
+import ctypes
+descriptor = os.open(sys.argv[1], os.O_RDWR)
+libc = ctypes.CDLL(None, use_errno=True)
+libc.mmap.restype = ctypes.c_void_p
+sharing = {"shared": 1, "private": 2}[sys.argv[2]]
+place = libc.mmap(None, ctypes.c_size_t(4096), 3, sharing, descriptor, ctypes.c_long(0))
+assert place not in (None, ctypes.c_void_p(-1).value), os.strerror(ctypes.get_errno())
+os.close(descriptor)
+print("ready", flush=True)
+sys.stdin.read()
+"""
+"""Maps a path for writing, `shared` or `private`, and closes its descriptor."""
 
 EXCLUSIVE_OPENER = """
 descriptor = os.open(sys.argv[1], os.O_RDWR | os.O_EXCL)
