@@ -11,8 +11,12 @@ from devices import (
     EXCLUSIVE_OPENER,
     FOREIGN_MOUNTER,
     LOCKER,
+    MAPPER,
     MIB,
     OPENER,
+    ORPHAN_THREAD_OPENER,
+    THREAD_OPENER,
+    another_loop_device,
     command,
     loop_device,
     mounted,
@@ -246,6 +250,125 @@ def test_a_device_behind_a_loop_device_is_refused(device: Path, tmp_path: Path) 
         command("losetup", "-d", below)
 
 
+def refused_file(file: Path) -> str:
+    """How the guard refuses a file, with its content unchanged."""
+    before = sha256(file)
+    with pytest.raises(RefusedError) as refused:
+        check_file(file)
+    assert sha256(file) == before
+    assert refused.value.exit_code == 4
+    return refused.value.message
+
+
+def test_a_loop_device_over_a_mounted_device_is_refused(device: Path, tmp_path: Path) -> None:
+    mkfs("ext4")(device)
+    with (
+        mounted(device, tmp_path / "point", ["-o", "ro"]) as point,
+        another_loop_device(device, "-o", str(20 * MIB), "--sizelimit", str(3 * MIB)) as above,
+        another_loop_device(above) as top,
+    ):
+        for target in (above, top):
+            assert f"{device} is mounted at {point}" in refusal(target)
+
+
+def test_a_loop_device_over_an_opened_device_is_refused(device: Path) -> None:
+    with another_loop_device(device, "-o", str(MIB)) as above:
+        with process(OPENER, device, "write") as pid:
+            assert f"{device} is open in" in (said := refusal(above))
+            assert f"process {pid}" in said
+        with take(above, write=True):
+            pass
+
+
+def test_a_loop_device_over_part_of_what_is_on_a_device_is_refused(device: Path) -> None:
+    with another_loop_device(device, "-o", str(20 * MIB)) as above:
+        mkfs("ext4")(device)
+        assert f"{device} has a signature: ext4" in refusal(above)
+
+
+@pytest.mark.parametrize("kind", ["file", "device"])
+def test_two_loop_devices_over_one_thing_are_refused(tmp_path: Path, kind: str) -> None:
+    with loop_device(tmp_path / "disk.img") as made:
+        shared = made if kind == "device" else tmp_path / "shared.img"
+        if kind == "file":
+            shared.write_bytes(bytes(48 * MIB))
+        with (
+            another_loop_device(shared, "--sizelimit", str(16 * MIB)) as one,
+            another_loop_device(shared, "-o", str(8 * MIB), "--sizelimit", str(32 * MIB)) as two,
+        ):
+            mkfs("ext4")(two)
+            with mounted(two, tmp_path / "point", ["-o", "ro"]):
+                assert f"{shared} is behind the loop device {two}" in (said := refusal(one))
+            assert f"losetup -d {two}" in said
+            assert f"behind the loop device {one}" not in said
+
+
+def test_a_loop_device_whose_file_is_open_elsewhere_is_refused(device: Path, tmp_path: Path) -> None:
+    backing = tmp_path / "disk.img"
+    with process(OPENER, backing, "write") as pid:
+        said = refusal(device)
+        assert f"{backing} is open in" in said
+        assert f"(process {pid}), for writing" in said
+        with partition(device, 1, MIB, 16 * MIB) as part:
+            assert f"{backing} is open in" in refusal(part)
+    with take(device, write=True):
+        pass
+
+
+def test_a_file_is_known_behind_a_loop_device_without_its_path(tmp_path: Path) -> None:
+    backing, second = tmp_path / "disk.img", tmp_path / "second.img"
+    with loop_device(backing) as device:
+        mkfs("ext4")(device)
+        with mounted(device, tmp_path / "point", ["-o", "ro"]):
+            first = identity(block_device(device))
+            second.hardlink_to(backing)
+            backing.unlink()
+            assert f"the file behind {device}" in refused_file(second)
+            backing.write_bytes(b"another file with the name of the first")
+            assert f"the file behind {device}" in refused_file(second)
+            check_file(backing)
+            assert identity(block_device(device))["loop_inode"] == first["loop_inode"]
+
+
+def test_a_file_is_known_behind_a_loop_device_when_its_folder_is_hidden(tmp_path: Path) -> None:
+    folder, second = tmp_path / "folder", tmp_path / "second.img"
+    folder.mkdir()
+    with loop_device(folder / "disk.img") as device:
+        second.hardlink_to(folder / "disk.img")
+        with mounted(Path("none"), folder, ["-t", "tmpfs"]):
+            assert f"the file behind {device}" in refused_file(second)
+
+
+def test_a_device_is_known_behind_a_loop_device_without_its_node(device: Path, tmp_path: Path) -> None:
+    node = tmp_path / "node"
+    os.mknod(node, 0o60600, device.stat().st_rdev)
+    with another_loop_device(node, "-o", str(8 * MIB)) as above:
+        node.unlink()
+        mkfs("ext4")(above)
+        with mounted(above, tmp_path / "point", ["-o", "ro"]):
+            assert f"{device} is behind the loop device {above}" in refusal(device)
+
+
+@pytest.mark.parametrize("code", [THREAD_OPENER, ORPHAN_THREAD_OPENER], ids=["own-table", "first-thread-ended"])
+def test_a_device_or_file_that_only_a_thread_has_open_is_refused(device: Path, tmp_path: Path, code: str) -> None:
+    with process(code, device) as pid:
+        assert f"(process {pid}), for writing" in refusal(device)
+    with take(device, write=True):
+        pass
+    file = tmp_path / "file"
+    file.write_bytes(b"kept")
+    with process(code, file) as pid:
+        assert f"(process {pid}), for writing" in refused_file(file)
+    check_file(file)
+
+
+def test_a_device_that_is_only_mapped_is_refused(device: Path) -> None:
+    with process(MAPPER, device, "shared") as pid:
+        assert f"(process {pid}), mapped for writing" in refusal(device)
+    with process(MAPPER, device, "private"), take(device, write=True):
+        pass
+
+
 def test_a_mount_point_is_refused_as_a_directory_and_one_below_it_is_not(device: Path, tmp_path: Path) -> None:
     mkfs("ext4")(device)
     with mounted(device, tmp_path / "point") as point:
@@ -258,6 +381,19 @@ def test_a_mount_point_is_refused_as_a_directory_and_one_below_it_is_not(device:
             assert refused.value.exit_code == 4
             assert f"mkdir {point}/loadline" in refused.value.remedy
         check_directory(point / "loadline")
+        bound = mounted(point / "loadline", tmp_path / "bound", ["--bind"])
+        with bound as part, pytest.raises(RefusedError, match="is a mount point"):
+            check_directory(part)
+
+
+def test_a_mount_point_without_a_device_is_an_ordinary_directory(tmp_path: Path) -> None:
+    with mounted(Path("none"), tmp_path / "memory", ["-t", "tmpfs"]) as memory:
+        check_directory(memory)
+        for folder in ("lower", "upper", "work"):
+            (memory / folder).mkdir()
+        layers = f"lowerdir={memory}/lower,upperdir={memory}/upper,workdir={memory}/work"
+        with mounted(Path("overlay"), tmp_path / "layered", ["-t", "overlay", "-o", layers]) as layered:
+            check_directory(layered)
 
 
 def test_an_empty_device_is_accepted_held_and_free_again(device: Path) -> None:

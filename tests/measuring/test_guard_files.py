@@ -6,7 +6,8 @@ import fcntl
 from pathlib import Path
 
 import pytest
-from devices import LOCKER, OPENER, process
+from devices import LOCKER, MAPPER, OPENER, process
+from trees import recorded
 
 from loadline.errors import InputError, RefusedError
 from loadline.host.use import Use
@@ -29,6 +30,16 @@ def test_a_file_open_in_another_process_is_refused(tmp_path: Path) -> None:
     with process(OPENER, file, "read") as pid, pytest.raises(RefusedError, match=f"process {pid}") as refused:
         check_file(file)
     assert refused.value.exit_code == 4
+    assert file.read_bytes() == b"kept"
+
+
+def test_a_file_that_is_only_mapped_is_refused(tmp_path: Path) -> None:
+    file = tmp_path / "target"
+    file.write_bytes(b"kept")
+    with process(MAPPER, file, "shared") as pid, pytest.raises(RefusedError, match=f"process {pid}.*mapped for wri"):
+        check_file(file)
+    with process(MAPPER, file, "private"):
+        check_file(file)
     assert file.read_bytes() == b"kept"
 
 
@@ -60,9 +71,26 @@ def test_a_directory_below_a_mount_point_is_accepted(tmp_path: Path) -> None:
     check_directory(tmp_path)
 
 
-def test_the_root_directory_is_a_mount_point() -> None:
+@pytest.mark.parametrize(
+    "mount",
+    [
+        "8:1 / / rw - ext4 /dev/root rw",
+        "8:1 /srv / rw - ext4 /dev/sda1 rw",  # A part of it, bound.
+        "0:40 /root / rw - bcachefs /dev/sda1:/dev/sdb1 rw",
+    ],
+)
+def test_where_a_device_is_mounted_is_no_directory_to_measure(tmp_path: Path, mount: str) -> None:
+    roots = recorded("lvm", tmp_path)
+    (roots.proc / "self/mountinfo").write_text(f"27 1 {mount}\n")
     with pytest.raises(RefusedError, match="mount point"):
-        check_directory("/")
+        check_directory("/", roots)
+
+
+@pytest.mark.parametrize("mount", ["tmpfs none", "overlay overlay", "nfs4 server:/srv", "zfs tank/srv"])
+def test_where_nothing_with_a_device_is_mounted_is_a_directory(tmp_path: Path, mount: str) -> None:
+    roots = recorded("lvm", tmp_path)
+    (roots.proc / "self/mountinfo").write_text(f"27 1 0:40 / / rw - {mount} rw\n")
+    check_directory("/", roots)
 
 
 def test_every_fact_is_a_reason_with_a_remedy() -> None:

@@ -5,9 +5,12 @@ Source: Linux Documentation/ABI/stable/sysfs-block and Documentation/ABI/testing
 
 from __future__ import annotations
 
+import fcntl
 import os
 import re
 import stat
+import struct
+from collections.abc import Iterator
 from dataclasses import dataclass
 from pathlib import Path
 
@@ -17,6 +20,9 @@ from loadline.host.roots import HERE, Roots, names, number, text, unescape
 SECTOR_BYTES = 512
 """The unit of sysfs' `size` and of diskstats, whatever the device's own sector is."""
 
+_LOOP_GET_STATUS64 = 0x4C05
+_LOOP_INFO64_BYTES = 232
+
 _MOUNT_ID = re.compile(r"^mnt_id:\s*(\d+)$", re.MULTILINE)
 
 _EMPTY_WWIDS = ("naa.5000000000000000", "eui.0000000000000000", "naa.0000000000000000")
@@ -24,11 +30,18 @@ _EMPTY_WWIDS = ("naa.5000000000000000", "eui.0000000000000000", "naa.00000000000
 
 @dataclass(frozen=True, slots=True)
 class LoopBacking:
-    """The file behind a loop device. `st_dev` and `inode` are None when the path can't be reached from here."""
+    """The file or block device behind a loop device.
+
+    Its path is a text only: it may lead elsewhere by now, or nowhere. `st_dev`, `inode` and `number` are the driver's
+    where it could be asked (`asked`), otherwise what is found at the path, if anything.
+    """
 
     path: str
     st_dev: int | None
     inode: int | None
+    number: tuple[int, int] | None
+    """Major and minor of the block device behind it; None when that's a file."""
+    asked: bool
     autoclear: bool
     offset_bytes: int
 
@@ -136,6 +149,17 @@ def all_devices(roots: Roots = HERE) -> tuple[BlockDevice, ...]:
     return tuple(device for device in found if device is not None)
 
 
+def loops(roots: Roots = HERE) -> Iterator[tuple[str, LoopBacking]]:
+    """The name of each loop device that has something behind it, with that."""
+    folder = roots.sys / "class/block"
+    for name in names(folder):
+        disk = folder / name
+        if name.startswith("loop") and not (disk / "partition").exists():
+            backing = _loop(disk, roots.dev / name, roots)
+            if backing is not None:
+                yield name, backing
+
+
 def device_under(path: str | os.PathLike[str], roots: Roots = HERE) -> BlockDevice | None:
     """The block device that carries the file system of a file or folder.
 
@@ -241,8 +265,8 @@ def still_there(device: BlockDevice, roots: Roots = HERE) -> str | None:
 def _going(device: BlockDevice, disk: Path) -> str | None:
     """What the driver of a device that still has its node says about its end."""
     if device.loop is not None:
-        backing = text(disk / "loop/backing_file")
-        if backing is None:
+        backing = text(disk / "loop/backing_file") or ""
+        if not (disk / "loop").is_dir():
             return f"{device.path} was detached from {device.loop.path}"
         if backing.removesuffix(" (deleted)") != device.loop.path.removesuffix(" (deleted)"):
             return f"{device.path} has another file behind it now: {backing}"
@@ -314,7 +338,7 @@ def _described(folder: Path, node: Path | None, roots: Roots) -> BlockDevice:
         wwid=_wwid(disk),
         firmware=_firstof(disk, "device/firmware_rev", "device/rev", "device/fwrev"),
         diskseq=number(disk / "diskseq"),
-        loop=_loop(disk),
+        loop=_loop(disk, roots.dev / disk.name, roots),
         dm_name=text(folder / "dm/name"),
         dm_uuid=text(folder / "dm/uuid"),
         md_level=text(disk / "md/level"),
@@ -355,16 +379,47 @@ def _wwid(disk: Path) -> str | None:
     return None if wwid is None or wwid in _EMPTY_WWIDS or not wwid.strip("0") else " ".join(wwid.split())
 
 
-def _loop(disk: Path) -> LoopBacking | None:
-    path = text(disk / "loop/backing_file")
-    if path is None:
+def _loop(disk: Path, node: Path, roots: Roots) -> LoopBacking | None:
+    # The folder is there for as long as something is behind it; a path too long for sysfs can't be read.
+    if not (disk / "loop").is_dir():
+        return None
+    path = text(disk / "loop/backing_file") or ""
+    told = None if roots.recorded else _asked_loop(node, _numbers(text(disk / "dev")))
+    st_dev, inode, number_behind = told or _found_at(path, roots)
+    autoclear = text(disk / "loop/autoclear") == "1"
+    offset_bytes = number(disk / "loop/offset") or 0
+    return LoopBacking(path, st_dev, inode, number_behind, told is not None, autoclear, offset_bytes)
+
+
+Place = tuple[int | None, int | None, tuple[int, int] | None]
+"""st_dev and inode of a file, and the number of the block device that it's the node of."""
+
+
+def _asked_loop(node: Path, numbers: tuple[int, int] | None) -> Place | None:
+    """What the loop driver has open, None when it can't be asked. Source: Linux, uapi/linux/loop.h, loop_info64."""
+    try:
+        descriptor = os.open(node, os.O_RDONLY | os.O_NONBLOCK | os.O_CLOEXEC)
+    except OSError:
         return None
     try:
-        status = Path(path).stat()
-        place: tuple[int | None, int | None] = (status.st_dev, status.st_ino)
+        status = os.fstat(descriptor)
+        if not stat.S_ISBLK(status.st_mode) or (os.major(status.st_rdev), os.minor(status.st_rdev)) != numbers:
+            return None
+        answer = fcntl.ioctl(descriptor, _LOOP_GET_STATUS64, bytes(_LOOP_INFO64_BYTES))
     except OSError:
-        place = (None, None)
-    return LoopBacking(path, *place, text(disk / "loop/autoclear") == "1", number(disk / "loop/offset") or 0)
+        return None
+    finally:
+        os.close(descriptor)
+    st_dev, inode, rdev = struct.unpack_from("=3Q", answer)
+    return st_dev, inode, (os.major(rdev), os.minor(rdev)) if rdev else None
+
+
+def _found_at(path: str, roots: Roots) -> Place:
+    try:
+        status = Path(path).stat()
+    except (OSError, ValueError):
+        return None, None, device_number(path, roots)
+    return status.st_dev, status.st_ino, device_number(path, roots)
 
 
 def _md_uuid(disk: Path, roots: Roots) -> str | None:

@@ -1,14 +1,16 @@
 """What lives on a device or a file, as facts without judgement. Start at `uses`.
 
 What can't be seen from here: processes of other PID namespaces, and mount namespaces that no visible process is
-in; the exclusive open of `measuring.guard` catches the mounts among them. A mapping that outlives its descriptor
-and a descriptor kept only by io_uring don't show in /proc/PID/fd.
+in; the exclusive open of `measuring.guard` catches the mounts among them. A descriptor kept only by io_uring or on
+its way through a socket shows nowhere, nor does a mapping when we may not read the process' maps. What is behind a
+loop device is known by its path only, where its node is missing (containers). Swap and exports to other hosts are
+known by their paths only, and files among the exports not at all.
 """
 
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Collection, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Literal
@@ -20,6 +22,8 @@ from loadline.host.device import (
     all_devices,
     device_number,
     device_of_name,
+    device_of_number,
+    loops,
     mount_table,
 )
 from loadline.host.process import Open, Process, family, mounts, processes
@@ -73,7 +77,8 @@ def uses(
     """Everything that lives on a device, its partitions and what is stacked on them.
 
     A partition's whole disk counts where it is used as a whole. The slaves of a map are no use of the map; other
-    paths to the same LUN are looked at too.
+    paths to the same LUN are looked at too. A loop device claims nothing of what is behind it, so whatever else uses
+    that counts as well.
 
     Args:
         device: from `device.block_device`.
@@ -93,11 +98,13 @@ def uses(
     found += _kernel_uses(device, whole, roots, run)
     found += _opened(device, whole, roots, ours)
     found += _other_paths(device, roots, run, ours)
+    found += _unasked_loops(device.name, roots)
     if not roots.recorded or ask_reservation is not reservation_of:
         found += _reservations(device, roots, ask_reservation)
     if device.partitions:
         found.append(Use("partitions", device.name, ", ".join(device.partitions)))
     try:
+        found += _behind_loops(device, roots, run, ours, ask_reservation)
         if device.size_bytes:
             found += [Use(each.kind, device.name, each.detail) for each in signatures(device, roots, run)]
             if whole is not None:
@@ -122,27 +129,64 @@ def file_uses(
         status = Path(path).stat()
     except OSError as error:
         raise InputError(f"{path}: {error.strerror}", "Name an existing file.") from error
-    key = status.st_dev, status.st_ino
     ours = family(os.getpid(), roots) if ours is None else ours
-    found = [Use("loop", str(path), f"/dev/{loop}") for loop, backing in _loops(roots) if _same_file(backing, key)]
-    found += [Use("swap", str(path), area) for area in _swap_areas(roots) if _same_file(area, key)]
+    return tuple(_uses_of_file(os.path.realpath(path), str(path), (status.st_dev, status.st_ino), roots, ours))
+
+
+def _uses_of_file(real: str, name: str, key: tuple[int, int], roots: Roots, ours: Collection[int]) -> list[Use]:
+    found = [
+        Use("loop", name, f"/dev/{loop}") for loop, backing in loops(roots) if (backing.st_dev, backing.inode) == key
+    ]
+    found += [Use("swap", name, area) for area in _swap_areas(roots) if _same_file(area, key)]
+    found += _unasked_loops(name, roots)
     unseen = 0
-    for process in processes(roots, ours, os.path.realpath(path)):
+    for process in processes(roots, ours, real):
         if process.files is None:
             unseen += 1
             continue
         for opened in process.files:
             if _same_file(opened.entry, key):
-                found.append(_use_of(process, opened, str(path)))
+                found.append(_use_of(process, opened, name))
                 break
     if unseen:
-        found.append(_unseen(str(path), unseen))
-    return tuple(found)
+        found.append(_unseen(name, unseen))
+    return found
 
 
-def mount_points(roots: Roots = HERE) -> frozenset[str]:
-    """Where file systems are mounted in our own mount namespace."""
-    return frozenset(mount.point for mount in mount_table(roots.proc / "self/mountinfo"))
+def _behind_loops(
+    device: BlockDevice, roots: Roots, run: Run, ours: Collection[int], ask_reservation: AskReservation
+) -> list[Use]:
+    """Other uses of what is behind the loop devices that a device is, is a partition of, or is made of."""
+    below = {device.name: device}
+    names_below = [device.name]
+    for name in names_below:
+        more = (below[name].whole, *below[name].slaves)
+        found_below = {each: known for each in more if each and (known := device_of_name(each, roots))}
+        names_below += found_below.keys() - below.keys()
+        below |= found_below
+    backings = {each.whole or each.name: each.loop for each in below.values() if each.loop is not None}
+    found: list[Use] = []
+    for loop, backing in backings.items():
+        behind = device_of_number(*backing.number, roots) if backing.number else None
+        others: Collection[Use] = ()
+        if behind is not None:
+            others = uses(behind, roots, run, ours, ask_reservation)
+        elif backing.st_dev is not None and backing.inode is not None:
+            others = _uses_of_file(backing.path, backing.path, (backing.st_dev, backing.inode), roots, ours)
+        # Each use that is out of sight here is out of sight for the device itself, too.
+        found += [use for use in others if use.kind != "unseen" and (use.kind, use.detail) != ("loop", f"/dev/{loop}")]
+    return found
+
+
+def device_is_mounted_at(point: str, roots: Roots = HERE) -> bool:
+    """Whether the file system of a block device, or a part of it, is mounted at a path without symbolic links."""
+    return any(
+        # Major 0 is for what has no device: tmpfs, overlay, network file systems.
+        major != 0
+        for mount in mount_table(roots.proc / "self/mountinfo")
+        if mount.point == point
+        for major, _ in _numbers_of(mount, roots)
+    )
 
 
 def _stack(devices: Sequence[BlockDevice], roots: Roots) -> list[BlockDevice]:
@@ -253,8 +297,8 @@ def _holder(holder: BlockDevice) -> str:
 def _stacked_on_node(by_number: dict[tuple[int, int], BlockDevice], roots: Roots) -> list[Use]:
     """Users inside the kernel that neither show as holders nor claim the device: loop, and exports to other hosts."""
     found: list[Use] = []
-    for loop, backing in _loops(roots):
-        under = by_number.get(device_number(backing, roots) or (-1, -1))
+    for loop, backing in loops(roots):
+        under = by_number.get(backing.number or (-1, -1))
         if under is not None:
             found.append(Use("loop", under.name, f"/dev/{loop}"))
     config = roots.sys / "kernel/config"
@@ -266,13 +310,12 @@ def _stacked_on_node(by_number: dict[tuple[int, int], BlockDevice], roots: Roots
     return found
 
 
-def _loops(roots: Roots) -> Iterator[tuple[str, str]]:
-    """Each loop device's name with the path of what is behind it."""
-    folder = roots.sys / "class/block"
-    for name in names(folder):
-        backing = text(folder / name / "loop/backing_file") if name.startswith("loop") else None
-        if backing is not None:
-            yield name, backing
+def _unasked_loops(name: str, roots: Roots) -> list[Use]:
+    """That we may not ask some loop devices what is behind them: a path may have another file by now."""
+    if roots.recorded or os.geteuid() == 0:
+        return []
+    unasked = sum(not backing.asked for _, backing in loops(roots))
+    return [Use("unseen", name, f"what is behind {unasked} loop devices")] if unasked else []
 
 
 def _other_paths(device: BlockDevice, roots: Roots, run: Run, ours: Collection[int]) -> list[Use]:
@@ -347,8 +390,8 @@ def _opened(device: BlockDevice, whole: BlockDevice | None, roots: Roots, ours: 
 
 
 def _use_of(process: Process, opened: Open, name: str) -> Use:
-    mode = "for writing" if opened.for_writing else "for reading"
-    return Use("opened", name, f"{process.command} (process {process.pid}), {mode}", process.pid)
+    how = f"{'mapped ' if opened.mapped else ''}for {'writing' if opened.for_writing else 'reading'}"
+    return Use("opened", name, f"{process.command} (process {process.pid}), {how}", process.pid)
 
 
 def _unseen(name: str, processes: int) -> Use:

@@ -22,7 +22,7 @@ from loadline.host.device import BlockDevice, block_device
 from loadline.host.reservation import reservation_of
 from loadline.host.roots import HERE, Roots
 from loadline.host.tool import Run, run_tool
-from loadline.host.use import AskReservation, Kind, Use, file_uses, mount_points, uses
+from loadline.host.use import AskReservation, Kind, Use, device_is_mounted_at, file_uses, uses
 
 NEVER = "loadline never overrides this, whatever the flags."
 
@@ -110,10 +110,10 @@ def check_file(
 
 
 def check_directory(path: str | os.PathLike[str], roots: Roots = HERE) -> None:
-    """Check that a directory is not a mount point, which names a device more often than it means a directory.
+    """Check that no block device is mounted at a directory, for then the device may be what is meant.
 
     Raises:
-        RefusedError: it's a mount point.
+        RefusedError: one is.
         InputError: it's missing, or no directory.
     """
     try:
@@ -123,7 +123,7 @@ def check_directory(path: str | os.PathLike[str], roots: Roots = HERE) -> None:
     if not stat.S_ISDIR(mode):
         raise InputError(f"{path} is not a directory", "Name a directory, a file or a block device.")
     real = os.path.realpath(path)
-    if real in mount_points(roots):
+    if device_is_mounted_at(real, roots):
         below = shlex.quote(f"{real.rstrip('/')}/loadline")
         reason = Reason(
             f"{real} is a mount point",
@@ -268,7 +268,8 @@ _REASONS: dict[Kind, tuple[str, str]] = {
 def _reason(use: Use) -> Reason:
     what, remedy = _REASONS[use.kind]
     fields = {
-        "node": f"/dev/{use.device.replace('!', '/')}",
+        # A file is named by its path, the one behind a loop device.
+        "node": use.device if use.device.startswith("/") else f"/dev/{use.device.replace('!', '/')}",
         "detail": use.detail,
         "quoted": shlex.quote(use.detail),
         "first": use.detail.partition(" ")[0],
