@@ -238,7 +238,7 @@ def test_an_open_load_offers_its_rate_and_says_from_when_it_counts(loadline: Loa
     (row,) = said.json["results"]
     assert row["offered_per_s"] == 400
     assert row["iops"] == pytest.approx(400, rel=0.2)
-    assert [finding["check"] for finding in said.json["findings"]] == ["open-load"]
+    assert "open-load" in {finding["check"] for finding in said.json["findings"]}
 
 
 @pytest.mark.root
