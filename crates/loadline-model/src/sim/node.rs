@@ -60,7 +60,8 @@ impl Agenda<'_> {
     }
 }
 
-/// Every kind of node. A new one is one file and one arm here.
+/// Every kind of node. A new one is one file, one variant and one arm of `each` here; a large one goes into a box, so that the
+/// others stay close together in memory.
 #[derive(Debug, Clone)]
 pub enum Node {
     /// Servers with a common queue.
