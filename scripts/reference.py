@@ -114,7 +114,7 @@ run's id: date, time, suite, target. It may be copied, archived and moved.
 ├── preparation/            the fill, where one was needed: fio's job and output
 └── points/
     └── 001-oltp-db/
-        ├── job.fio         exactly what fio ran
+        ├── job.fio         the job that fio ran; its command line is in log.txt
         ├── fio.json.gz     everything that fio printed, a status each second
         ├── fio.stderr      fio's messages
         ├── series.parquet  the point interval by interval

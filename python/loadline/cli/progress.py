@@ -12,7 +12,7 @@ from typing import Any
 from loadline.cli import output
 from loadline.measuring import event
 from loadline.reporting.table import count, milliseconds
-from loadline.units import format_bytes, format_duration, format_size
+from loadline.units import format_duration, format_size
 
 KINDS = ("auto", "bar", "lines", "json", "none")
 
@@ -35,7 +35,7 @@ def plan_lines(planned: event.Planned) -> list[str]:
     device = target.device
     about = f"{format_size(target.used_bytes)} of {format_size(target.size_bytes)}"
     if target.kind == "directory":
-        about = f"a scratch file of {format_bytes(target.used_bytes)}, removed at the end"
+        about = f"a scratch file of {format_size(target.used_bytes)}, removed at the end"
     elif device is not None and target.kind == "device":
         named = [text for text in (device.vendor, device.model) if text]
         named += [f"serial {device.serial}"] if device.serial else []

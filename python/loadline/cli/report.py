@@ -22,7 +22,7 @@ from loadline.result.store import Store
 def command(runs: tuple[str, ...], file: str, store: str | None, as_json: bool) -> None:
     """Write the results of one or more runs to FILE.
 
-    RUN is an id, a unique part of one, or a path.
+    RUN is an id, a unique part of one, a path, or `last`, which is the newest run.
     """
     place = Store.locate(store, os.environ)
     found = [place.find(run) for run in runs]

@@ -18,7 +18,7 @@ from loadline.measuring.run import resume
 def command(run: str, progress: str, store: str | None, as_json: bool) -> int:
     """Complete RUN: measure the points that are missing or failed, with the same plan on the same target.
 
-    RUN is an id, a unique part of one, or a path.
+    RUN is an id, a unique part of one, a path, or `last`, which is the newest run.
     """
     with display(progress) as listen:
         made = resume(run, store=store, listen=listen)
