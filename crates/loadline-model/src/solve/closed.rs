@@ -84,11 +84,10 @@ impl Closed {
         if !groups.is_empty() {
             let mut shares = vec![0.0; customers + 1];
             shares[customers] = 1.0;
-            let mut whole = &per_ns;
             for ((group, part), inside) in groups.iter().zip(&parts).zip(&mut inside).rev() {
-                let (rest, here) = divide(part, &group.rates, whole, &shares);
+                let (rest, here) = divide(part, &group.rates, &shares);
                 *inside = group.seen(&here);
-                (shares, whole) = (rest, part);
+                shares = rest;
             }
             queues.fill(0.0);
             constant(
@@ -272,7 +271,7 @@ impl<'a> Group<'a> {
             return (mean, 0.0);
         }
         let others = copies(&self.single, self.center.copies - 1);
-        let (_, one) = divide(&others, &self.single, &self.rates, here);
+        let (_, one) = divide(&others, &self.single, here);
         (mean, 1.0 - one[0])
     }
 }
@@ -293,69 +292,79 @@ fn copies(single: &[f64], mut number: u32) -> Vec<f64> {
     }
 }
 
+/// The shares of time of 0, 1 ... customers at a center beside a part, one population after the other.
+struct Shares {
+    /// Mean time from 1, 2 ... customers to one less.
+    steps: Vec<f64>,
+    now: Vec<f64>,
+    /// The shares times the steps, which the sum and the next shares are made of. Apart, so that both go several at once.
+    moved: Vec<f64>,
+    customers: usize,
+}
+
+impl Shares {
+    fn new(center: &[f64]) -> Self {
+        let mut now = vec![0.0; center.len() + 1];
+        now[0] = 1.0;
+        Shares {
+            steps: center.iter().map(|rate| 1.0 / rate).collect(),
+            now,
+            moved: vec![0.0; center.len()],
+            customers: 0,
+        }
+    }
+
+    /// One customer more, beside a part of throughput `part`: the shares and the throughput of the whole.
+    fn next(&mut self, part: f64) -> (&[f64], f64) {
+        let before = self.customers + 1;
+        self.customers = before;
+        let moved = &mut self.moved[..before];
+        for ((moved, share), step) in moved.iter_mut().zip(&self.now).zip(&self.steps) {
+            *moved = share * step;
+        }
+        let throughput = 1.0 / (self.now[0] / part + sum(moved));
+        for (share, moved) in self.now[1..].iter_mut().zip(moved) {
+            *share = *moved * throughput;
+        }
+        self.now[0] *= throughput / part;
+        (&self.now[..=before], throughput)
+    }
+}
+
+/// A sum in four lanes, in an order that is always the same.
+fn sum(values: &[f64]) -> f64 {
+    let chunks = values.chunks_exact(4);
+    let rest: f64 = chunks.remainder().iter().sum();
+    let lanes = chunks.fold([0.0; 4], |lanes, chunk| {
+        std::array::from_fn(|lane| lanes[lane] + chunk[lane])
+    });
+    (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]) + rest
+}
+
 /// Throughputs of two parts together with 1, 2 ... customers, from those of each alone.
 fn merge(part: &[f64], center: &[f64]) -> Vec<f64> {
-    let steps: Vec<f64> = center.iter().map(|rate| 1.0 / rate).collect();
-    let mut shares = vec![0.0; part.len() + 1];
-    shares[0] = 1.0;
-    let each = part.iter().enumerate().map(|(before, &part)| {
-        let time = shares[0] / part + dot(&shares[..=before], &steps);
-        let throughput = 1.0 / time;
-        advance(&mut shares, &steps, before + 1, part, throughput);
-        throughput
-    });
-    each.collect()
+    let mut shares = Shares::new(center);
+    part.iter().map(|&part| shares.next(part).1).collect()
 }
 
 /// Of populations of the whole with these shares of time: the shares of what is in the part, and of what is in the center.
-fn divide(
-    part: &[f64],
-    center: &[f64],
-    whole: &[f64],
-    populations: &[f64],
-) -> (Vec<f64>, Vec<f64>) {
-    let steps: Vec<f64> = center.iter().map(|rate| 1.0 / rate).collect();
-    let mut shares = vec![0.0; part.len() + 1];
-    shares[0] = 1.0;
-    let (mut in_part, mut in_center) = (vec![0.0; part.len() + 1], vec![0.0; part.len() + 1]);
+fn divide(part: &[f64], center: &[f64], populations: &[f64]) -> (Vec<f64>, Vec<f64>) {
+    let mut shares = Shares::new(center);
+    let mut in_part = vec![0.0; part.len() + 1];
+    let mut in_center = in_part.clone();
     in_part[0] = populations[0];
     in_center[0] = populations[0];
-    for customers in 1..=part.len() {
-        advance(
-            &mut shares,
-            &steps,
-            customers,
-            part[customers - 1],
-            whole[customers - 1],
-        );
-        let weight = populations[customers];
+    for (&part, &weight) in part.iter().zip(&populations[1..]) {
+        let (shares, _) = shares.next(part);
         if weight > 0.0 {
-            let split = shares[..=customers]
-                .iter()
-                .zip(in_part[..=customers].iter_mut().rev());
-            for ((&share, rest), here) in split.zip(&mut in_center) {
+            let rest = in_part[..shares.len()].iter_mut().rev();
+            for ((&share, rest), here) in shares.iter().zip(rest).zip(&mut in_center) {
                 *rest += weight * share;
                 *here += weight * share;
             }
         }
     }
     (in_part, in_center)
-}
-
-fn dot(shares: &[f64], steps: &[f64]) -> f64 {
-    shares
-        .iter()
-        .zip(steps)
-        .map(|(share, step)| share * step)
-        .sum()
-}
-
-/// From the shares with one customer less to those with `customers`.
-fn advance(shares: &mut [f64], steps: &[f64], customers: usize, part: f64, whole: f64) {
-    for here in (1..=customers).rev() {
-        shares[here] = shares[here - 1] * whole * steps[here - 1];
-    }
-    shares[0] *= whole / part;
 }
 
 #[cfg(test)]
