@@ -114,6 +114,32 @@ def test_members_of_a_mounted_btrfs_are_found_without_a_mount_that_names_them(tm
     assert found("sda3", roots) == [Use("btrfs", "sda3", "pool (0b5f)")]
 
 
+def put_behind(roots: Roots, loop: str, path: str | Path) -> None:
+    (roots.sys / "class/block" / loop / "loop/backing_file").write_text(f"{path}\n")
+
+
+def test_what_uses_the_device_behind_a_loop_device_counts(tmp_path: Path) -> None:
+    roots = recorded("server", tmp_path)
+    put_behind(roots, "loop0", "/dev/sda")
+    assert Use("mounted", "md0", "/srv") in found("loop0", roots)
+    put_behind(roots, "loop0", "/dev/md1")
+    assert found("loop0", roots) == []
+
+
+def test_what_uses_the_file_behind_a_loop_device_counts_for_maps_over_it_too(tmp_path: Path) -> None:
+    roots = recorded("lvm", tmp_path)
+    file = tmp_path / "file"
+    file.touch()
+    put_behind(roots, "loop0", file)
+    assert found("dm-0", roots) == []
+    (roots.proc / "77/fd").mkdir(parents=True)
+    (roots.proc / "77/comm").write_text("dd\n")
+    (roots.proc / "77/fd/3").symlink_to(file)
+    opened = Use("opened", str(file), "dd (process 77), for reading", 77)
+    assert found("dm-0", roots) == [opened]
+    assert opened in found("loop0", roots)
+
+
 def test_a_reservation_is_a_fact_asked_of_the_whole_disk(tmp_path: Path) -> None:
     roots = recorded("san", tmp_path)
     asked: list[str] = []

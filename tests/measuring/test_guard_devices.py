@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 
@@ -32,7 +33,7 @@ from devices import (
 
 from loadline.errors import InputError, RefusedError, ToolError
 from loadline.host.device import block_device, device_under, identity, still_there
-from loadline.host.use import uses
+from loadline.host.use import file_uses, uses
 from loadline.measuring.guard import check_directory, check_file, hold, take
 
 pytestmark = needs_root
@@ -337,6 +338,24 @@ def test_a_file_is_known_behind_a_loop_device_when_its_folder_is_hidden(tmp_path
         second.hardlink_to(folder / "disk.img")
         with mounted(Path("none"), folder, ["-t", "tmpfs"]):
             assert f"the file behind {device}" in refused_file(second)
+
+
+def test_a_loop_device_that_we_may_not_ask_is_a_fact(device: Path) -> None:
+    groups = os.getgroups()
+    with tempfile.NamedTemporaryFile() as file:
+        os.fchmod(file.fileno(), 0o644)
+        os.setgroups([])
+        os.seteuid(65534)
+        try:
+            said = [use.detail for use in file_uses(file.name) if use.kind == "unseen"]
+            backing = block_device(device).loop
+        finally:
+            os.seteuid(0)
+            os.setgroups(groups)
+        assert [detail for detail in said if "loop devices" in detail]
+        assert backing is not None
+        assert not backing.asked
+        assert not [use for use in file_uses(file.name) if "loop devices" in use.detail]
 
 
 def test_a_device_is_known_behind_a_loop_device_without_its_node(device: Path, tmp_path: Path) -> None:
