@@ -655,4 +655,34 @@ mod tests {
         engine.submit(io(Way::Write, Time::ZERO), Time::ZERO);
         engine.submit(io(Way::Write, Time::ZERO), Time::from_ns(9));
     }
+
+    /// Reads pass a station and a delay, writes the station only; each notes when it is through.
+    struct Race(Vec<(u64, Way)>);
+
+    impl Flow for Race {
+        type Task = bool;
+        fn step(&mut self, context: &mut Context<'_, bool>) -> Step {
+            let way = context.io().map_or(Way::Read, |io| io.way);
+            if std::mem::replace(context.task(), true) {
+                self.0.push((context.now().ns(), way));
+                return Step::Done;
+            }
+            let five = Work::Lasting(Time::from_ns(5));
+            let stops = if way == Way::Read { 2 } else { 1 };
+            context.chain((0..stops).map(|node| (NodeId(node), five)));
+            Step::Wait
+        }
+    }
+
+    #[test]
+    fn a_node_begins_what_waits_before_the_chain_of_what_left_it_goes_on() {
+        let station = Node::Station(Station::new(1, Service::Given, Seed(1), 0));
+        let delay = Node::Delay(Delay::new(Service::Given, Seed(1), 1));
+        let mut engine = Engine::new(vec![station, delay], Race(vec![]));
+        engine.submit(io(Way::Read, Time::ZERO), Time::ZERO);
+        engine.submit(io(Way::Write, Time::ZERO), Time::ZERO);
+        while engine.advance(Time::from_ns(99), &mut 100) != Progress::Reached {}
+        // At 5 ns the write's service was scheduled first, then the read's delay; both end at 10 ns.
+        assert_eq!(engine.flow().0, [(10, Way::Write), (10, Way::Read)]);
+    }
 }
