@@ -5,7 +5,6 @@ Descriptors of other PID namespaces, and those kept only by io_uring or on their
 
 from __future__ import annotations
 
-import contextlib
 import ctypes
 import os
 from collections.abc import Collection, Iterator, Sequence
@@ -16,6 +15,11 @@ from loadline.host.device import Mount, mount_table
 from loadline.host.roots import HERE, Roots, names, text, unescape
 
 _REMOTE = ("nfs", "nfs4", "cifs", "smb3", "ceph", "9p", "lustre", "afs", "glusterfs", "beegfs", "gpfs")
+
+_KCMP_FILES = 2
+_KCMP = {"x86_64": 312, "aarch64": 272, "riscv64": 272, "ppc64le": 354, "s390x": 343}.get(os.uname().machine)
+"""The number of the system call, which libc has no function for."""
+_LIBC = ctypes.CDLL(None)
 
 
 @dataclass(frozen=True, slots=True)
@@ -78,18 +82,13 @@ def processes(roots: Roots, ours: Collection[int], wanted: str = "") -> Iterator
     for pid in _pids(roots):
         if pid in ours:
             continue
-        folder = roots.proc / str(pid)
-        try:
-            entries = list((folder / "fd").iterdir())
-        except PermissionError:
-            yield Process(pid, text(folder / "comm") or "?", None)
-            continue
-        except OSError:
-            continue  # It ended while we looked.
+        command = text(roots.proc / str(pid) / "comm") or "?"
         tasks = _tasks(pid, roots)
-        for task in tasks[1:]:
-            with contextlib.suppress(OSError):
-                entries += (roots.proc / str(task) / "fd").iterdir()
+        try:
+            entries = [entry for task in tasks for entry in _descriptors(task, roots)]
+        except PermissionError:
+            yield Process(pid, command, None)
+            continue
         opened = [Open(entry, link) for entry in entries if (link := _link(entry))]
         # Sockets, pipes and the like are named socket:[1]; only paths can be devices or files.
         files = tuple(
@@ -98,12 +97,7 @@ def processes(roots: Roots, ours: Collection[int], wanted: str = "") -> Iterator
             if each.link.startswith("/") and not each.link.startswith(remote)
         )
         if files:
-            yield Process(pid, text(folder / "comm") or "?", files)
-
-
-_KCMP_FILES = 2
-_KCMP = {"x86_64": 312, "aarch64": 272, "riscv64": 272, "ppc64le": 354, "s390x": 343}.get(os.uname().machine)
-_LIBC = ctypes.CDLL(None)
+            yield Process(pid, command, files)
 
 
 def _tasks(pid: int, roots: Roots) -> list[int]:
@@ -122,25 +116,35 @@ def _tasks(pid: int, roots: Roots) -> list[int]:
     return found
 
 
+def _descriptors(task: int, roots: Roots) -> list[Path]:
+    try:
+        return list((roots.proc / str(task) / "fd").iterdir())
+    except PermissionError:
+        raise
+    except OSError:
+        return []  # It ended while we looked.
+
+
 def _mapped(tasks: Sequence[int], roots: Roots) -> list[Open]:
-    """The shared mappings of a process; its first thread has none when it has ended before the others."""
+    """The shared mappings of a process, from the first of its threads that has not ended.
+
+    The entries in map_files lead to the mapped files themselves; maps' own device and inode are not those of stat for
+    btrfs and overlay.
+    """
     for task in tasks:
-        folder = roots.proc / str(task)
-        lines = (text(folder / "maps") or "").split("\n")
-        # Range, permissions, offset, device, inode, path. Source: proc(5). The link in map_files leads to the file
-        # itself, whose device and inode in these lines are not those of stat for btrfs and overlay.
-        fields = [line.split(maxsplit=5) for line in lines]
-        shared = [field for field in fields if len(field) == 6 and field[1].endswith("s")]
-        if lines != [""]:
-            # The link has no leading zeros.
-            return [Open(_map_file(folder, each[0], each[5]), unescape(each[5]), each[1]) for each in shared]
+        lines = text(roots.proc / str(task) / "maps")
+        if lines is not None:
+            # Range, permissions, offset, device, inode, path. Source: proc(5).
+            fields = [line.split(maxsplit=5) for line in lines.split("\n")]
+            shared = [field for field in fields if len(field) == 6 and field[1].endswith("s")]
+            return [_mapping(roots.proc / str(task), unescape(path), place, how) for place, how, *_, path in shared]
     return []
 
 
-def _map_file(folder: Path, place: str, path: str) -> Path:
-    """The link to a mapped file, or its path where we may not follow the link."""
-    link = folder / "map_files" / "-".join(f"{int(end, 16):x}" for end in place.split("-"))
-    return link if os.access(link, os.F_OK) else Path(unescape(path))
+def _mapping(folder: Path, path: str, place: str, permissions: str) -> Open:
+    # Unlike in maps, the range has no leading zeros. Looking at the link only can't hang on a remote file.
+    entry = folder / "map_files" / "-".join(f"{int(end, 16):x}" for end in place.split("-"))
+    return Open(entry if _link(entry) else Path(path), path, permissions)
 
 
 def family(pid: int, roots: Roots = HERE) -> frozenset[int]:
