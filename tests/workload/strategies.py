@@ -61,7 +61,8 @@ def streams(draw: st.DrawFn) -> Workload:
         burst=draw(st.integers(1, 100)),
     )
     depth, jobs = draw(st.integers(1, 65536)), draw(st.sampled_from([1, 2, 5, 10, 50]))
-    if draw(st.booleans()):
+    # A flush after every write together with a rate is refused.
+    if profile.flush_every != 1 and draw(st.booleans()):
         # A hundred or a multiple a job, so that whole percents of it are whole numbers.
         return Workload(profile, Open(100.0 * draw(st.integers(1, 50)) * jobs, depth, jobs))
     return Workload(profile, Closed(depth, jobs))

@@ -143,6 +143,7 @@ def test_jobs_that_go_in_sequence_get_ranges_of_their_own_within_the_working_set
         (point(Open(40_000, 64), read_fraction=1.0), None, "would miss"),
         (point(Open(1, 1), read_fraction=0.9), None, "would miss"),
         (Point("globally", point().streams, 10**9, 0), None, "named global"),
+        (point(Open(100, 1), read_fraction=0.0, flush_every=1), None, "division by zero"),
     ],
 )
 def test_what_fio_can_t_express_is_an_error_and_never_rounded(one: Point, size_bytes: int | None, said: str) -> None:
