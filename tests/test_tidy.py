@@ -27,7 +27,7 @@ REGISTRIES = [
     ".".join(parts)
     for parts in (
         ("pypi", "org"),
-        ("pythonhosted", "org"),
+        ("python" + "hosted", "org"),
         ("crates", "io"),
         ("npmjs", "org"),
         ("npmjs", "com"),
