@@ -248,12 +248,10 @@ def confirm(target: Target, typed: str | None) -> None:
         RefusedError: nothing or something else was typed.
     """
     wanted = target.confirmation
-    accepted = {wanted, str(target.path), target.given} if target.kind == "file" else {wanted}
-    if target.kind == "device" and not (target.device and target.device.serial):
-        accepted |= {str(target.path), target.given}
-    if wanted is None or typed in accepted:
+    by_path = wanted == str(target.path)
+    if wanted is None or typed == wanted or (by_path and typed == target.given):
         return
-    what = "path" if wanted == str(target.path) else "serial number"
+    what = "path" if by_path else "serial number"
     said = "was not given" if not typed else f"is not {typed!r}"
     raise RefusedError(
         f"{target.given} would be overwritten, and its {what} {said}",
