@@ -5,7 +5,7 @@
 #[path = "../tests/replay/mod.rs"]
 mod replay;
 
-use loadline_model::device::Op;
+use loadline_model::sim::Way;
 use loadline_model::units::Time;
 use replay::{Case, cases, demerit};
 use std::collections::BTreeMap;
@@ -65,12 +65,12 @@ fn print_classes(case: &Case, services: &[(Time, bool)]) {
             1..300 => "within 300 behind",
             _ => "far",
         };
-        let name = |op: Op| if op == Op::Read { "read" } else { "write" };
+        let name = |way: Way| if way == Way::Read { "read" } else { "write" };
         classes
             .entry(format!(
                 "{} after {}, {place}",
-                name(row.op),
-                name(before.op)
+                name(row.way),
+                name(before.way)
             ))
             .or_default()
             .push((row.service.ms(), service.0.ms(), service.1));

@@ -1,8 +1,8 @@
 //! What any disk must do, from geometry and probability rather than from the model's own formulas.
 
-use loadline_model::device::Op;
 use loadline_model::device::disk::{Disk, Model, Options, Refused, Request};
 use loadline_model::drive::{DriveDescription, Scheduling};
+use loadline_model::sim::Way;
 use loadline_model::units::Time;
 use proptest::prelude::*;
 use std::collections::HashSet;
@@ -44,15 +44,15 @@ impl Numbers {
 }
 
 /// One request at a time, each `pause` after the one before: service times in ms.
-fn alone(disk: &mut Disk, requests: impl Iterator<Item = (Op, u64, u32, u64)>) -> Vec<f64> {
+fn alone(disk: &mut Disk, requests: impl Iterator<Item = (Way, u64, u32, u64)>) -> Vec<f64> {
     let mut now = Time::ZERO;
     let mut services = Vec::new();
-    for (op, lbn, sectors, pause_ns) in requests {
+    for (way, lbn, sectors, pause_ns) in requests {
         now += Time::from_ns(pause_ns);
         let arrived = now;
         let request = Request {
             token: 0,
-            op,
+            way,
             lbn,
             sectors,
         };
@@ -71,7 +71,7 @@ fn alone(disk: &mut Disk, requests: impl Iterator<Item = (Op, u64, u32, u64)>) -
 }
 
 /// `depth` random requests of 8 sectors always outstanding: requests a second.
-fn closed(model: &Arc<Model>, options: &Options, depth: usize, count: usize, op: Op) -> f64 {
+fn closed(model: &Arc<Model>, options: &Options, depth: usize, count: usize, way: Way) -> f64 {
     let mut disk = Disk::new(Arc::clone(model), options);
     let mut numbers = Numbers(7);
     let mut now = Time::ZERO;
@@ -80,7 +80,7 @@ fn closed(model: &Arc<Model>, options: &Options, depth: usize, count: usize, op:
         let lbn = numbers.below(model.sectors() / 8) * 8;
         let request = Request {
             token: submitted,
-            op,
+            way,
             lbn,
             sectors: 8,
         };
@@ -125,7 +125,7 @@ fn random_arrivals_wait_half_a_revolution() {
     let requests: Vec<_> = (0..100_000)
         .map(|_| {
             (
-                Op::Read,
+                Way::Read,
                 numbers.below(model.sectors()),
                 1,
                 numbers.below(60_000_000),
@@ -158,7 +158,7 @@ fn a_mean_random_seek_is_the_mean_of_the_curve_weighted_by_distance() {
     let requests: Vec<_> = (0..100_000)
         .map(|_| {
             (
-                Op::Read,
+                Way::Read,
                 numbers.below(model.sectors()),
                 1,
                 numbers.below(60_000_000),
@@ -176,7 +176,7 @@ fn sequential_transfer_runs_at_sectors_over_revolution_and_skews() {
     let model = drive(SWITCHES, NO_CACHE, 4, 1000);
     let mut disk = Disk::new(Arc::clone(&model), &Options::default());
     // 100 cylinders of 4 tracks: 3 track skews and a cylinder skew each, of 0.6 and 0.9 ms.
-    let time = alone(&mut disk, std::iter::once((Op::Read, 0, 400_000, 0)))[0];
+    let time = alone(&mut disk, std::iter::once((Way::Read, 0, 400_000, 0)))[0];
     close(time, 100.0 * (4.0 * REVOLUTION_MS + 3.0 * 0.6 + 0.9), 0.001);
 }
 
@@ -184,7 +184,10 @@ fn sequential_transfer_runs_at_sectors_over_revolution_and_skews() {
 fn reading_ahead_keeps_a_stream_of_small_reads_at_the_medium_s_rate() {
     let model = drive(SWITCHES, SEGMENTS, 4, 1000);
     let mut disk = Disk::new(Arc::clone(&model), &Options::default());
-    let services = alone(&mut disk, (0..3000).map(|i| (Op::Read, i * 128, 128, 1000)));
+    let services = alone(
+        &mut disk,
+        (0..3000).map(|i| (Way::Read, i * 128, 128, 1000)),
+    );
     let rate = 128.0 * 3000.0 / services.iter().sum::<f64>();
     close(rate, 4000.0 / (4.0 * REVOLUTION_MS + 3.0 * 0.6 + 0.9), 0.02);
 }
@@ -193,7 +196,7 @@ fn reading_ahead_keeps_a_stream_of_small_reads_at_the_medium_s_rate() {
 fn small_sequential_writes_to_the_medium_lose_a_revolution_each() {
     let model = drive(SWITCHES, SEGMENTS, 4, 1000);
     let mut disk = Disk::new(Arc::clone(&model), &Options::default());
-    let services = alone(&mut disk, (0..100).map(|i| (Op::Write, i * 8, 8, 20_000)));
+    let services = alone(&mut disk, (0..100).map(|i| (Way::Write, i * 8, 8, 20_000)));
     for service in &services[1..] {
         // The sector has passed 0.02 ms ago; 8 sectors take 0.048 ms.
         close(*service, REVOLUTION_MS - 0.02 + 0.048, 0.001);
@@ -213,7 +216,7 @@ fn a_write_cache_answers_at_once_and_sorts_what_it_destages() {
     let requests: Vec<_> = (0..200)
         .map(|_| {
             (
-                Op::Write,
+                Way::Write,
                 numbers.below(cached.sectors() / 8) * 8,
                 8,
                 50_000_000,
@@ -234,8 +237,8 @@ fn a_write_cache_answers_at_once_and_sorts_what_it_destages() {
         ..Options::default()
     };
     let (cached_rate, through_rate) = (
-        closed(&cached, &sorted, 1, 5000, Op::Write),
-        closed(&cached, &through, 1, 5000, Op::Write),
+        closed(&cached, &sorted, 1, 5000, Way::Write),
+        closed(&cached, &through, 1, 5000, Way::Write),
     );
     assert!(
         cached_rate > 1.3 * through_rate,
@@ -251,7 +254,7 @@ fn at_depth_32_sptf_beats_c_look_beats_first_come() {
             scheduling: Some(scheduling),
             ..Options::default()
         };
-        closed(&model, &options, 32, 20_000, Op::Read)
+        closed(&model, &options, 32, 20_000, Way::Read)
     };
     let (fifo, c_look, sptf) = (
         rate(Scheduling::Fifo),
@@ -275,7 +278,7 @@ fn sptf_takes_the_request_that_is_really_reached_first() {
         let at = Time::from_ns(numbers.below(1_000_000_000));
         let request = |token: usize| Request {
             token: token as u64,
-            op: Op::Read,
+            way: Way::Read,
             lbn: lbns[token],
             sectors: 1,
         };
@@ -302,7 +305,7 @@ fn sptf_takes_the_request_that_is_really_reached_first() {
 #[test]
 fn the_same_requests_give_the_same_times() {
     let model = drive(SWITCHES, &format!("{SEGMENTS}\nwrite_back = true"), 4, 2000);
-    let run = || closed(&model, &Options::default(), 16, 3000, Op::Write).to_bits();
+    let run = || closed(&model, &Options::default(), 16, 3000, Way::Write).to_bits();
     assert_eq!(run(), run());
 }
 
@@ -316,7 +319,7 @@ fn what_a_drive_can_t_serve_is_refused() {
     let mut disk = Disk::new(Arc::clone(&model), &one);
     let request = |lbn, sectors| Request {
         token: 0,
-        op: Op::Read,
+        way: Way::Read,
         lbn,
         sectors,
     };
@@ -414,12 +417,12 @@ proptest! {
         let (mut given, mut answered) = (0, HashSet::new());
         for _ in 0..300 {
             for _ in 0..numbers.below(4) {
-                let op = if numbers.below(2) == 0 { Op::Read } else { Op::Write };
+                let way = if numbers.below(2) == 0 { Way::Read } else { Way::Write };
                 let largest = if numbers.below(10) == 0 { 3000 } else { 40 };
                 let sectors = 1 + numbers.below(largest) as u32;
                 let near = numbers.below(2000);
                 let lbn = if numbers.below(2) == 0 { near } else { numbers.below(model.sectors() - 3000) };
-                if disk.enqueue(now, Request { token: given, op, lbn, sectors }).is_ok() {
+                if disk.enqueue(now, Request { token: given, way, lbn, sectors }).is_ok() {
                     given += 1;
                 }
             }

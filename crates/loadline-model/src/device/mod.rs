@@ -3,14 +3,5 @@
 pub mod disk;
 pub mod station;
 
-/// What a request does.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
-pub enum Op {
-    /// Data to the host.
-    Read,
-    /// Data from the host.
-    Write,
-}
-
 /// The smallest addressable unit, in bytes. Disks with larger sectors on the medium are addressed by it all the same.
 pub const SECTOR_BYTES: u64 = 512;

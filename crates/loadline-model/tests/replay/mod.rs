@@ -5,9 +5,9 @@
 //! not single requests: the angle of the real platters isn't known.
 
 use loadline_model::Error;
-use loadline_model::device::Op;
 use loadline_model::device::disk::{Disk, Model, Options, Request};
 use loadline_model::drive::{Converted, from_disksim};
+use loadline_model::sim::Way;
 use loadline_model::units::Time;
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
@@ -19,7 +19,7 @@ const HOSTS: &[(&str, u64)] = &[("hp_c3323a", 145_500)];
 /// One request of a trace.
 #[derive(Debug, Clone, Copy)]
 pub struct Row {
-    pub op: Op,
+    pub way: Way,
     pub lbn: u64,
     pub sectors: u32,
     pub service: Time,
@@ -108,15 +108,15 @@ fn case(folder: &Path, path: &Path) -> Result<Case, String> {
 
 fn row(line: &str) -> Option<Row> {
     let fields: Vec<&str> = line.split_whitespace().collect();
-    let &[op, _, lbn, sectors, service, pause] = fields.as_slice() else {
+    let &[way, _, lbn, sectors, service, pause] = fields.as_slice() else {
         return None;
     };
     let micros =
         |text: &str| -> Option<Time> { Some(Time::from_ms(text.parse::<f64>().ok()? / 1000.0)) };
     Some(Row {
-        op: match op {
-            "R" => Op::Read,
-            "W" => Op::Write,
+        way: match way {
+            "R" => Way::Read,
+            "W" => Way::Write,
             _ => return None,
         },
         lbn: lbn.parse().ok()?,
@@ -140,7 +140,7 @@ pub fn replay(case: &Case, phase: u32) -> Result<Vec<(Time, bool)>, String> {
     for (row, token) in case.rows.iter().zip(0..) {
         let request = Request {
             token,
-            op: row.op,
+            way: row.way,
             lbn: row.lbn,
             sectors: row.sectors,
         };

@@ -21,8 +21,9 @@ mod transfer;
 pub use geometry::Run;
 
 use crate::Error;
-use crate::device::{Op, SECTOR_BYTES};
+use crate::device::SECTOR_BYTES;
 use crate::drive::{Cache, Destage, DriveDescription, Overhead, ReadAhead, Scheduling};
+use crate::sim::Way;
 use crate::units::Time;
 use cache::Segments;
 use geometry::{Geometry, Switches};
@@ -242,8 +243,8 @@ pub struct Options {
 pub struct Request {
     /// The caller's own name for it.
     pub token: u64,
-    /// What it does.
-    pub op: Op,
+    /// Read or written.
+    pub way: Way,
     /// First address, in sectors of 512 bytes.
     pub lbn: u64,
     /// Sectors, above 0.
@@ -332,7 +333,7 @@ pub struct Disk {
     head: Head,
     /// The arm has nothing to do from then on, unless there is background work.
     idle_from: Time,
-    last: Op,
+    last: Way,
     late_tracks: [u64; LATE_TRACKS],
     late_next: usize,
     interface_free: Time,
@@ -376,7 +377,7 @@ impl Disk {
                 surface: 0,
             },
             idle_from: phase,
-            last: Op::Read,
+            last: Way::Read,
             late_tracks: [u64::MAX; LATE_TRACKS],
             late_next: 0,
             interface_free: Time::ZERO,
@@ -412,9 +413,9 @@ impl Disk {
             return Err(Refused::Full);
         }
         let target = self.target(request.lbn);
-        let ready = match request.op {
-            Op::Read => self.segments.holds(request.lbn, u64::from(request.sectors)),
-            Op::Write => self.write_back,
+        let ready = match request.way {
+            Way::Read => self.segments.holds(request.lbn, u64::from(request.sectors)),
+            Way::Write => self.write_back,
         };
         self.ready += usize::from(ready);
         self.queue.push(Queued {
@@ -448,11 +449,11 @@ impl Disk {
             Choice::Request(index) => {
                 let queued = self.queue.swap_remove(index);
                 self.ready -= usize::from(queued.ready);
-                let started = match queued.request.op {
-                    Op::Read => self.read(&queued, now),
-                    Op::Write => self.write(&queued, now),
+                let started = match queued.request.way {
+                    Way::Read => self.read(&queued, now),
+                    Way::Write => self.write(&queued, now),
                 };
-                self.last = queued.request.op;
+                self.last = queued.request.way;
                 started
             }
         };
@@ -486,7 +487,7 @@ impl Disk {
         let room = !self.write_back || self.dirty.len() < self.most_dirty;
         if self.ready > 0 {
             let ready =
-                self.oldest(|queued| queued.ready && (queued.request.op == Op::Read || room));
+                self.oldest(|queued| queued.ready && (queued.request.way == Way::Read || room));
             if let Some(index) = ready {
                 return Choice::Request(index);
             }
@@ -499,16 +500,16 @@ impl Disk {
             }
         };
         for (index, queued) in self.queue.iter().enumerate() {
-            if queued.request.op == Op::Read || !self.write_back {
+            if queued.request.way == Way::Read || !self.write_back {
                 let (request, target) = (&queued.request, queued.target);
-                let ready = self.begin(queued, now, request.op, false);
-                let cost = self.cost(now, ready, target, request.lbn, request.op);
+                let ready = self.begin(queued, now, request.way, false);
+                let cost = self.cost(now, ready, target, request.lbn, request.way);
                 offer(&mut best, cost, Choice::Request(index));
             }
         }
         if pressed || best.0 == u64::MAX {
             for (index, dirty) in self.dirty.iter().enumerate() {
-                let cost = self.cost(now, dirty.from, dirty.target, dirty.lbn, Op::Write);
+                let cost = self.cost(now, dirty.from, dirty.target, dirty.lbn, Way::Write);
                 offer(&mut best, cost, Choice::Destage(index));
             }
         }
@@ -527,12 +528,12 @@ impl Disk {
 
     /// What the scheduling minimises, for an access that the arm can begin at `ready`.
     #[inline]
-    fn cost(&self, now: Time, ready: Time, target: Target, lbn: u64, op: Op) -> u64 {
+    fn cost(&self, now: Time, ready: Time, target: Target, lbn: u64, way: Way) -> u64 {
         match self.scheduling {
             Scheduling::Sptf => {
                 let from = now.max(self.idle_from);
                 let start = from.max(ready);
-                let access = self.model.mechanics.access(start, self.head, target, op);
+                let access = self.model.mechanics.access(start, self.head, target, way);
                 (start - from + access).ns()
             }
             Scheduling::CLook | Scheduling::Fifo => {
@@ -560,7 +561,7 @@ impl Disk {
                 Scheduling::CLook | Scheduling::Sptf => {
                     (0..self.dirty.len()).min_by_key(|&index| {
                         let dirty = &self.dirty[index];
-                        self.cost(from, dirty.from, dirty.target, dirty.lbn, Op::Write)
+                        self.cost(from, dirty.from, dirty.target, dirty.lbn, Way::Write)
                     })
                 }
             };
@@ -601,7 +602,8 @@ impl Disk {
                 break;
             }
             let run = mechanics.geometry.run(ahead.next, ahead.limit - ahead.next);
-            let positioning = mechanics.positioning(self.head, run.cylinder, run.surface, Op::Read);
+            let positioning =
+                mechanics.positioning(self.head, run.cylinder, run.surface, Way::Read);
             let pass = mechanics.pass(ahead.since + positioning, &run, false);
             if pass.end <= now {
                 ahead.next += run.sectors;
@@ -665,7 +667,7 @@ impl Disk {
             .segments
             .find(lbn)
             .or(reading.map(|ahead| ahead.segment));
-        let begin = self.begin(queued, now, Op::Read, found.is_some());
+        let begin = self.begin(queued, now, Way::Read, found.is_some());
         if let Some(segment) = found {
             if self.ahead.is_some() {
                 self.advance_ahead(begin);
@@ -747,7 +749,8 @@ impl Disk {
         let mut before = 0;
         while next < end {
             let run = mechanics.geometry.run(next, end - next);
-            let positioning = mechanics.positioning(self.head, run.cylinder, run.surface, Op::Read);
+            let positioning =
+                mechanics.positioning(self.head, run.cylinder, run.surface, Way::Read);
             let pass = mechanics.pass(time + positioning, &run, mechanics.read_on_arrival);
             if next == lbn && model.cache.read_before {
                 let passed = pass.wait.ns() / mechanics.rotation.time_of(run.width).ns().max(1);
@@ -878,7 +881,7 @@ impl Disk {
                 room_at = self.destage(0, now);
             }
         }
-        let begin = self.begin(queued, now, Op::Write, true).max(room_at);
+        let begin = self.begin(queued, now, Way::Write, true).max(room_at);
         let data_from =
             begin + self.model.overheads.write_data_delay + self.model.overheads.data_preparation;
         let data_from = data_from.max(self.interface_free);
@@ -940,7 +943,7 @@ impl Disk {
     /// The write ends at the medium.
     fn write_through(&mut self, queued: &Queued, now: Time) -> Started {
         let (lbn, sectors) = (queued.request.lbn, u64::from(queued.request.sectors));
-        let begin = self.begin(queued, now, Op::Write, false);
+        let begin = self.begin(queued, now, Way::Write, false);
         let overheads = &self.model.overheads;
         let data_from = (begin + overheads.write_data_delay + overheads.data_preparation)
             .max(self.interface_free);
@@ -974,7 +977,7 @@ impl Disk {
             let dry =
                 there(next - lbn + 1).max(there(next - lbn + run.sectors).saturating_sub(passing));
             let on_track =
-                time + mechanics.positioning(self.head, run.cylinder, run.surface, Op::Write);
+                time + mechanics.positioning(self.head, run.cylinder, run.surface, Way::Write);
             let pass = mechanics.pass(on_track.max(dry), &run, mechanics.write_on_arrival);
             self.head = Head {
                 cylinder: run.cylinder,
@@ -1005,10 +1008,10 @@ impl Disk {
     // Both.
 
     /// The end of the command overhead. A pipelined drive has decoded what came while it was busy.
-    fn begin(&self, queued: &Queued, now: Time, op: Op, hit: bool) -> Time {
-        let after = usize::from(self.last == Op::Write);
+    fn begin(&self, queued: &Queued, now: Time, way: Way, hit: bool) -> Time {
+        let after = usize::from(self.last == Way::Write);
         let overhead =
-            self.model.overheads.command[usize::from(op == Op::Write)][usize::from(hit)][after];
+            self.model.overheads.command[usize::from(way == Way::Write)][usize::from(hit)][after];
         if self.model.pipelined {
             now.max(queued.arrived + overhead)
         } else {
@@ -1019,8 +1022,8 @@ impl Disk {
     /// Data have crossed, the arm is free: what the host and the engine see.
     fn answer(&mut self, queued: &Queued, crossed: Time, arm_free: Time, hit: bool) -> Started {
         self.interface_free = crossed;
-        let done_at =
-            crossed + self.model.overheads.completion[usize::from(queued.request.op == Op::Write)];
+        let done_at = crossed
+            + self.model.overheads.completion[usize::from(queued.request.way == Way::Write)];
         Started {
             completion: Some(Completion {
                 token: queued.request.token,

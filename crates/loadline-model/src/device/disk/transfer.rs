@@ -7,7 +7,7 @@
 
 use super::geometry::{Geometry, Run};
 use super::rotation::Rotation;
-use crate::device::Op;
+use crate::sim::Way;
 use crate::units::Time;
 
 /// Where the arm is: the head of `surface` over `cylinder`.
@@ -49,7 +49,7 @@ pub struct Pass {
 impl Mechanics {
     /// Time to bring a head to a track, ready to read or write.
     #[inline]
-    pub fn positioning(&self, from: Head, cylinder: u32, surface: u32, op: Op) -> Time {
+    pub fn positioning(&self, from: Head, cylinder: u32, surface: u32, way: Way) -> Time {
         let read = if from.cylinder != cylinder {
             let distance = from.cylinder.abs_diff(cylinder) as usize;
             Time::from_ns(u64::from(self.seek_ns[distance])).max(self.head_switch)
@@ -58,16 +58,16 @@ impl Mechanics {
         } else {
             return Time::ZERO;
         };
-        match op {
-            Op::Read => read,
-            Op::Write => (read + self.write_settle).saturating_sub(self.write_advance),
+        match way {
+            Way::Read => read,
+            Way::Write => (read + self.write_settle).saturating_sub(self.write_advance),
         }
     }
 
     /// Seek and rotation until the first sector of a run is under the head: what SPTF compares.
     #[inline]
-    pub fn access(&self, now: Time, from: Head, target: Target, op: Op) -> Time {
-        let positioning = self.positioning(from, target.cylinder, target.surface, op);
+    pub fn access(&self, now: Time, from: Head, target: Target, way: Way) -> Time {
+        let positioning = self.positioning(from, target.cylinder, target.surface, way);
         positioning + self.rotation.wait(now + positioning, target.angle)
     }
 
