@@ -3,6 +3,7 @@
 use super::event::Events;
 use super::link::Link;
 use super::op::{NodeId, OpId, Work};
+use crate::device::disk::DiskNode;
 use crate::device::station::{Delay, Station};
 use crate::units::Time;
 
@@ -68,6 +69,8 @@ pub enum Node {
     Station(Station),
     /// One direction of a link.
     Link(Link),
+    /// A hard disk with its controller's queue.
+    Disk(Box<DiskNode>),
     /// Time passes, nobody waits for anybody.
     Delay(Delay),
 }
@@ -77,6 +80,7 @@ macro_rules! each {
         match $node {
             Node::Station($kind) => $call,
             Node::Link($kind) => $call,
+            Node::Disk($kind) => $call,
             Node::Delay($kind) => $call,
         }
     };

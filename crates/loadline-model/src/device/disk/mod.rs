@@ -14,11 +14,13 @@
 
 mod cache;
 mod geometry;
+mod node;
 mod rotation;
 mod seek;
 mod transfer;
 
 pub use geometry::Run;
+pub use node::{DiskNode, Waiting};
 
 use crate::Error;
 use crate::device::SECTOR_BYTES;
@@ -390,6 +392,11 @@ impl Disk {
         &self.model
     }
 
+    /// Commands that it holds at one time.
+    pub fn tags(&self) -> usize {
+        self.tags
+    }
+
     /// Requests that wait.
     pub fn queued(&self) -> usize {
         self.queue.len()
@@ -436,7 +443,7 @@ impl Disk {
         if self.queue.is_empty() {
             return None;
         }
-        self.catch_up(now);
+        self.catch_up(now, now);
         let started = match self.choose(now) {
             Choice::Destage(index) => {
                 self.stop_ahead(now);
@@ -546,13 +553,27 @@ impl Disk {
 
     // Background.
 
-    /// Works off what the drive has done by itself up to now.
-    fn catch_up(&mut self, now: Time) {
+    /// Works off what a drive without commands has done by itself since it lost the last one. Gives the time up to now in
+    /// which it wrote to the medium.
+    pub(crate) fn background(&mut self, since: Time, now: Time) -> Time {
+        let (since, now) = (since + self.phase_ns, now + self.phase_ns);
+        let begun_before = if self.ahead.is_none() {
+            self.idle_from.min(now).saturating_sub(since)
+        } else {
+            Time::ZERO
+        };
+        begun_before + self.catch_up(since, now)
+    }
+
+    /// Works off what the drive has done by itself up to now. Gives the time of the writing that it began, as far as it lies
+    /// between `since` and now.
+    fn catch_up(&mut self, since: Time, now: Time) -> Time {
+        let mut writing = Time::ZERO;
         loop {
             if self.ahead.is_some() {
                 self.advance_ahead(now);
                 if self.ahead.is_some() {
-                    return;
+                    return writing;
                 }
             }
             let from = self.idle_from;
@@ -565,11 +586,13 @@ impl Disk {
                     })
                 }
             };
-            let Some(next) = next else { return };
-            if from.max(self.dirty[next].from) >= now {
-                return;
+            let Some(next) = next else { return writing };
+            let start = from.max(self.dirty[next].from);
+            if start >= now {
+                return writing;
             }
-            self.destage(next, from);
+            let end = self.destage(next, from);
+            writing += end.min(now).saturating_sub(start.max(since));
         }
     }
 
