@@ -12,10 +12,12 @@ from workload.strategies import points as any_points
 from loadline.errors import InputError
 from loadline.workload.dialects import fio_job
 from loadline.workload.plan import Options, Point, make_plan
-from loadline.workload.profile import BlockShare, Closed, Distribution, Open, Profile, Workload
+from loadline.workload.profile import BlockShare, Bursts, Closed, Distribution, Open, Profile, Workload
 from loadline.workload.suite import load_suite, suite_names
 
 SIZE = 1 << 40
+RAMPS = [name for name in suite_names() if any(entry.ramp for entry in load_suite(name)[0].entries)]
+RUNNABLE = [name for name in suite_names() if name not in RAMPS]
 
 
 def point(arrival: Closed | Open = Closed(4), runtime_ns: int = 10**9, **keys: object) -> Point:  # noqa: B008
@@ -45,7 +47,7 @@ def again(text: str) -> str:
     ],
     ids=["variants", "jobs", "sweep", "published", "quick"],
 )
-@pytest.mark.parametrize("name", suite_names())
+@pytest.mark.parametrize("name", RUNNABLE)
 def test_a_suite_of_the_catalog_read_back_is_written_the_same(
     name: str, options: Options, size_bytes: int | None
 ) -> None:
@@ -78,9 +80,23 @@ def test_fio_takes_any_points_that_are_written(points: list[Point]) -> None:
 @pytest.mark.parametrize("name", suite_names())
 def test_fio_takes_every_suite_of_the_catalog(name: str, tmp_path: Path) -> None:
     job = tmp_path / "job.fio"
-    job.write_text(fio_job.write(make_plan(load_suite(name)[0], Options(variants=True)), engine="io_uring"))
+    options = Options(variants=True, queue_depths=(1, 8) if name in RAMPS else None)
+    job.write_text(fio_job.write(make_plan(load_suite(name)[0], options), engine="io_uring"))
     done = subprocess.run(["fio", "--parse-only", "--filename=x", str(job)], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
+
+
+@pytest.mark.parametrize("name", RAMPS)
+def test_a_ramp_is_refused_until_fixed_depths_make_it_a_sweep(name: str) -> None:
+    suite, _ = load_suite(name)
+    with pytest.raises(
+        InputError, match=r"a ramp \(1 to 65536 while mean<=30ms\) can't be run on a real target yet"
+    ) as error:
+        fio_job.write(make_plan(suite, Options()))
+    assert "--queue-depth 1,2,4,8" in error.value.remedy
+    text = fio_job.write(make_plan(suite, Options(queue_depths=(1, 64))))
+    assert again(text) == text
+    assert "iodepth=1\n" in text and "iodepth=64\n" in text
 
 
 def test_a_suite_is_one_section_a_point_with_a_stonewall_between() -> None:
@@ -144,6 +160,7 @@ def test_jobs_that_go_in_sequence_get_ranges_of_their_own_within_the_working_set
         (point(Open(1, 1), read_fraction=0.9), None, "would miss"),
         (Point("globally", point().streams, 10**9, 0), None, "named global"),
         (point(Open(100, 1), read_fraction=0.0, flush_every=1), None, "division by zero"),
+        (point(Open(100, 1, 1, Bursts(4, 10**7, 10**9))), None, "p: fio has no open load in bursts"),
     ],
 )
 def test_what_fio_can_t_express_is_an_error_and_never_rounded(one: Point, size_bytes: int | None, said: str) -> None:

@@ -9,12 +9,15 @@ from hypothesis import given
 from workload.strategies import points as any_points
 
 from loadline.errors import InputError
+from loadline.workload.limit import Limit, Ramp, parse_limit
 from loadline.workload.plan import Options, Point, make_plan
-from loadline.workload.profile import BlockShare, Profile
+from loadline.workload.profile import BlockShare, Closed, Open, Profile
 from loadline.workload.suite import load_suite, parse_suite
 
 HEAD = 'title = "T"\nruntime = "60s"\nwarmup = "10s"\n'
 PROFILE = '[[profile]]\nname = "{}"\nblock = "4k"\nread = "50%"\nrandom = "100%"\n'
+RAMP = PROFILE.format("a") + 'limit = "p99<=5ms of reads"\nramp = { from = 2, to = 100 }\n'
+BURSTS = 'rate = 1000\nbursts = { times = 4, length = "10ms", every = "100ms" }\n'
 TYPICAL_12 = load_suite("typical-12")[0]
 
 
@@ -95,6 +98,57 @@ def test_every_point_has_a_seed_of_its_own_and_the_same_seed_makes_the_same_plan
 def test_a_point_survives_json(points: list[Point]) -> None:
     for point in points:
         assert Point.from_json(json.loads(json.dumps(point.to_json()))) == point
+
+
+def test_ramps_and_bursts_survive_json_and_plans_without_them_are_read() -> None:
+    (closed,) = plan(HEAD + RAMP)
+    (open_,) = plan(HEAD + PROFILE.format("a") + BURSTS)
+    for point in (closed, open_):
+        data = json.loads(json.dumps(point.to_json()))
+        assert Point.from_json(data) == point
+    del data["ramp"], data["streams"][0]["arrival"]["bursts"]
+    assert Point.from_json(data).ramp is None
+
+
+def test_a_ramp_is_one_point_whatever_depths_the_head_sweeps() -> None:
+    (point,) = plan(HEAD + "queue_depth = [1, 8]\n" + RAMP)
+    assert (point.name, point.ramp) == ("a", Ramp(Limit("p99", 5 * 10**6, "reads"), "outstanding", 2, 100))
+
+
+def test_a_ramp_makes_plain_points_of_its_probes() -> None:
+    (point,) = plan(HEAD + RAMP)
+    assert (point.at(3).name, point.at(3).ramp, point.at(3).streams[0].arrival) == ("a-qd3", None, Closed(3, 1))
+    (point,) = plan(HEAD + RAMP.replace("from = 2, to = 100", 'axis = "rate", from = "1k/s", to = "50k/s"'))
+    assert (point.at(2e3).name, point.at(2e3).streams[0].arrival) == ("a-r2000", Open(2000, 32, 1))
+
+
+@pytest.mark.parametrize("axis", ["", 'axis = "rate", '])
+def test_depths_make_a_ramp_a_closed_sweep(axis: str) -> None:
+    points = plan(HEAD + RAMP.replace("{ ", "{ " + axis), Options(queue_depths=(1, 8), jobs=2))
+    assert [(p.name, p.ramp, p.streams[0].arrival) for p in points] == [
+        ("a-qd1", None, Closed(1, 2)),
+        ("a-qd8", None, Closed(8, 2)),
+    ]
+
+
+def test_a_ramp_takes_another_limit_and_refuses_other_jobs() -> None:
+    (point,) = plan(HEAD + RAMP, Options(limit=parse_limit("1ms")))
+    assert point.ramp is not None and str(point.ramp.limit) == "mean<=1ms"
+    with pytest.raises(InputError, match="profile a is a ramp, which --jobs can't change"):
+        plan(HEAD + RAMP, Options(jobs=2))
+
+
+def test_a_limit_of_what_the_profile_doesn_t_do_is_refused() -> None:
+    with pytest.raises(InputError, match="profile a has no writes, which max<=1ms of writes limits"):
+        plan(HEAD + RAMP.replace("50%", "100%"), Options(limit=parse_limit("max<=1ms of writes")))
+
+
+def test_as_published_touches_what_the_source_did_and_leaves_ramps_ramps() -> None:
+    suite, _ = load_suite("database-ramp")
+    (point,) = make_plan(suite, Options(as_published=True))
+    assert point.ramp is not None
+    assert point.streams[0].profile.working_set_bytes == 10**12
+    assert make_plan(suite, Options())[0].streams[0].profile.working_set_bytes is None
 
 
 @pytest.mark.parametrize(("read", "text"), [(0.7, "70/30"), (1.0, "100/0"), (0.995, "99.5/0.5")])

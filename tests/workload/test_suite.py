@@ -11,12 +11,14 @@ from workload.strategies import damaged
 
 from loadline.errors import InputError
 from loadline.workload.dialects import fio_job
+from loadline.workload.limit import Limit, Ramp
 from loadline.workload.plan import Options, make_plan
-from loadline.workload.profile import BlockShare, Closed, Distribution, Open
+from loadline.workload.profile import BlockShare, Bursts, Closed, Distribution, Open
 from loadline.workload.suite import CATALOG, Published, load_suite, parse_suite, suite_names
 
 HEAD = 'title = "T"\nruntime = "5s"\n'
 PROFILE = '[[profile]]\nname = "a"\nblock = "4k"\nread = "50%"\nrandom = "100%"\n'
+LIMIT = 'limit = "mean<=30ms"\n'
 HALF_ZONED = 'distribution = { zoned = [{ access = "100%", space = "50%" }] }'
 
 # Source: the table of the field report on DL360 servers; block, read %, random %, class.
@@ -44,7 +46,7 @@ runtime = "60s"
 warmup = "5s"
 queue_depth = [1, 32]
 jobs = 2
-published = { queue_depth = 1, jobs = 1, runtime = "300s", warmup = "0s" }
+published = { queue_depth = 1, jobs = 1, runtime = "300s", warmup = "0s", working_set = "1TB" }
 
 [[profile]]
 name = "mix"
@@ -58,6 +60,7 @@ compressible = "50%"
 duplicate = "20%"
 analysis = "a mix"
 rate = ["1k/s", 2000]
+bursts = { times = 4, length = "10ms", every = "40ms" }
 
 [[profile]]
 name = "log"
@@ -81,6 +84,15 @@ block = 4096
 read = "100%"
 random = "100%"
 distribution = { normal = "20%" }
+
+[[variant]]
+name = "carried"
+block = 4096
+read = "100%"
+random = "0%"
+jobs = 2
+limit = "p99<5ms of reads"
+ramp = { axis = "rate", from = "100/s", to = "50k/s" }
 """
 
 
@@ -110,6 +122,31 @@ def test_typical_12_runs_at_depth_32_and_as_published_at_1_for_300_s() -> None:
     assert {(p.streams[0].arrival, p.runtime_ns, p.warmup_ns) for p in published} == {(Closed(1, 1), 300 * 10**9, 0)}
 
 
+# Source: the field report on the RS2BL080: IOPS, MiB/s and mean response in ms of each profile in RAID 5.
+IOMETER = {"file-server": (7938.72, 85.82, 4.03, 80), "web-server": (15791.47, 242.30, 2.03, 100)}
+
+
+@pytest.mark.parametrize("name", IOMETER)
+def test_the_mixes_of_iometer_fit_the_figures_that_the_source_measured_with_them(name: str) -> None:
+    (point,) = make_plan(load_suite("iometer-profiles")[0], Options(only=(name,)))
+    (stream,) = point.streams
+    iops, mib_per_s, response_ms, read_percent = IOMETER[name]
+    mean_bytes = sum(share.size_bytes * share.share_fraction for share in stream.profile.block)
+    assert mean_bytes == pytest.approx(mib_per_s * 2**20 / iops, rel=0.005)
+    assert stream.outstanding == pytest.approx(iops * response_ms / 1000, rel=0.005)
+    assert (stream.profile.read_fraction * 100, stream.profile.random_fraction) == (read_percent, 1)
+
+
+@pytest.mark.parametrize(("name", "read"), [("database-ramp", 0.67), ("web-ramp", 1.0)])
+def test_the_ramps_are_the_sources_loads_up_to_30_ms_on_the_whole_target(name: str, read: float) -> None:
+    suite, _ = load_suite(name)
+    (point,) = make_plan(suite, Options())
+    profile = point.streams[0].profile
+    assert (profile.block, profile.read_fraction, profile.random_fraction) == ((BlockShare(8192, 1.0),), read, 1)
+    assert (profile.working_set_fraction, profile.working_set_bytes) == (None, None)
+    assert point.ramp == Ramp(Limit("mean", 30 * 10**6), "outstanding", 1, 65536)
+
+
 @pytest.mark.parametrize("name", suite_names())
 def test_every_suite_of_the_catalog_names_its_source_and_explains_itself_and_its_profiles(name: str) -> None:
     suite, warnings = load_suite(name)
@@ -120,15 +157,16 @@ def test_every_suite_of_the_catalog_names_its_source_and_explains_itself_and_its
 def test_every_key_means_what_the_reference_says() -> None:
     suite = parse_suite(FULL, "full", "full.toml")
     assert (suite.title, suite.source, suite.analysis) == ("Everything", "here", "why")
-    assert suite.published == Published(1, 1, 300 * 10**9, 0)
-    mix, log, other = suite.entries
+    assert suite.published == Published(1, 1, 300 * 10**9, 0, None, 10**12)
+    mix, log, other, carried = suite.entries
     profile = mix.loads[0][0].profile
     assert profile.block == (BlockShare(512, 0.1), BlockShare(4096, 0.6), BlockShare(65536, 0.3))
     assert profile.distribution == Distribution("zoned", None, ((0.6, 0.1), (0.4, 0.9)))
     assert (profile.working_set_fraction, profile.working_set_bytes) == (0.25, None)
     assert (profile.compressible_fraction, profile.duplicate_fraction) == (0.5, 0.2)
+    swing = Bursts(4, 10**7, 4 * 10**7)
     assert [load[0].arrival for load in mix.loads] == [
-        Open(1000, 1, 2), Open(2000, 1, 2), Open(1000, 32, 2), Open(2000, 32, 2),
+        Open(1000, 1, 2, swing), Open(2000, 1, 2, swing), Open(1000, 32, 2, swing), Open(2000, 32, 2, swing),
     ]  # fmt: skip
     assert (mix.runtime_ns, mix.warmup_ns) == (60 * 10**9, 5 * 10**9)
     profile = log.loads[0][0].profile
@@ -138,6 +176,8 @@ def test_every_key_means_what_the_reference_says() -> None:
     assert [load[0].arrival for load in log.loads] == [Closed(1, 1), Closed(1, 4)]
     assert (log.runtime_ns, log.warmup_ns) == (10 * 10**9, 0)
     assert other.variant and other.loads[0][0].profile.distribution == Distribution("normal", 20)
+    assert carried.ramp == Ramp(Limit("p99", 5 * 10**6, "reads", strict=True), "rate", 100, 50_000)
+    assert [load[0].arrival for load in carried.loads] == [Open(100, 32, 2)]
 
 
 @pytest.mark.parametrize(
@@ -190,6 +230,23 @@ def test_every_key_means_what_the_reference_says() -> None:
         (HEAD.replace("5s", "9999d") + PROFILE, "runtime: "),
         (HEAD.replace("5s", "5 parsecs") + PROFILE, "runtime: '5 parsecs' has no unit of time"),
         (HEAD.replace('"T"', "3") + PROFILE, "title: "),
+        (HEAD + "[published]\nworking_set = 0\n" + PROFILE, "published: working_set: 0 is nothing"),
+        (HEAD + PROFILE + 'limit = "fast"', "profile a: limit: 'fast' is not a limit"),
+        (HEAD + PROFILE + "limit = 30", "profile a: limit: a value of type int is not a limit"),
+        (HEAD + PROFILE + "ramp = { from = 1 }", "profile a: `ramp` needs a `limit`"),
+        (HEAD + PROFILE + LIMIT + "queue_depth = 4", "profile a: `limit` makes it a ramp, .* leave both out"),
+        (HEAD + PROFILE + LIMIT + "jobs = 2", "profile a: jobs: a ramp has one number of jobs"),
+        (HEAD + PROFILE + LIMIT + "ramp = { frm = 1 }", "profile a: ramp: frm: unknown key"),
+        (HEAD + PROFILE + LIMIT + "ramp = { from = 8, to = 8 }", "profile a: ramp: goes from 8 to 8"),
+        (HEAD + PROFILE + LIMIT + "ramp = { from = 1.5 }", "profile a: ramp: '1.5' outstanding"),
+        (HEAD + PROFILE + LIMIT + "ramp = { to = 70_000 }", "profile a: ramp: '70000' outstanding"),
+        (HEAD + PROFILE + LIMIT + 'ramp = { axis = "rate" }', "profile a: ramp: needs `from` and `to`"),
+        (HEAD + PROFILE + LIMIT + 'ramp = { axis = "rate", from = 0, to = 1 }', "profile a: ramp: '0' is not above"),
+        (HEAD + PROFILE + LIMIT + 'ramp = { axis = "rate", from = 1, to = "2g/s" }', "profile a: ramp: 2e.09/s is"),
+        (HEAD + PROFILE + 'bursts = { times = 4, length = "1s", every = "9s" }', "profile a: bursts: they are those"),
+        (HEAD + PROFILE + "rate = 9\nbursts = { times = 4, length = 1, every = 3 }", "profile a: bursts: 4 times"),
+        (HEAD + PROFILE + "rate = 9\nbursts = { times = 4, length = 0, every = 3 }", "profile a: bursts: length: "),
+        (HEAD + PROFILE + "rate = 9\nbursts = { times = 1, length = 1, every = 3 }", "profile a: bursts: times: "),
         (
             HEAD
             + f"queue_depth = {list(range(1, 200))}\njobs = {list(range(1, 200))}\n"
@@ -251,9 +308,15 @@ WORDS = ['"4k"', "= 1e9", "[[profile]]", "[", "{", '"100%"', "zoned = [", "inf",
 
 def nothing_but_input_errors(text: str) -> None:
     try:
-        fio_job.write(make_plan(parse_suite(text, "f", "f.toml"), Options(variants=True)), size_bytes=1 << 40)
+        plan = make_plan(parse_suite(text, "f", "f.toml"), Options(variants=True))
     except InputError as error:
-        assert error.message.startswith(("f.toml", "profile", "suite f")) or ":" in error.message
+        assert error.message.startswith(("f.toml", "profile", "suite f"))
+        return
+    for point in plan:
+        try:
+            fio_job.write([point], size_bytes=1 << 40)
+        except InputError as error:
+            assert ":" in error.message
 
 
 @given(st.text())
@@ -263,5 +326,5 @@ def test_any_text_as_toml_is_a_suite_or_an_input_error(text: str) -> None:
 
 @given(st.data())
 def test_a_damaged_suite_is_a_suite_or_an_input_error(data: st.DataObject) -> None:
-    whole = data.draw(st.sampled_from([FULL, HEAD + PROFILE, (CATALOG / "typical-12.toml").read_text()]))
+    whole = data.draw(st.sampled_from([FULL, *(path.read_text() for path in CATALOG.glob("*.toml"))]))
     nothing_but_input_errors(data.draw(damaged(whole, WORDS)))

@@ -19,7 +19,7 @@ from loadline.reporting.table import Group, Table
 from loadline.units import format_duration, format_percent
 from loadline.workload.dialects import fio_job
 from loadline.workload.plan import Point, make_plan
-from loadline.workload.profile import Open
+from loadline.workload.profile import Arrival, Open
 from loadline.workload.suite import Suite, load_suite, nearest, suite_names
 
 
@@ -99,8 +99,10 @@ def _explain(suite: Suite, points: tuple[Point, ...]) -> None:
     heads = ("point", "block", "read/\nwrite %", "random\n%", "class", "depth x\njobs", "time")
     output.show(Table(heads, (Group("", rows),), frozenset({0, 4})))
     for stream in {stream.profile.name: stream for point in points for stream in point.streams}.values():
-        if stream.profile.analysis:
-            output.say(_wrapped(f"{stream.profile.name}: {stream.profile.analysis}", indent="  "))
+        touched = stream.profile.working_set_text()
+        said = f"{stream.profile.analysis} {f'It touches {touched}.' if touched else ''}".strip()
+        if said:
+            output.say(_wrapped(f"{stream.profile.name}: {said}", indent="  "))
 
 
 def _wrapped(text: str, indent: str = "") -> str:
@@ -113,9 +115,7 @@ def _rows(point: Point) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for stream in point.streams:
         profile, arrival = stream.profile, stream.arrival
-        load = f"{arrival.queue_depth} x {arrival.jobs}"
-        if isinstance(arrival, Open):
-            load = f"{arrival.rate_per_s:g}/s, at most {load}"
+        load = _load(arrival) if point.ramp is None else str(point.ramp)
         name = point.name if len(point.streams) == 1 else f"{point.name}: {profile.name}"
         rows.append(
             (
@@ -124,6 +124,14 @@ def _rows(point: Point) -> list[tuple[str, ...]]:
             )
         )
     return rows
+
+
+def _load(arrival: Arrival) -> str:
+    load = f"{arrival.queue_depth} x {arrival.jobs}"
+    if isinstance(arrival, Open):
+        swing = "" if arrival.bursts is None else f" in bursts of {arrival.bursts.times:g} x"
+        return f"{arrival.rate_per_s:g}/s{swing}, at most {load}"
+    return load
 
 
 def _as_json(suite: Suite, points: tuple[Point, ...]) -> dict[str, Any]:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections import Counter
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from loadline.errors import InputError
-from loadline.workload.profile import Closed, Workload
-from loadline.workload.suite import Entry, Suite, nearest
+from loadline.workload.limit import Limit, Ramp
+from loadline.workload.profile import Closed, Open, Workload
+from loadline.workload.suite import Entry, Published, Suite, nearest
 
 QUICK_NS = 5 * 10**9
 QUICK_WARMUP_NS = 10**9
@@ -16,7 +17,7 @@ QUICK_WARMUP_NS = 10**9
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the user may change of a suite; None: as the suite says."""
+    """What the user may change of a suite; None: as the suite says. `limit` is that of its ramps."""
 
     queue_depths: tuple[int, ...] | None = None
     jobs: int | None = None
@@ -26,11 +27,15 @@ class Options:
     as_published: bool = False
     quick: bool = False
     only: tuple[str, ...] = ()
+    limit: Limit | None = None
 
 
 @dataclass(frozen=True, slots=True)
 class Point:
-    """One measurement to make: streams that run together against the target."""
+    """One measurement to make: streams that run together against the target.
+
+    With a `ramp` it is a search over their load, and `at` makes its probes.
+    """
 
     name: str
     streams: tuple[Workload, ...]
@@ -38,6 +43,7 @@ class Point:
     warmup_ns: int
     seed: int | None = None
     quick: bool = False
+    ramp: Ramp | None = None
 
     @property
     def writes(self) -> bool:
@@ -55,6 +61,19 @@ class Point:
         """The profile's name, or the streams' names joined by `+`."""
         return "+".join(stream.profile.name for stream in self.streams)
 
+    def at(self, load: float) -> Point:
+        """The plain point at one load of the ramp's axis: outstanding I/Os, or I/Os a second, of each stream."""
+
+        def change(stream: Workload) -> Workload:
+            arrival = stream.arrival
+            if isinstance(arrival, Open):
+                return replace(stream, arrival=replace(arrival, rate_per_s=float(load)))
+            return replace(stream, arrival=replace(arrival, queue_depth=int(load)))
+
+        axis = "r" if isinstance(self.streams[0].arrival, Open) else "qd"
+        streams = tuple(change(stream) for stream in self.streams)
+        return replace(self, name=f"{self.name}-{axis}{load:.15g}", streams=streams, ramp=None)
+
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; `from_json` is the inverse."""
         return {
@@ -64,17 +83,24 @@ class Point:
             "warmup_ns": self.warmup_ns,
             "seed": self.seed,
             "quick": self.quick,
+            "ramp": None if self.ramp is None else asdict(self.ramp),
         }
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Point:
         """The point that `to_json` wrote. KeyError and TypeError mean that something else wrote it."""
         streams = tuple(Workload.from_json(stream) for stream in data["streams"])
-        return Point(data["name"], streams, data["runtime_ns"], data["warmup_ns"], data["seed"], data["quick"])
+        ramp = data.get("ramp")
+        return Point(
+            *(data["name"], streams, data["runtime_ns"], data["warmup_ns"], data["seed"], data["quick"]),
+            ramp=None if ramp is None else Ramp.from_json(ramp),
+        )
 
 
 def make_plan(suite: Suite, options: Options, seed: int | None = None) -> tuple[Point, ...]:
     """The points of `suite`, in its order, sweeps unrolled; point k gets `seed` + k, so no two ask for the same blocks.
+
+    A ramp stays one point, unless queue depths are given, which make it a closed sweep over them.
 
     Raises:
         InputError: `only` names a profile that the suite doesn't have, options contradict each other, or two points
@@ -105,12 +131,25 @@ def make_plan(suite: Suite, options: Options, seed: int | None = None) -> tuple[
 
 
 def _points(entry: Entry, suite: Suite, options: Options) -> list[Point]:
-    loads, runtime_ns, warmup_ns = entry.loads, entry.runtime_ns, entry.warmup_ns
+    loads, runtime_ns, warmup_ns, ramp = entry.loads, entry.runtime_ns, entry.warmup_ns, entry.ramp
     if options.as_published:
         published = suite.published
-        loads = tuple(dict.fromkeys(_loaded(load, published.queue_depth, published.jobs) for load in loads))
+        if ramp is None:
+            loads = tuple(dict.fromkeys(_loaded(load, published.queue_depth, published.jobs) for load in loads))
+        loads = tuple(_touching(load, published) for load in loads)
         runtime_ns = runtime_ns if published.runtime_ns is None else published.runtime_ns
         warmup_ns = warmup_ns if published.warmup_ns is None else published.warmup_ns
+    if ramp is not None and options.queue_depths:
+        loads = tuple(tuple(replace(s, arrival=Closed(1, s.arrival.jobs)) for s in load) for load in loads)
+        ramp = None
+    if ramp is not None and options.jobs:
+        raise InputError(
+            f"profile {entry.name} is a ramp, which --jobs can't change",
+            "Leave out --jobs, or give fixed depths too: --queue-depth 1,2,4,8.",
+        )
+    if ramp is not None:
+        ramp = replace(ramp, limit=options.limit or ramp.limit)
+        _check_answered(entry, ramp.limit)
     if options.queue_depths:
         loads = tuple(dict.fromkeys(_loaded(load, depth, None) for depth in options.queue_depths for load in loads))
     if options.jobs:
@@ -121,8 +160,27 @@ def _points(entry: Entry, suite: Suite, options: Options) -> list[Point]:
         warmup_ns = min(warmup_ns, QUICK_WARMUP_NS)
         runtime_ns = min(runtime_ns, QUICK_NS - warmup_ns)
     return [
-        Point(entry.name + _suffix(load, loads), load, runtime_ns, warmup_ns, None, options.quick) for load in loads
+        Point(entry.name + _suffix(load, loads), load, runtime_ns, warmup_ns, None, options.quick, ramp)
+        for load in loads
     ]
+
+
+def _check_answered(entry: Entry, limit: Limit) -> None:
+    reads = [stream.profile.read_fraction for load in entry.loads for stream in load]
+    if (limit.of == "reads" and max(reads) == 0) or (limit.of == "writes" and min(reads) == 1):
+        raise InputError(
+            f"profile {entry.name} has no {limit.of}, which {limit} limits", "Limit all of its requests: mean<=30ms."
+        )
+
+
+def _touching(load: tuple[Workload, ...], published: Published) -> tuple[Workload, ...]:
+    fraction, size_bytes = published.working_set_fraction, published.working_set_bytes
+    if fraction is None and size_bytes is None:
+        return load
+    return tuple(
+        replace(stream, profile=replace(stream.profile, working_set_fraction=fraction, working_set_bytes=size_bytes))
+        for stream in load
+    )
 
 
 def _loaded(load: tuple[Workload, ...], queue_depth: int | None, jobs: int | None) -> tuple[Workload, ...]:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
-from loadline.units import format_bytes, format_percent
+from loadline.units import format_bytes, format_percent, format_size
 
 AccessClass: TypeAlias = Literal["combined", "random", "sequential"]
 
@@ -74,6 +74,12 @@ class Profile:
             return format_bytes(self.block[0].size_bytes)
         return ", ".join(f"{format_bytes(b.size_bytes)} {format_percent(b.share_fraction)}" for b in self.block)
 
+    def working_set_text(self) -> str:
+        """`25%`, `1 TB`, or nothing if all of the target is touched."""
+        if self.working_set_bytes is not None:
+            return format_size(self.working_set_bytes)
+        return "" if self.working_set_fraction is None else format_percent(self.working_set_fraction)
+
     def mix_text(self) -> str:
         """`70/30`: reads to writes, in percent."""
         shares = (self.read_fraction, 1 - self.read_fraction)
@@ -89,6 +95,19 @@ class Closed:
 
 
 @dataclass(frozen=True, slots=True)
+class Bursts:
+    """How an open load swings between bursts at `times` its mean rate and the rest.
+
+    A burst takes `length_ns` on average, from one to the next it is `every_ns`; bursts and what lies between them
+    are exponentially distributed. Only models can be loaded so; fio can't.
+    """
+
+    times: float
+    length_ns: int
+    every_ns: int
+
+
+@dataclass(frozen=True, slots=True)
 class Open:
     """Requests come at random instants (Poisson), `rate_per_s` over all jobs, whatever is still outstanding.
 
@@ -99,6 +118,7 @@ class Open:
     rate_per_s: float
     queue_depth: int
     jobs: int = 1
+    bursts: Bursts | None = None
 
 
 Arrival: TypeAlias = Closed | Open
@@ -131,6 +151,8 @@ class Workload:
         profile["block"] = tuple(BlockShare(**share) for share in profile["block"])
         arrival = dict(data["arrival"])
         make = {"open": Open, "closed": Closed}[arrival.pop("kind")]
+        if arrival.get("bursts") is not None:
+            arrival["bursts"] = Bursts(**arrival["bursts"])
         return Workload(Profile(**profile), make(**arrival))
 
 

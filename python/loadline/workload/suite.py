@@ -8,7 +8,8 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadline.errors import InputError
-from loadline.workload.profile import Arrival, Closed, Open, Workload
+from loadline.workload.limit import Ramp
+from loadline.workload.profile import Arrival, Bursts, Closed, Open, Workload
 
 CATALOG = Path(__file__).parent.parent / "catalog" / "suites"
 
@@ -23,7 +24,10 @@ _FILE_BYTES = 1024**2
 
 @dataclass(frozen=True, slots=True)
 class Entry:
-    """One line of a suite: the streams that run together, once for each of `loads` (a sweep has several)."""
+    """One line of a suite: the streams that run together, once for each of `loads` (a sweep has several).
+
+    With a `ramp` there is one load, its lowest, and one point, whose answer is a load line.
+    """
 
     name: str
     loads: tuple[tuple[Workload, ...], ...]
@@ -31,6 +35,7 @@ class Entry:
     warmup_ns: int
     analysis: str = ""
     variant: bool = False
+    ramp: Ramp | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -41,6 +46,8 @@ class Published:
     jobs: int | None = None
     runtime_ns: int | None = None
     warmup_ns: int | None = None
+    working_set_fraction: float | None = None
+    working_set_bytes: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,6 +133,6 @@ def _read(path: Path) -> str:
         raise InputError(f"{str(path)!r} can't be read: {error}", "Check the path.") from None
 
 
-def arrival(queue_depth: int, jobs: int, rate_per_s: float | None) -> Arrival:
+def arrival(queue_depth: int, jobs: int, rate_per_s: float | None, bursts: Bursts | None = None) -> Arrival:
     """Closed, or open when there is a rate."""
-    return Closed(queue_depth, jobs) if rate_per_s is None else Open(rate_per_s, queue_depth, jobs)
+    return Closed(queue_depth, jobs) if rate_per_s is None else Open(rate_per_s, queue_depth, jobs, bursts)

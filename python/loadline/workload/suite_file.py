@@ -13,7 +13,8 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from loadline.errors import InputError
 from loadline.units import format_duration, format_percent, parse_bytes, parse_duration, parse_fraction, parse_rate
-from loadline.workload.profile import BlockShare, Distribution, Profile, Workload, access_class
+from loadline.workload.limit import Limit, Ramp, parse_limit
+from loadline.workload.profile import Arrival, BlockShare, Bursts, Distribution, Profile, Workload, access_class
 from loadline.workload.suite import (
     BLOCK_BYTES,
     DEPTHS,
@@ -30,6 +31,7 @@ from loadline.workload.suite import (
 T = TypeVar("T")
 
 _POINTS = 10_000
+_RATE_PER_S = 1e9
 
 _FORM = "The form of a suite is in docs/reference/suite.md."
 
@@ -69,6 +71,14 @@ def _duration_within(low: int, high: int) -> Callable[[Any], int]:
     return parse
 
 
+def _working_set(text: Any) -> tuple[float | None, int | None]:
+    """As a share of the target, or in bytes."""
+    fraction, size = (_share(text), None) if isinstance(text, str) and "%" in text else (None, parse_bytes(text))
+    if not fraction and not size:
+        raise InputError(f"{text!r} is nothing", "Leave it out to use all of the target.")
+    return fraction, size
+
+
 def _unreserved(value: Any) -> Any:
     if isinstance(value, str) and value.startswith("global"):
         raise ValueError(f"{value[:64]!r}: fio keeps names that begin with `global` for defaults; choose another")
@@ -87,10 +97,12 @@ def _different(values: list[T]) -> list[T]:
 
 Size = Annotated[int, _with(_block_bytes)]
 Share = Annotated[float, _with(_share)]
+WorkingSet = Annotated[tuple[float | None, int | None], _with(_working_set)]
 Duration = Annotated[int, _with(parse_duration)]
 Runtime = Annotated[int, _with(_duration_within(*RUNTIME_NS))]
 Warmup = Annotated[int, _with(_duration_within(*WARMUP_NS))]
-Rate = Annotated[float, _with(parse_rate), Field(le=1e9)]
+Rate = Annotated[float, _with(parse_rate), Field(le=_RATE_PER_S)]
+LimitText = Annotated[Limit, _with(parse_limit)]
 Depth = Annotated[int, Field(ge=DEPTHS[0], le=DEPTHS[1], strict=True)]
 Jobs = Annotated[int, Field(ge=JOBS[0], le=JOBS[1], strict=True)]
 Count = Annotated[int, Field(ge=0, le=10**9, strict=True)]
@@ -137,6 +149,52 @@ def _not_uniform(value: Any) -> Any:
     return value
 
 
+class _BurstsText(_Text):
+    times: float = Field(gt=1, le=10**6)
+    length: Annotated[Duration, Field(gt=0)]
+    every: Annotated[Duration, Field(gt=0)]
+
+    @model_validator(mode="after")
+    def _within_the_mean(self) -> _BurstsText:
+        if self.times * self.length > self.every:
+            raise ValueError(
+                f"{self.times:g} times the rate for {format_duration(self.length)} of every"
+                f" {format_duration(self.every)} is more than the mean rate; times x length is at most every"
+            )
+        return self
+
+
+class _RampText(_Text):
+    axis: Literal["outstanding", "rate"] = "outstanding"
+    low: Any = Field(default=None, alias="from")
+    high: Any = Field(default=None, alias="to")
+
+    @model_validator(mode="after")
+    def _from_low_to_high(self) -> _RampText:
+        low, high = self.range()
+        if low >= high:
+            raise ValueError(f"goes from {low:g} to {high:g}; `to` is above `from`")
+        return self
+
+    def range(self) -> tuple[float, float]:
+        """The lowest and the highest load; ValueError for what can't be one."""
+        if self.axis == "outstanding":
+            ends = [default if end is None else end for end, default in zip((self.low, self.high), DEPTHS, strict=True)]
+            for end in ends:
+                if type(end) is not int or not DEPTHS[0] <= end <= DEPTHS[1]:
+                    raise ValueError(f"{str(end)[:64]!r} outstanding; whole numbers from {DEPTHS[0]} to {DEPTHS[1]}")
+            return ends[0], ends[1]
+        if self.low is None or self.high is None:
+            raise ValueError('needs `from` and `to` for rates, such as from = "100/s", to = "50k/s"')
+        try:
+            low, high = parse_rate(self.low), parse_rate(self.high)
+        except InputError as error:
+            raise ValueError(f"{error.message}. {error.remedy}".strip()) from None
+        if high > _RATE_PER_S:
+            raise ValueError(f"{high:g}/s is above {_RATE_PER_S:g}/s; check the unit")
+        return low, high
+
+
 class _ProfileText(_Text):
     name: Name
     block: Size | dict[str, Any]
@@ -145,7 +203,7 @@ class _ProfileText(_Text):
     # `class` is a keyword of Python, so the field has the name of what it becomes.
     access_class: Literal["combined", "random", "sequential"] | None = Field(default=None, alias="class")
     distribution: Annotated[_DistributionText | None, BeforeValidator(_not_uniform)] = None
-    working_set: Any = None
+    working_set: WorkingSet = (None, None)
     compressible: Share = 0.0
     duplicate: Share = 0.0
     flush_every: Count = 0
@@ -156,6 +214,9 @@ class _ProfileText(_Text):
     queue_depth: Depths | None = None
     jobs: JobCounts | None = None
     rate: Rates | None = None
+    bursts: _BurstsText | None = None
+    limit: LimitText | None = None
+    ramp: _RampText | None = None
     runtime: Runtime | None = None
     warmup: Warmup | None = None
 
@@ -167,12 +228,21 @@ class _ProfileText(_Text):
             _shares(data["block"])
         return data
 
+    @model_validator(mode="after")
+    def _ramp_alone(self) -> _ProfileText:
+        if self.limit is None and self.ramp is not None:
+            raise ValueError('`ramp` needs a `limit`, such as limit = "mean<=30ms"')
+        if self.limit is not None and (self.queue_depth is not None or self.rate is not None):
+            raise ValueError("`limit` makes it a ramp, which finds queue_depth or rate by itself; leave both out")
+        return self
+
 
 class _PublishedText(_Text):
     queue_depth: Depth | None = None
     jobs: Jobs | None = None
     runtime: Runtime | None = None
     warmup: Warmup | None = None
+    working_set: WorkingSet = (None, None)
 
 
 class _SuiteText(_Text):
@@ -187,6 +257,18 @@ class _SuiteText(_Text):
     published: _PublishedText = _PublishedText()
     profile: list[_ProfileText] = Field(min_length=1)
     variant: list[_ProfileText] = []
+
+
+# From the outside to the inside.
+_TABLES: tuple[tuple[str, type[BaseModel]], ...] = (
+    ("profile", _ProfileText),
+    ("variant", _ProfileText),
+    ("published", _PublishedText),
+    ("distribution", _DistributionText),
+    ("zoned", _Zone),
+    ("bursts", _BurstsText),
+    ("ramp", _RampText),
+)
 
 
 def parse(text: str, name: str, file: str) -> Suite:
@@ -207,6 +289,7 @@ def parse(text: str, name: str, file: str) -> Suite:
     points = sum(
         len(p.jobs or parsed.jobs) * len(p.queue_depth or parsed.queue_depth) * max(1, len(p.rate or parsed.rate or []))
         for p in profiles
+        if p.limit is None
     )
     if points > _POINTS:
         raise InputError(f"{file}: its sweeps make {points} points", f"At most {_POINTS}: shorten the lists.")
@@ -217,9 +300,8 @@ def parse(text: str, name: str, file: str) -> Suite:
         if entry.name in seen:
             raise InputError(f"{file}: two profiles are named {entry.name!r}", "Names tell points apart: change one.")
         seen.add(entry.name)
-    published = Published(
-        parsed.published.queue_depth, parsed.published.jobs, parsed.published.runtime, parsed.published.warmup
-    )
+    own = parsed.published
+    published = Published(own.queue_depth, own.jobs, own.runtime, own.warmup, *own.working_set)
     return Suite(name, parsed.title, parsed.source, parsed.analysis, tuple(entries), published)
 
 
@@ -242,10 +324,7 @@ def _shares(block: dict[str, Any]) -> tuple[BlockShare, ...]:
 
 
 def _entry(text: _ProfileText, suite: _SuiteText, file: str, *, variant: bool) -> Entry:
-    try:
-        fraction, size = _working_set(text.working_set)
-    except InputError as error:
-        raise InputError(f"{file}: profile {text.name}: working_set: {error.message}", error.remedy) from None
+    fraction, size = text.working_set
     profile = Profile(
         name=text.name,
         block=_shares(text.block) if isinstance(text.block, dict) else (BlockShare(text.block, 1.0),),
@@ -263,25 +342,36 @@ def _entry(text: _ProfileText, suite: _SuiteText, file: str, *, variant: bool) -
         burst=text.burst,
         analysis=text.analysis,
     )
-    rates: list[float] | list[None] = text.rate or suite.rate or [None]
-    loads = tuple(
-        (Workload(profile, arrival(depth, jobs, rate)),)
-        for jobs in text.jobs or suite.jobs
-        for depth in text.queue_depth or suite.queue_depth
-        for rate in rates
-    )
+    ramp = _ramp(text)
+    try:
+        arrivals = _arrivals(text, suite, ramp)
+    except InputError as error:
+        raise InputError(f"{file}: profile {text.name}: {error.message}", error.remedy) from None
+    loads = tuple((Workload(profile, one),) for one in arrivals)
     runtime = suite.runtime if text.runtime is None else text.runtime
     warmup = suite.warmup if text.warmup is None else text.warmup
-    return Entry(text.name, loads, runtime, warmup, text.analysis, variant)
+    return Entry(text.name, loads, runtime, warmup, text.analysis, variant, ramp)
 
 
-def _working_set(text: Any) -> tuple[float | None, int | None]:
-    if text is None:
-        return None, None
-    fraction, size = (_share(text), None) if isinstance(text, str) and "%" in text else (None, parse_bytes(text))
-    if not fraction and not size:
-        raise InputError(f"{text!r} is nothing", "Leave it out to use all of the target.")
-    return fraction, size
+def _ramp(text: _ProfileText) -> Ramp | None:
+    if text.limit is None:
+        return None
+    ramp = text.ramp or _RampText()
+    return Ramp(text.limit, ramp.axis, *ramp.range())
+
+
+def _arrivals(text: _ProfileText, suite: _SuiteText, ramp: Ramp | None) -> list[Arrival]:
+    """The arrivals of the sweep; of a ramp the one that it begins with."""
+    depths, all_jobs = text.queue_depth or suite.queue_depth, text.jobs or suite.jobs
+    rates: list[float] | list[None] = text.rate or suite.rate or [None]
+    if ramp is not None:
+        if len(all_jobs) > 1 or (ramp.axis == "outstanding" and all_jobs != [1]):
+            raise InputError("jobs: a ramp has one number of jobs, and one of outstanding I/Os has 1", "Set jobs = 1.")
+        depths, rates = ([int(ramp.low)], [None]) if ramp.axis == "outstanding" else (depths[-1:], [ramp.low])
+    bursts = None if text.bursts is None else Bursts(text.bursts.times, text.bursts.length, text.bursts.every)
+    if bursts is not None and rates == [None]:
+        raise InputError("bursts: they are those of an open load", 'Add the mean rate, such as rate = "5k/s".')
+    return [arrival(depth, jobs, rate, bursts) for jobs in all_jobs for depth in depths for rate in rates]
 
 
 def _distribution(text: _DistributionText | None) -> Distribution:
@@ -301,14 +391,7 @@ def _fault(error: ValidationError, data: dict[str, Any], file: str) -> InputErro
     first = error.errors(include_url=False, include_context=False)[0]
     where = ": ".join([file, *_place(first["loc"], data)])
     if first["type"] == "extra_forbidden":
-        models: dict[str, type[BaseModel]] = {
-            "profile": _ProfileText,
-            "variant": _ProfileText,
-            "published": _PublishedText,
-        }
-        model = models.get(str(first["loc"][0]), _SuiteText) if len(first["loc"]) > 1 else _SuiteText
-        model = _DistributionText if "distribution" in first["loc"][:-1] else model
-        keys = ["class" if key == "access_class" else key for key in model.model_fields]
+        keys = _keys(first["loc"][:-1])
         return InputError(f"{where}: unknown key", nearest(str(first["loc"][-1]), keys, f"Known: {', '.join(keys)}."))
     if first["type"] == "missing":
         return InputError(f"{where}: missing", _FORM)
@@ -319,19 +402,13 @@ def _fault(error: ValidationError, data: dict[str, Any], file: str) -> InputErro
     return InputError(f"{where}: {message}{got}", _FORM)
 
 
-def _keys(above: list[str]) -> list[str]:
+def _keys(above: tuple[int | str, ...]) -> list[str]:
     """The keys that are known in the table that is reached by the keys `above`."""
     model: type[BaseModel] = _SuiteText
-    for key, inner in (
-        ("profile", _ProfileText),
-        ("variant", _ProfileText),
-        ("published", _PublishedText),
-        ("distribution", _DistributionText),
-        ("zoned", _Zone),
-    ):
+    for key, inner in _TABLES:
         if key in above:
             model = inner
-    return ["class" if key == "access_class" else key for key in model.model_fields]
+    return [field.alias or key for key, field in model.model_fields.items()]
 
 
 def _place(loc: tuple[int | str, ...], data: dict[str, Any]) -> list[str]:

@@ -54,6 +54,11 @@ def write(
         "group_reporting=1",
     ]
     for number, point in enumerate(points):
+        if point.ramp is not None:
+            raise InputError(
+                f"{point.name}: a ramp ({point.ramp}) can't be run on a real target yet",
+                "Run fixed depths with --queue-depth 1,2,4,8, or leave it out with --profile.",
+            )
         for index, stream in enumerate(point.streams):
             name = point.name if len(point.streams) == 1 else f"{point.name}.{stream.profile.name}"
             if name.startswith("global"):
@@ -88,6 +93,8 @@ def _stream(stream: Workload, size_bytes: int | None, name: str) -> list[str]:
                 f"{name}: a flush after every write together with a rate ends fio by a division by zero",
                 "Use dsync = true, or flush_every = 2 or more.",
             )
+        if load.bursts is not None:
+            raise InputError(f"{name}: fio has no open load in bursts", "Leave out bursts; only models take them.")
         lines += _rates(load, profile, name)
     if profile.writes:
         lines.append("refill_buffers=1")

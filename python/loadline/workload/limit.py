@@ -1,0 +1,81 @@
+"""A limit on response time, and the ramp that finds the highest load under it: the load line."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass
+from typing import Any, Literal, TypeAlias, get_args
+
+from loadline.errors import InputError
+from loadline.units import parse_duration
+
+Statistic: TypeAlias = Literal["mean", "p50", "p90", "p95", "p99", "p999", "p9999", "max"]
+Direction: TypeAlias = Literal["all", "reads", "writes"]
+
+_REMEDY = f"Write it like 'mean<=30ms' or 'p99<=5ms of reads'. Known: {', '.join(get_args(Statistic))}."
+_FORM = re.compile(r"\s*(?:([a-z0-9]+)\s*(<=|<))?\s*([0-9][0-9.]*\s*[a-zµ]+)(?:\s+of\s+([a-z]+))?\s*")
+
+
+@dataclass(frozen=True, slots=True)
+class Limit:
+    """A condition on response time: a statistic that may be at most `bound_ns`, or only below it where `strict`."""
+
+    statistic: Statistic
+    bound_ns: int
+    of: Direction = "all"
+    strict: bool = False
+
+    def holds(self, response_ns: float) -> bool:
+        """Whether the statistic's value, in ns, keeps the limit."""
+        return response_ns < self.bound_ns if self.strict else response_ns <= self.bound_ns
+
+    def __str__(self) -> str:
+        """The text that `parse_limit` reads back: `mean<=30ms`, `p99<5ms of reads`."""
+        factors = (("s", 10**9), ("ms", 10**6), ("us", 10**3), ("ns", 1))
+        unit, factor = next(pair for pair in factors if self.bound_ns % pair[1] == 0)
+        of = "" if self.of == "all" else f" of {self.of}"
+        return f"{self.statistic}{'<' if self.strict else '<='}{self.bound_ns // factor}{unit}{of}"
+
+
+@dataclass(frozen=True, slots=True)
+class Ramp:
+    """The search for the highest load, from `low` to `high`, at which `limit` holds.
+
+    Loads are whole numbers of outstanding I/Os of a closed arrival, or I/Os a second of an open one (`rate`).
+    """
+
+    limit: Limit
+    axis: Literal["outstanding", "rate"]
+    low: float
+    high: float
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Ramp:
+        """The ramp whose `asdict` this is. KeyError and TypeError mean that something else wrote it."""
+        return Ramp(**{**data, "limit": Limit(**data["limit"])})
+
+    def __str__(self) -> str:
+        """For people: `1 to 4096 while mean<=30ms`; the numbers of an open ramp are rates."""
+        per = "/s" if self.axis == "rate" else ""
+        return f"{self.low:g}{per} to {self.high:g}{per} while {self.limit}"
+
+
+def parse_limit(text: object) -> Limit:
+    """The limit that a text such as `mean<=30ms`, `p99<5ms of reads` or `30ms` (the mean) says.
+
+    Raises:
+        InputError: not a limit, an unknown statistic, a time without a unit, or one of 0.
+    """
+    match = _FORM.fullmatch(text) if isinstance(text, str) and len(text) <= 64 else None
+    if match is None:
+        shown = repr(text[:64]) if isinstance(text, str) else f"a value of type {type(text).__name__}"
+        raise InputError(f"{shown} is not a limit on response time", _REMEDY)
+    statistic, sign, time, of = match.groups()
+    if statistic not in (None, *get_args(Statistic)):
+        raise InputError(f"{text!r}: {statistic!r} is not a statistic of response time", _REMEDY)
+    if of not in (None, "reads", "writes"):
+        raise InputError(f"{text!r}: a limit is of reads, of writes or of both, not of {of!r}", _REMEDY)
+    bound_ns = parse_duration(time)
+    if bound_ns == 0:
+        raise InputError(f"{text!r} can hold for no load: every response takes time", _REMEDY)
+    return Limit(statistic or "mean", bound_ns, of or "all", sign == "<")  # type: ignore[arg-type]
