@@ -12,6 +12,7 @@ from workload.strategies import damaged
 from loadline.errors import InputError
 from loadline.workload.dialects import fio_job
 from loadline.workload.limit import Limit, Ramp
+from loadline.workload.model import to_model
 from loadline.workload.plan import Options, make_plan
 from loadline.workload.profile import BlockShare, Bursts, Closed, Distribution, Open
 from loadline.workload.suite import CATALOG, Published, load_suite, parse_suite, suite_names
@@ -313,10 +314,11 @@ def nothing_but_input_errors(text: str) -> None:
         assert error.message.startswith(("f.toml", "profile", "suite f"))
         return
     for point in plan:
-        try:
-            fio_job.write([point], size_bytes=1 << 40)
-        except InputError as error:
-            assert ":" in error.message
+        for use in (lambda: fio_job.write([point], size_bytes=1 << 40), lambda: to_model(point.streams[0], 1 << 40)):  # noqa: B023
+            try:
+                use()
+            except InputError as error:
+                assert ":" in error.message
 
 
 @given(st.text())
