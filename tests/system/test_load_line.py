@@ -1,0 +1,102 @@
+"""The search for a load line, on curves whose load line is known."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loadline.result.schema import Flow, Result
+from loadline.system.load_line import LoadLine, keeps, search_outstanding, search_rate
+from loadline.workload.limit import parse_limit
+
+LIMIT = 30.0
+
+
+def outstanding(curve: Callable[[int], float], low: int = 1, high: int = 4096) -> LoadLine[int, float]:
+    return search_outstanding(curve, lambda response: response <= LIMIT, low, high)
+
+
+def loads(line: LoadLine[int, float]) -> tuple[int | None, int | None]:
+    return line.highest and line.highest.load, line.next and line.next.load
+
+
+@given(st.integers(1, 4096), st.data())
+def test_of_a_rising_curve_the_last_load_that_holds_is_found_with_the_next_one(high: int, data: st.DataObject) -> None:
+    low = data.draw(st.integers(1, high))
+    last = data.draw(st.integers(low - 1, high))  # low - 1: none holds
+    line = outstanding(lambda load: LIMIT * load / last if last else LIMIT + load, low, high)
+    assert loads(line) == (None if last < low else last, None if last == high else last + 1)
+    assert line.monotone
+    asked = [probe.load for probe in line.probes]
+    assert asked == sorted(set(asked))
+    assert len(asked) <= 2 * math.log2(high) + 4
+
+
+@given(st.integers(1, 4095))
+def test_a_cliff_is_found_as_well_as_a_slope(edge: int) -> None:
+    line = outstanding(lambda load: 0.1 if load <= edge else 1000.0)
+    assert loads(line) == (edge, edge + 1)
+
+
+def test_a_load_that_never_holds_has_no_load_line() -> None:
+    line = outstanding(lambda load: LIMIT + load)
+    assert (line.highest, line.next and line.next.load, line.monotone) == (None, 1, True)
+
+
+def test_a_load_that_always_holds_ends_at_the_highest_that_is_allowed() -> None:
+    line = outstanding(lambda load: 1.0, high=1000)
+    assert loads(line) == (1000, None)
+    assert line.highest is not None and line.highest.answer == 1.0
+
+
+@given(st.integers(2, 1000), st.data())
+def test_a_curve_that_comes_back_under_its_limit_is_said_to_do_so(begin: int, data: st.DataObject) -> None:
+    """The gap holds a power of two, and the curve is back before the search has stopped to look."""
+    first = 1 << (begin - 1).bit_length()
+    end = data.draw(st.integers(first, 4 * first - 1))
+    line = outstanding(lambda load: 1000.0 if begin <= load <= end else 1.0, high=1 << 20)
+    assert not line.monotone
+    assert loads(line) == (begin - 1, begin)
+    assert any(probe.holds and probe.load > end for probe in line.probes)
+
+
+def test_a_curve_that_is_too_slow_only_at_its_beginning_has_no_line_and_is_not_monotone() -> None:
+    line = outstanding(lambda load: 1000.0 if load < 3 else 1.0)
+    assert (line.highest, line.monotone) == (None, False)
+
+
+@given(st.floats(1.0, 1e9), st.floats(1e-4, 0.5))
+def test_the_highest_rate_is_found_to_the_tolerance(last: float, tolerance: float) -> None:
+    line = search_rate(lambda rate: rate, lambda rate: rate <= last, 1.0, 2e9, tolerance)
+    assert line.highest is not None and line.next is not None
+    assert line.highest.load <= last < line.next.load <= line.highest.load * (1 + tolerance)
+
+
+def test_a_rate_near_to_the_saturation_of_m_m_1_keeps_its_limit() -> None:
+    """Kleinrock, Queueing Systems I, 3.2: a mean response of 1 / (mu - lambda), so 30 ms at mu - 1 / 0.03."""
+    line = search_rate(lambda r: 1 / (142 - r) if r < 142 else math.inf, lambda s: s <= 0.03, 1.0, 1e6, 1e-6)
+    assert line.highest is not None
+    assert line.highest.load == pytest.approx(142 - 1 / 0.03, rel=1e-6)
+
+
+@pytest.mark.parametrize(
+    ("result", "kept"),
+    [
+        (Result(total=Flow(latency_mean_ns=30e6)), True),
+        (Result(total=Flow(latency_mean_ns=30.1e6), read=Flow(latency_mean_ns=1e6)), False),
+        (Result(total=Flow(latency_mean_ns=1e6), error="the disk has gone"), False),
+        (Result(), False),
+    ],
+)
+def test_a_result_keeps_a_limit_only_with_its_figure_and_without_an_error(result: Result, kept: bool) -> None:
+    assert keeps(result, parse_limit("mean<=30ms")) == kept
+
+
+def test_a_limit_of_reads_looks_at_reads_only() -> None:
+    result = Result(total=Flow(latency_p99_ns=9e6), read=Flow(latency_p99_ns=1e6), write=Flow(latency_p99_ns=10e6))
+    held = [keeps(result, parse_limit(f"p99<=5ms{of}")) for of in ("", " of reads", " of writes")]
+    assert held == [False, True, False]
