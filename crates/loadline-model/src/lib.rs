@@ -3,6 +3,7 @@
 //! Start reading at `sim/engine.rs` for how systems move, `solve/mod.rs` for how they are computed, `device/disk/mod.rs` for a
 //! device, `drive/mod.rs` for how one is described, `units.rs` for quantities.
 
+pub mod cache;
 pub mod device;
 pub mod drive;
 mod error;
