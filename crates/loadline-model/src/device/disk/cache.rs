@@ -7,23 +7,30 @@
 pub struct Segment {
     pub low: u64,
     pub high: u64,
-    /// Larger is used later.
-    stamp: u64,
     /// Written data that aren't on the medium yet: the segment stays.
     pub dirty: bool,
     /// Put there by a write.
     pub written: bool,
 }
 
+impl Segment {
+    /// One comparison, which nearly always fails: two would be as hard to predict as random addresses are.
+    #[inline]
+    fn has(&self, lbn: u64) -> bool {
+        lbn.wrapping_sub(self.low) < self.high - self.low
+    }
+}
+
 /// All segments.
 #[derive(Debug, Clone)]
 pub struct Segments {
     all: Vec<Segment>,
+    /// Indices, the least recently used first.
+    order: Vec<u16>,
     /// Sectors in a segment.
     pub capacity: u64,
     first_for_reads: usize,
     read_hits_on_writes: bool,
-    clock: u64,
 }
 
 impl Segments {
@@ -35,10 +42,10 @@ impl Segments {
     ) -> Self {
         Segments {
             all: vec![Segment::default(); count],
+            order: (0..count as u16).collect(),
             capacity,
             first_for_reads: usize::from(separate_write && count > 1),
             read_hits_on_writes,
-            clock: 0,
         }
     }
 
@@ -51,16 +58,21 @@ impl Segments {
     }
 
     pub fn touch(&mut self, index: usize) {
-        self.clock += 1;
-        self.all[index].stamp = self.clock;
+        if let Some(place) = self.order.iter().position(|&i| usize::from(i) == index) {
+            self.use_again(place);
+        }
+    }
+
+    fn use_again(&mut self, place: usize) {
+        let index = self.order.remove(place);
+        self.order.push(index);
     }
 
     /// The segment that holds an address and most of what follows.
     pub fn find(&self, lbn: u64) -> Option<usize> {
         let mut best: Option<usize> = None;
         for (index, segment) in self.all.iter().enumerate() {
-            if segment.low <= lbn
-                && lbn < segment.high
+            if segment.has(lbn)
                 && (self.read_hits_on_writes || !segment.written)
                 && best.is_none_or(|best| self.all[best].high < segment.high)
             {
@@ -73,7 +85,7 @@ impl Segments {
     /// Whether all of a read is there.
     pub fn holds(&self, lbn: u64, sectors: u64) -> bool {
         self.all.iter().any(|segment| {
-            segment.low <= lbn
+            segment.has(lbn)
                 && lbn + sectors <= segment.high
                 && (self.read_hits_on_writes || !segment.written)
         })
@@ -85,14 +97,16 @@ impl Segments {
             (true, 1) => 0..1,
             (_, first) => first..self.all.len(),
         };
-        let index = range
-            .filter(|&index| !self.all[index].dirty)
-            .min_by_key(|&index| self.all[index].stamp)?;
+        let place = self.order.iter().position(|&index| {
+            let index = usize::from(index);
+            range.contains(&index) && !self.all[index].dirty
+        })?;
+        let index = usize::from(self.order[place]);
+        self.use_again(place);
         self.all[index] = Segment {
             written: for_write,
             ..Segment::default()
         };
-        self.touch(index);
         Some(index)
     }
 

@@ -23,6 +23,8 @@ const MOST_ZONES: usize = 4096;
 #[derive(Debug, Clone, PartialEq)]
 pub struct Geometry {
     zones: Vec<Zone>,
+    /// First address of each zone, close together for the search.
+    first_lbns: Vec<u64>,
     sectors: u64,
     surfaces: Reciprocal,
     order: Order,
@@ -154,6 +156,7 @@ impl Geometry {
         }
         let mut geometry = Geometry {
             zones: Vec::with_capacity(zones.len()),
+            first_lbns: Vec::with_capacity(zones.len()),
             sectors: 0,
             surfaces: Reciprocal::new(surfaces),
             order: described.order,
@@ -232,6 +235,7 @@ impl Geometry {
             .zones
             .last()
             .map_or(0, |zone| zone.first_track + zone.unused_end(surfaces));
+        self.first_lbns.push(self.sectors);
         self.zones.push(Zone {
             first_lbn: self.sectors,
             sectors,
@@ -300,7 +304,7 @@ impl Geometry {
 
     #[inline]
     fn zone(&self, lbn: u64) -> &Zone {
-        let after = self.zones.partition_point(|zone| zone.first_lbn <= lbn);
+        let after = self.first_lbns.partition_point(|&first| first <= lbn);
         &self.zones[after - 1]
     }
 

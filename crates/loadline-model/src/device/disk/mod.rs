@@ -501,23 +501,23 @@ impl Disk {
         }
         let pressed = self.write_back && idle && self.dirty.len() * 4 >= self.most_dirty * 3;
         let mut best = (u64::MAX, Choice::Request(0));
-        let offer = |best: &mut (u64, Choice), cost: u64, choice: Choice| {
-            if cost < best.0 {
-                *best = (cost, choice);
-            }
-        };
+        let overheads = [Way::Read, Way::Write].map(|way| self.overhead(way, false));
         for (index, queued) in self.queue.iter().enumerate() {
-            if queued.request.way == Way::Read || !self.write_back {
-                let (request, target) = (&queued.request, queued.target);
-                let ready = self.begin(queued, now, request.way, false);
-                let cost = self.cost(now, ready, target, request.lbn, request.way);
-                offer(&mut best, cost, Choice::Request(index));
+            let way = queued.request.way;
+            if way == Way::Read || !self.write_back {
+                let ready = self.ready_at(queued, now, overheads[usize::from(way == Way::Write)]);
+                let cost = self.cost(now, ready, queued.target, queued.request.lbn, way);
+                if cost < best.0 {
+                    best = (cost, Choice::Request(index));
+                }
             }
         }
         if pressed || best.0 == u64::MAX {
             for (index, dirty) in self.dirty.iter().enumerate() {
                 let cost = self.cost(now, dirty.from, dirty.target, dirty.lbn, Way::Write);
-                offer(&mut best, cost, Choice::Destage(index));
+                if cost < best.0 {
+                    best = (cost, Choice::Destage(index));
+                }
             }
         }
         best.1
@@ -582,7 +582,8 @@ impl Disk {
                 Scheduling::CLook | Scheduling::Sptf => {
                     (0..self.dirty.len()).min_by_key(|&index| {
                         let dirty = &self.dirty[index];
-                        self.cost(from, dirty.from, dirty.target, dirty.lbn, Way::Write)
+                        let (target, lbn) = (dirty.target, dirty.lbn);
+                        self.cost(from, dirty.from, target, lbn, Way::Write)
                     })
                 }
             };
@@ -1030,11 +1031,20 @@ impl Disk {
 
     // Both.
 
-    /// The end of the command overhead. A pipelined drive has decoded what came while it was busy.
+    /// The end of the command overhead.
     fn begin(&self, queued: &Queued, now: Time, way: Way, hit: bool) -> Time {
-        let after = usize::from(self.last == Way::Write);
-        let overhead =
-            self.model.overheads.command[usize::from(way == Way::Write)][usize::from(hit)][after];
+        self.ready_at(queued, now, self.overhead(way, hit))
+    }
+
+    #[inline]
+    fn overhead(&self, way: Way, hit: bool) -> Time {
+        let of = |way| usize::from(way == Way::Write);
+        self.model.overheads.command[of(way)][usize::from(hit)][of(self.last)]
+    }
+
+    /// A pipelined drive has decoded what came while it was busy.
+    #[inline]
+    fn ready_at(&self, queued: &Queued, now: Time, overhead: Time) -> Time {
         if self.model.pipelined {
             now.max(queued.arrived + overhead)
         } else {
