@@ -7,6 +7,7 @@ pub mod cache;
 pub mod device;
 pub mod drive;
 mod error;
+pub mod layout;
 pub mod sim;
 pub mod solve;
 pub mod units;
