@@ -5,8 +5,10 @@ from __future__ import annotations
 import json
 import logging
 import os
+import shutil
 import signal
 import sys
+import textwrap
 from collections.abc import Callable, Mapping
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, TextIO, TypeVar
@@ -34,6 +36,12 @@ def note(text: str) -> None:
         click.echo(text, err=True)
     except OSError:
         abandon(sys.stderr)
+
+
+def wrapped(text: str, indent: str = "") -> str:
+    """Prose in lines of at most 100 characters, less on a narrower terminal."""
+    width = min(shutil.get_terminal_size().columns, 100) if sys.stdout.isatty() else 100
+    return textwrap.fill(" ".join(text.split()), width, subsequent_indent=indent, break_on_hyphens=False)
 
 
 def document(body: Mapping[str, Any]) -> None:

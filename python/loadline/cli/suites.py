@@ -2,10 +2,7 @@
 
 from __future__ import annotations
 
-import shutil
-import sys
 import tempfile
-import textwrap
 from pathlib import Path
 from typing import Any
 
@@ -92,9 +89,9 @@ def _list(as_json: bool) -> None:
 def _explain(suite: Suite, points: tuple[Point, ...]) -> None:
     output.say(f"{suite.name}: {suite.title}")
     if suite.source:
-        output.say(_wrapped(f"Source: {suite.source}"))
+        output.say(output.wrapped(f"Source: {suite.source}"))
     if suite.analysis:
-        output.say("\n" + _wrapped(suite.analysis) + "\n")
+        output.say("\n" + output.wrapped(suite.analysis) + "\n")
     rows = tuple(row for point in points for row in _rows(point))
     heads = ("point", "block", "read/\nwrite %", "random\n%", "class", "depth x\njobs", "time")
     output.show(Table(heads, (Group("", rows),), frozenset({0, 4})))
@@ -102,13 +99,7 @@ def _explain(suite: Suite, points: tuple[Point, ...]) -> None:
         touched = stream.profile.working_set_text()
         said = f"{stream.profile.analysis} {f'It touches {touched}.' if touched else ''}".strip()
         if said:
-            output.say(_wrapped(f"{stream.profile.name}: {said}", indent="  "))
-
-
-def _wrapped(text: str, indent: str = "") -> str:
-    """Prose in lines of at most 100 characters, less on a narrower terminal."""
-    width = min(shutil.get_terminal_size().columns, 100) if sys.stdout.isatty() else 100
-    return textwrap.fill(" ".join(text.split()), width, subsequent_indent=indent, break_on_hyphens=False)
+            output.say(output.wrapped(f"{stream.profile.name}: {said}", indent="  "))
 
 
 def _rows(point: Point) -> list[tuple[str, ...]]:

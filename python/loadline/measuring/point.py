@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import time
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import fields
 from datetime import UTC, datetime
 from functools import partial
 from pathlib import Path
@@ -18,20 +17,12 @@ from loadline.measuring import event
 from loadline.measuring.fio import Fio, Outcome
 from loadline.measuring.series import write_series
 from loadline.measuring.target import Target
-from loadline.result.schema import Flow, Result
+from loadline.result.figures import merged
+from loadline.result.schema import Result
 from loadline.result.store import Run
 from loadline.workload.dialects import fio_job
 from loadline.workload.plan import Point
 from loadline.workload.profile import Open, Workload
-
-_PERCENTILES = {
-    "latency_p50_ns": 50.0,
-    "latency_p90_ns": 90.0,
-    "latency_p95_ns": 95.0,
-    "latency_p99_ns": 99.0,
-    "latency_p999_ns": 99.9,
-    "latency_p9999_ns": 99.99,
-}
 
 # Above it the host has hardly a core left for more load.
 _BUSY_CPU = 0.9
@@ -137,9 +128,9 @@ def _result(
         outstanding_asked=sum(stream.outstanding for stream in point.streams),
         outstanding_achieved=_achieved(outcome.jobs, point.streams),
         offered_per_s=sum(rates) if len(rates) == len(arrivals) else None,
-        total=_flow([flow for job in jobs for flow in (job.read, job.write)]),
-        read=_flow([job.read for job in jobs]),
-        write=_flow([job.write for job in jobs]),
+        total=merged([flow for job in jobs for flow in (job.read, job.write)]),
+        read=merged([job.read for job in jobs]),
+        write=merged([job.write for job in jobs]),
         cpu_fraction=cpu_fraction,
         busy_fraction=_mean([disk.busy_fraction for sample in samples for disk in sample.disks if disk]),
         runtime_ns=runtime_ns,
@@ -180,15 +171,6 @@ def _findings(run: Run, point: Point, outcome: Outcome, cpu_fraction: float | No
         }
         for check, severity, message, numbers, remedy in found
     )
-
-
-def _flow(flows: Sequence[_core.Flow]) -> Flow:
-    if not flows:
-        return Flow()
-    merged = _core.Flow.merge(flows)
-    percentiles = {name: merged.histogram.percentile_ns(percent) for name, percent in _PERCENTILES.items()}
-    plain = {item.name: getattr(merged, item.name) for item in fields(Flow) if item.name not in percentiles}
-    return Flow(**plain, **percentiles)
 
 
 def _achieved(jobs: Sequence[_core.Job], streams: Sequence[Workload]) -> float | None:

@@ -6,12 +6,22 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
 from typing import Any
 
-from loadline.reporting.table import results_table
+from loadline.reporting.table import Table
 from loadline.result.schema import COLUMNS, FORMAT, Result
-from loadline.result.store import Run
-from loadline.units import format_size
+
+
+@dataclass(frozen=True, slots=True)
+class Contents:
+    """What a report is to hold: rows as they are, and for people a title, what they are about, and tables of them."""
+
+    title: str
+    about: tuple[str, ...]
+    results: Sequence[Result]
+    tables: tuple[Table, ...]
+    runs: tuple[Mapping[str, Any], ...] = ()
 
 
 def envelope(
@@ -33,35 +43,25 @@ def envelope(
     }
 
 
-def as_json(runs: Sequence[Run]) -> str:
-    """The envelope of the runs' results."""
-    results = [result for run in runs for result in run.results()]
-    return json.dumps(envelope(results, [run.summary() for run in runs]), ensure_ascii=False, indent=1) + "\n"
+def as_json(contents: Contents) -> str:
+    """The envelope of the results."""
+    return json.dumps(envelope(contents.results, contents.runs), ensure_ascii=False, indent=1) + "\n"
 
 
-def as_csv(runs: Sequence[Run]) -> str:
+def as_csv(contents: Contents) -> str:
     """Every column of every result; maps, lists and workloads as JSON, unknown as nothing."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([column.name for column in COLUMNS])
-    for run in runs:
-        for result in run.results():
-            writer.writerow([_cell(value) for value in result.row().values()])
+    for result in contents.results:
+        writer.writerow([_cell(value) for value in result.row().values()])
     return out.getvalue()
 
 
-def as_markdown(runs: Sequence[Run]) -> str:
-    """A page for people: what was measured on what, and the table."""
-    more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
-    lines = [f"# {runs[0].suite}{more}", ""]
-    for run in runs:
-        summary, target = run.summary(), run.document["target"]
-        about = f"{run.document['suite']['title']}, on {target['path']} ({format_size(target['size_bytes'])})"
-        failed = f", {summary['failed']} failed" if summary["failed"] else ""
-        done = f"{summary['done']} of {summary['points']} points{failed}"
-        lines.append(f"- `{run.id}`: {about}, {run.started_at}; {done}")
-    results = [result for run in runs for result in run.results()]
-    return "\n".join([*lines, "", results_table(results).markdown()])
+def as_markdown(contents: Contents) -> str:
+    """A page for people: what was asked of what, and the tables."""
+    lines = [f"# {contents.title}", "", *(f"- {about}" for about in contents.about)]
+    return "\n".join([*lines, "", "\n".join(table.markdown() for table in contents.tables)])
 
 
 def _cell(value: Any) -> Any:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
@@ -123,13 +124,13 @@ def results_table(results: Sequence[Result]) -> Table:
     notes = [f"{r.point} failed: {r.error}" for r in results if r.error]
     if any(result.quick for result in results):
         notes.append("* quick: a few seconds a point; an impression, not a measurement")
-    notes += _findings(results)
+    notes += findings_notes(results)
     return Table(
         ("run", *heads) if several else heads, tuple(groups), frozenset({0, 1} if several else {0}), tuple(notes)
     )
 
 
-def _findings(results: Sequence[Result]) -> Iterator[str]:
+def findings_notes(results: Sequence[Result]) -> Iterator[str]:
     """`check, 7 points: message`, the first message of each check and how many others it has."""
     points: dict[str, set[int]] = {}
     messages: dict[str, dict[str, None]] = {}
@@ -175,7 +176,7 @@ def milliseconds(value_ns: float | None) -> str:
 
 
 def _in_one_line(head: str) -> str:
-    return head.replace("/\n", "/").replace("\n", " ")
+    return re.sub(r"(?<=[/.])\n", "", head).replace("\n", " ")
 
 
 def _pipes(cells: Iterable[str]) -> str:

@@ -1,0 +1,28 @@
+"""The schema's figures out of the core's: rates, moments, and percentiles of merged histograms."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import fields
+
+from loadline import _core
+from loadline.result.schema import Flow
+
+_PERCENTILES = {
+    "latency_p50_ns": 50.0,
+    "latency_p90_ns": 90.0,
+    "latency_p95_ns": 95.0,
+    "latency_p99_ns": 99.0,
+    "latency_p999_ns": 99.9,
+    "latency_p9999_ns": 99.99,
+}
+
+
+def merged(flows: Sequence[_core.Flow]) -> Flow:
+    """Flows that ran side by side as one: rates added, means weighted, histograms merged; unknown of none."""
+    if not flows:
+        return Flow()
+    whole = _core.Flow.merge(flows)
+    percentiles = {name: whole.histogram.percentile_ns(percent) for name, percent in _PERCENTILES.items()}
+    plain = {item.name: getattr(whole, item.name) for item in fields(Flow) if item.name not in percentiles}
+    return Flow(**plain, **percentiles)
