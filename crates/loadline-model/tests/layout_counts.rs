@@ -3,7 +3,7 @@
 mod places;
 
 use loadline_model::Error;
-use loadline_model::layout::{Extent, Kind, Layout, Placement, Shape};
+use loadline_model::layout::{Extent, Kind, Layout, ParityWrite, Placement, Shape};
 use loadline_model::units::Bytes;
 use places::{fail, layout, reads, shape, written};
 use std::collections::{BTreeSet, HashSet};
@@ -106,6 +106,28 @@ fn three_disks_reconstruct_a_small_write_with_one_read() {
         ),
         (1, 2, 1)
     );
+}
+
+#[test]
+fn four_disks_draw_and_linux_md_then_reads_the_rest() {
+    for (parity, read_modify) in [(ParityWrite::Cheapest, 1), (ParityWrite::LinuxMd, 0)] {
+        let layout = Layout::new(&Shape {
+            parity,
+            ..shape(Kind::Raid5, 4)
+        })
+        .unwrap();
+        let plan = written(&layout, &[(0, 8192)]);
+        assert_eq!(
+            (plan.reads.len(), plan.methods.read_modify),
+            (2, read_modify)
+        );
+        let same = plan
+            .reads
+            .iter()
+            .filter(|read| plan.writes.contains(read))
+            .count();
+        assert_eq!(same, 2 * read_modify as usize);
+    }
 }
 
 #[test]

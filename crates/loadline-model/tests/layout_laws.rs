@@ -31,6 +31,7 @@ fn volumes() -> impl Strategy<Value = (Layout, u64, Shape)> {
         any::<bool>(),
         prop::sample::select(vec![
             ParityWrite::Cheapest,
+            ParityWrite::LinuxMd,
             ParityWrite::ReadModifyWrite,
             ParityWrite::Reconstruct,
         ]),

@@ -23,7 +23,8 @@ use place::Places;
 use serde::{Deserialize, Serialize};
 
 /// What stays together on a disk where a volume is spread over the stroke, and the chunk of layouts that know none (JBOD,
-/// RAID 1): 2 MiB, assumed; allocators of virtual arrays take some MiB at a time.
+/// RAID 1). 2 MiB is what HP's EVA allocates of a disk at a time ("PSEG"; sanspire.com, EVA - Data Architecture); for other
+/// systems it is assumed, since their allocators take some MiB too.
 pub const SEGMENT: Bytes = Bytes(2 << 20);
 
 /// The most copies that a mirror keeps.
@@ -114,9 +115,12 @@ pub enum Placement {
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
 #[serde(rename_all = "kebab-case")]
 pub enum ParityWrite {
-    /// The way that reads fewer times; at a draw read-modify-write.
+    /// The way that reads fewer times; at a draw read-modify-write, which leaves the other disks alone (assumed of
+    /// controllers; Linux md does so at `rmw_level` 2).
     #[default]
     Cheapest,
+    /// The way that reads fewer times; at a draw reconstruct-write, as Linux md by default (`rmw_level` 1, drivers/md/raid5.c).
+    LinuxMd,
     /// Old data and old parity are read.
     ReadModifyWrite,
     /// The data that aren't written are read.

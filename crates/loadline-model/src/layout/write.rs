@@ -204,19 +204,20 @@ impl Layout {
         match self.parity {
             ParityWrite::ReadModifyWrite => false,
             ParityWrite::Reconstruct => true,
-            ParityWrite::Cheapest => {
+            ParityWrite::Cheapest | ParityWrite::LinuxMd => {
+                let draw = usize::from(self.parity == ParityWrite::LinuxMd);
                 let rows = plan.rows.len();
                 let modify = plan.pieces.len() + parities * rows;
                 let members = plan.pieces.chunk_by(|a, b| a.member == b.member).count();
                 // At least the members that aren't touched at all.
-                if (self.places.data as usize - members) * rows >= modify {
+                if (self.places.data as usize - members) * rows >= modify + draw {
                     return false;
                 }
                 let mut reads = 0;
                 for member in 0..self.places.data {
                     gaps(&plan.rows, &plan.pieces, member, |_, _| reads += 1);
                 }
-                reads < modify
+                reads < modify + draw
             }
         }
     }
