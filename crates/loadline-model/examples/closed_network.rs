@@ -2,6 +2,9 @@
 //!
 //! `cargo run --release -p loadline-model --example closed_network [-- SECONDS]`
 
+mod bare;
+
+use bare::{CONTROLLER_NS, DISK_NS, rate};
 use loadline_model::device::station::{Service, Station};
 use loadline_model::sim::{
     Arrival, Engine, Load, Network, Node, NodeId, Plan, Profile, Run, Seed, Stop, Stream, Until,
@@ -9,13 +12,11 @@ use loadline_model::sim::{
 };
 use loadline_model::solve::{Center, Closed, Network as SolverNetwork, Servers};
 use loadline_model::units::{Bytes, Time};
-use std::cmp::Reverse;
-use std::collections::{BinaryHeap, VecDeque};
 use std::hint::black_box;
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
-const CONTROLLER: Time = Time::from_ns(10_000);
-const DISK: Time = Time::from_ns(100_000);
+const CONTROLLER: Time = Time::from_ns(CONTROLLER_NS);
+const DISK: Time = Time::from_ns(DISK_NS);
 
 fn main() {
     let seconds = std::env::args()
@@ -42,7 +43,7 @@ fn main() {
     ] {
         let ios = 1_000_000;
         let ours = rate(least, || simulate(disks, outstanding, ios), ios);
-        let bare = rate(least, || bare_loop(disks, outstanding, ios), ios);
+        let bare = rate(least, || bare::closed_network(disks, outstanding, ios), ios);
         println!(
             "{disks:>6} {outstanding:>12} {ours:>12.0} {bare:>12.0} {:>7.3}",
             ours / bare
@@ -123,18 +124,6 @@ fn bare_analysis(customers: u32) -> f64 {
     throughput * 1e9
 }
 
-/// I/Os a second of the fastest of several runs: what the code can do when the machine lets it.
-fn rate(least: Duration, mut run: impl FnMut() -> u64, ios: u64) -> f64 {
-    let begin = Instant::now();
-    let mut best = f64::INFINITY;
-    while begin.elapsed() < least || best.is_infinite() {
-        let start = Instant::now();
-        black_box(run());
-        best = best.min(start.elapsed().as_secs_f64());
-    }
-    ios as f64 / best
-}
-
 /// The whole simulator, as users have it: profile, statistics, histograms, confidence intervals.
 fn simulate(disks: u32, outstanding: u32, ios: u64) -> u64 {
     let seed = Seed(1);
@@ -164,70 +153,4 @@ fn simulate(disks: u32, outstanding: u32, ios: u64) -> u64 {
         .expect("the plan is sound")
         .finish();
     outcome.reads.responses.ios()
-}
-
-/// The same events by hand: the standard library's heap, queues, one small generator, a sum of responses, nothing else.
-fn bare_loop(disks: u32, outstanding: u32, ios: u64) -> u64 {
-    let mut bare = Bare {
-        random: 0x9e37_79b9_7f4a_7c15,
-        heap: BinaryHeap::new(),
-        queues: vec![VecDeque::new(); disks as usize + 1],
-    };
-    let mut starts = vec![0; outstanding as usize];
-    for io in 0..outstanding {
-        bare.arrive(0, io, 0);
-    }
-    let (mut done, mut sum) = (0, 0);
-    while done < ios {
-        let Some(Reverse((now, node))) = bare.heap.pop() else {
-            break;
-        };
-        let Some(io) = bare.queues[node as usize].pop_front() else {
-            break;
-        };
-        if !bare.queues[node as usize].is_empty() {
-            bare.serve(node, now);
-        }
-        if node == 0 {
-            let disk = 1 + (bare.next() % u64::from(disks)) as u32;
-            bare.arrive(disk, io, now);
-        } else {
-            sum += now - starts[io as usize];
-            starts[io as usize] = now;
-            done += 1;
-            bare.arrive(0, io, now);
-        }
-    }
-    sum
-}
-
-struct Bare {
-    random: u64,
-    heap: BinaryHeap<Reverse<(u64, u32)>>,
-    queues: Vec<VecDeque<u32>>,
-}
-
-impl Bare {
-    /// Xorshift of 64 bits.
-    fn next(&mut self) -> u64 {
-        self.random ^= self.random << 13;
-        self.random ^= self.random >> 7;
-        self.random ^= self.random << 17;
-        self.random
-    }
-
-    fn arrive(&mut self, node: u32, io: u32, now: u64) {
-        let queue = &mut self.queues[node as usize];
-        queue.push_back(io);
-        if queue.len() == 1 {
-            self.serve(node, now);
-        }
-    }
-
-    fn serve(&mut self, node: u32, now: u64) {
-        let mean = if node == 0 { CONTROLLER } else { DISK };
-        let uniform = ((self.next() >> 11) + 1) as f64 / (1u64 << 53) as f64;
-        let time = (mean.ns() as f64 * -uniform.ln()) as u64;
-        self.heap.push(Reverse((now + time, node)));
-    }
 }

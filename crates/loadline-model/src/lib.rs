@@ -3,13 +3,17 @@
 //! Start reading at `sim/engine.rs` for how systems move, `solve/mod.rs` for how they are computed, `device/disk/mod.rs` for a
 //! device, `drive/mod.rs` for how one is described, `units.rs` for quantities.
 
+pub mod array;
 pub mod cache;
 pub mod device;
 pub mod drive;
 mod error;
 pub mod layout;
 pub mod sim;
+mod simulation;
 pub mod solve;
+pub mod system;
 pub mod units;
 
 pub use error::Error;
+pub use simulation::{Component, Simulation, System};

@@ -456,6 +456,12 @@ impl<T: Copy> Context<'_, T> {
         (task.origin != Origin::Background).then_some(task.io)
     }
 
+    /// How many ops are at a node, waiting and in service.
+    #[inline]
+    pub fn inside(&self, node: NodeId) -> u64 {
+        self.core.places[node.index()].present.inside()
+    }
+
     /// Issues a single op, beside whatever else the task issues.
     #[inline]
     pub fn op(&mut self, node: NodeId, work: Work) {

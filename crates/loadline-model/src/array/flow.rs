@@ -1,0 +1,406 @@
+//! What an array does with an I/O, phase by phase, and what it keeps between phases.
+
+use super::destage::Destaging;
+use super::parts::{self, ControllerNodes, Group, Parts};
+use crate::Error;
+use crate::cache::{Cache, DestageId, FetchId};
+use crate::device::disk;
+use crate::layout::{Extent, Layout, Shape, WritePlan};
+use crate::sim::{Context, Engine, Flow, Node, NodeId, Seed, Step, TaskId, Way, Work};
+use crate::system::{CacheMode, Controller, MirrorRead, Pool, SystemDescription, Volume};
+use crate::units::Time;
+use std::collections::VecDeque;
+use std::sync::Arc;
+
+/// Addresses belong to controllers in turn by regions of this size: assumed, for arrays share out whole volumes, of which hosts
+/// see several.
+const REGION: u64 = 1 << 20;
+
+/// The logic of an array.
+#[derive(Clone)]
+pub struct Array {
+    pub(super) parts: Parts,
+    pub(super) costs: Costs,
+    pub(super) layout: Layout,
+    pub(super) cache: Option<Cache>,
+    /// What the cache holds at most, and what it allocates.
+    pub(super) cache_bytes: u64,
+    pub(super) page_bytes: u64,
+    pub(super) writes_back: bool,
+    pub(super) mirror_read: MirrorRead,
+    pub(super) destaging: Destaging,
+    /// Writes that wait for room in the cache, in order.
+    pub(super) parked: VecDeque<TaskId>,
+    /// Reads that wait for what is on its way from the drives.
+    pub(super) awaiting: Vec<(FetchId, TaskId)>,
+    /// Plans of writes under way, used again and again.
+    pub(super) plans: Vec<WritePlan>,
+    pub(super) free_plans: Vec<u32>,
+    /// Reused between calls.
+    pub(super) extents: Vec<Extent>,
+    pub(super) found: Vec<Extent>,
+    pub(super) ranges: Vec<(u64, u32)>,
+    /// Whose turn it is among hosts' ports, and among mirrors.
+    pub(super) port_turn: u32,
+    pub(super) mirror_turn: u32,
+    pub(super) rebuild_unit_ns: Option<u64>,
+}
+
+/// Processor times of commands.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Costs {
+    pub(super) read: Time,
+    pub(super) hit: Time,
+    pub(super) write: Time,
+    pub(super) disk: Time,
+}
+
+/// What a task is at, and what it needs to go on.
+#[derive(Debug, Clone, Copy, Default)]
+pub struct Task {
+    pub(super) phase: Phase,
+    pub(super) controller: u16,
+    pub(super) port: u32,
+    /// Of a write under way: its plan. Of a rebuild: the unit, in its lower half.
+    pub(super) plan: u32,
+    pub(super) fetch: Option<FetchId>,
+    pub(super) destage: Option<DestageId>,
+    /// Of work in the background: where, and how much.
+    pub(super) address: u64,
+    pub(super) bytes: u32,
+}
+
+#[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
+pub(super) enum Phase {
+    #[default]
+    Begun,
+    /// A read's command was taken, and its data aren't there yet.
+    Ordered,
+    /// It waits for data that somebody else has ordered.
+    Awaiting,
+    /// Its data came from the drives.
+    Fetched,
+    /// It's on its way to the host.
+    Leaving,
+    /// A write's data are in the controller.
+    Received,
+    /// It is to go to the drives, as planned.
+    Planned,
+    /// It waits for room in the cache.
+    Parked,
+    /// Old data and parity were read.
+    OldRead,
+    /// Parity was computed.
+    Combined,
+    /// All is on the drives.
+    Written,
+    /// A task in the background: reads ahead.
+    Ahead,
+    AheadFetched,
+    /// A task in the background: writes a stripe of the cache to the drives.
+    Destage,
+    Destaged,
+    /// A task in the background: renews a failed drive's data.
+    Rebuild,
+    RebuildRead,
+    RebuildWritten,
+}
+
+impl Array {
+    /// An array at rest, ready to be loaded, and its nodes by name.
+    ///
+    /// # Errors
+    /// [`Error::Description`] with the key that makes it impossible.
+    pub fn build(
+        system: &SystemDescription,
+        model: &Arc<disk::Model>,
+        seed: Seed,
+    ) -> Result<(Engine<Array>, Vec<Group>), Error> {
+        let (array, nodes, groups) = Self::assemble(system, model, seed)?;
+        Ok((array.engine(nodes), groups))
+    }
+
+    pub(crate) fn assemble(
+        system: &SystemDescription,
+        model: &Arc<disk::Model>,
+        seed: Seed,
+    ) -> Result<(Array, Vec<Node>, Vec<Group>), Error> {
+        let missing = |key: &str| Error::at(key, "is missing: an array needs [pool] and [volume]");
+        let pool = system.pool.as_ref().ok_or_else(|| missing("pool"))?;
+        let volume = system.volume.as_ref().ok_or_else(|| missing("volume"))?;
+        let layout = layout(pool, volume, model)?;
+        let (nodes, parts, groups) = parts::build(system, pool, model, seed)?;
+        let cache = match &system.cache {
+            Some(cache) if cache.mode != CacheMode::Off => {
+                Some(super::warm::cache(cache, &layout)?)
+            }
+            _ => None,
+        };
+        let destaging = system
+            .cache
+            .as_ref()
+            .map_or_else(Destaging::default, |cache| {
+                Destaging::new(cache, pool.drives)
+            });
+        let cost =
+            |time: fn(&Controller) -> Time| system.controller.as_ref().map_or(Time::ZERO, time);
+        let rebuild = pool.rebuild_rate.filter(|_| pool.failed > 0);
+        if rebuild.is_some_and(|rate| rate.0 == 0) {
+            return Err(Error::at(
+                "pool.rebuild_rate",
+                "should be above 0; leave it out to rebuild nothing",
+            ));
+        }
+        let rebuild_unit_ns = rebuild
+            .map(|rate| (u128::from(volume.chunk.0) * 1_000_000_000 / u128::from(rate.0)) as u64);
+        let array = Array {
+            parts,
+            costs: Costs {
+                read: cost(|c| c.command_read),
+                hit: cost(|c| c.command_hit),
+                write: cost(|c| c.command_write),
+                disk: cost(|c| c.command_disk),
+            },
+            layout,
+            cache,
+            cache_bytes: system
+                .cache
+                .as_ref()
+                .map_or(0, |cache| cache.read.0 + cache.write.0),
+            page_bytes: system.cache.as_ref().map_or(1, |cache| cache.page.0.max(1)),
+            writes_back: system.writes_back(),
+            mirror_read: volume.mirror_read,
+            destaging,
+            parked: VecDeque::new(),
+            awaiting: Vec::new(),
+            plans: Vec::new(),
+            free_plans: Vec::new(),
+            extents: Vec::new(),
+            found: Vec::new(),
+            ranges: Vec::new(),
+            port_turn: 0,
+            mirror_turn: 0,
+            rebuild_unit_ns,
+        };
+        Ok((array, nodes, groups))
+    }
+
+    pub(crate) fn engine(self, nodes: Vec<Node>) -> Engine<Array> {
+        let rebuilds = self.rebuild_unit_ns.is_some();
+        let mut engine = Engine::new(nodes, self);
+        if rebuilds {
+            engine.spawn(Task {
+                phase: Phase::Rebuild,
+                ..Task::default()
+            });
+        }
+        engine
+    }
+
+    /// Bytes that hosts can address.
+    pub fn capacity(&self) -> u64 {
+        self.layout.capacity()
+    }
+
+    /// What the cache did so far; `None` without one.
+    pub fn cache(&self) -> Option<&Cache> {
+        self.cache.as_ref()
+    }
+
+    pub(super) fn controller_of(&self, address: u64) -> u16 {
+        match self.parts.controllers.len() as u64 {
+            1 => 0,
+            count => (address / REGION % count) as u16,
+        }
+    }
+
+    pub(super) fn nodes(&self, controller: u16) -> &ControllerNodes {
+        &self.parts.controllers[usize::from(controller)]
+    }
+
+    pub(super) fn next_port(&mut self) -> u32 {
+        let count = self.parts.ports.len() as u32;
+        if count == 0 {
+            return 0;
+        }
+        self.port_turn = if self.port_turn + 1 >= count {
+            0
+        } else {
+            self.port_turn + 1
+        };
+        self.port_turn
+    }
+
+    /// The processor's visit for a command and so many commands to drives.
+    pub(super) fn command(
+        &self,
+        controller: u16,
+        cost: Time,
+        accesses: usize,
+    ) -> Option<(NodeId, Work)> {
+        let time = cost + Time::from_ns(self.costs.disk.ns() * accesses as u64);
+        let cores = self.nodes(controller).cores?;
+        (time > Time::ZERO).then_some((cores, Work::Lasting(time)))
+    }
+
+    pub(super) fn xor(&self, controller: u16, bytes: u64) -> Option<(NodeId, Work)> {
+        let engine = self.nodes(controller).xor?;
+        (bytes > 0).then_some((engine, Work::Bytes(bytes)))
+    }
+
+    /// The host's port that a task came by.
+    pub(super) fn port(&self, port: u32) -> Option<parts::Ways> {
+        self.parts.ports.get(port as usize).copied()
+    }
+
+    /// Orders extents from or to the drives. Loops carry them beside the drives' work: a drive's port and the loop pass the same
+    /// bytes at the same time, so a loop delays only when others hold it up.
+    pub(super) fn access(&self, context: &mut Context<'_, Task>, extents: &[Extent], way: Way) {
+        for extent in extents {
+            let work = Work::Access {
+                address: extent.address,
+                bytes: extent.bytes,
+                way,
+            };
+            context.op(self.parts.disk(extent.disk), work);
+            if !self.parts.loops.is_empty() {
+                let ways = self.parts.loops[extent.disk as usize % self.parts.loops.len()];
+                let node = if way == Way::Read {
+                    ways.outward
+                } else {
+                    ways.inward
+                };
+                context.op(node, Work::Bytes(u64::from(extent.bytes)));
+            }
+        }
+    }
+
+    /// Where to read: fills `extents`, and gives the bytes to XOR.
+    pub(super) fn place_read(
+        &mut self,
+        context: &Context<'_, Task>,
+        ranges: &[(u64, u32)],
+        extents: &mut Vec<Extent>,
+    ) -> u64 {
+        let (turn, policy, parts) = (&mut self.mirror_turn, self.mirror_read, &self.parts);
+        let mut choose = |copies: &[Extent]| match policy {
+            MirrorRead::First => 0,
+            MirrorRead::Alternate => {
+                *turn = turn.wrapping_add(1);
+                *turn as usize % copies.len()
+            }
+            MirrorRead::ShortestQueue => {
+                let inside = |copy: &Extent| context.inside(parts.disk(copy.disk));
+                *turn = turn.wrapping_add(1);
+                let start = *turn as usize;
+                let order = (0..copies.len()).map(|n| (start + n) % copies.len());
+                order.min_by_key(|&n| inside(&copies[n])).unwrap_or(0)
+            }
+        };
+        extents.clear();
+        let mut xor_bytes = 0;
+        for &(address, bytes) in ranges {
+            xor_bytes += self
+                .layout
+                .read(address, bytes, &mut choose, &mut self.found);
+            extents.extend_from_slice(&self.found);
+        }
+        xor_bytes
+    }
+
+    /// A plan to fill.
+    pub(super) fn take_plan(&mut self) -> u32 {
+        self.free_plans.pop().unwrap_or_else(|| {
+            self.plans.push(WritePlan::default());
+            self.plans.len() as u32 - 1
+        })
+    }
+
+    /// Leaves the controller for the host.
+    pub(super) fn leave(&self, context: &mut Context<'_, Task>, bytes: u32) -> Step {
+        let Task {
+            controller, port, ..
+        } = *context.task();
+        context.task().phase = Phase::Leaving;
+        let bytes = Work::Bytes(u64::from(bytes));
+        let bus = self.nodes(controller).bus.map(|ways| (ways.outward, bytes));
+        let link = self.port(port).map(|ways| (ways.outward, bytes));
+        match (bus, link) {
+            (None, None) => Step::Done,
+            _ => {
+                context.chain([bus, link].into_iter().flatten());
+                Step::Wait
+            }
+        }
+    }
+
+    /// The nodes of a chain; at once on to the next step if there are none.
+    pub(super) fn pass<const N: usize>(
+        &mut self,
+        context: &mut Context<'_, Task>,
+        visits: [Option<(NodeId, Work)>; N],
+        next: Phase,
+    ) -> Step {
+        context.task().phase = next;
+        if visits.iter().all(Option::is_none) {
+            return self.step(context);
+        }
+        context.chain(visits.into_iter().flatten());
+        Step::Wait
+    }
+}
+
+impl Flow for Array {
+    type Task = Task;
+
+    #[inline]
+    fn step(&mut self, context: &mut Context<'_, Task>) -> Step {
+        match context.task().phase {
+            Phase::Begun => match context.io() {
+                Some(io) if io.way == Way::Write => self.begin_write(context, io),
+                Some(io) => self.begin_read(context, io),
+                None => Step::Done,
+            },
+            Phase::Ordered => self.order_read(context),
+            Phase::Awaiting => self.await_fetch(context),
+            Phase::Fetched => self.end_read(context),
+            Phase::Leaving => Step::Done,
+            Phase::Received | Phase::Parked => self.store(context),
+            Phase::Planned => self.read_old(context),
+            Phase::OldRead => self.combine(context),
+            Phase::Combined => self.write_new(context),
+            Phase::Written => self.end_write(context),
+            Phase::Ahead => self.begin_ahead(context),
+            Phase::AheadFetched => self.end_ahead(context),
+            Phase::Destage => self.begin_destage(context),
+            Phase::Destaged => self.end_destage(context),
+            Phase::Rebuild => self.begin_rebuild(context),
+            Phase::RebuildRead => self.write_rebuilt(context),
+            Phase::RebuildWritten => self.end_rebuild(context),
+        }
+    }
+}
+
+/// Where data lie, with the failed drives failed.
+fn layout(pool: &Pool, volume: &Volume, model: &disk::Model) -> Result<Layout, Error> {
+    let shape = Shape {
+        kind: volume.layout,
+        disks: pool.drives,
+        disk_bytes: model.sectors() * 512,
+        chunk: volume.chunk,
+        group: volume.group,
+        size: volume.size,
+        start: volume.start,
+        placement: volume.placement,
+        parity: volume.parity_write,
+        spares: pool.spares,
+    };
+    let mut layout = Layout::new(&shape)?;
+    for disk in 0..pool.failed {
+        layout.fail(disk).map_err(|error| match error {
+            Error::Description { why, .. } => Error::at("pool.failed", why),
+            error => error,
+        })?;
+    }
+    Ok(layout)
+}

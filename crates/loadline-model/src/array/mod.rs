@@ -1,0 +1,20 @@
+//! A disk array in motion: what controllers do with an I/O, between hosts, cache, layout and drives.
+//! It must never compute service times: stations, links and drives do; it only says what visits what, in which order.
+//! Start reading at `flow.rs` for the way of an I/O, at `parts.rs` for the nodes it visits.
+//!
+//! ```text
+//! read   host overhead -> processor -> in the cache?  -yes-> bus, host link
+//!                                        \-no-> drives (loops beside them) -> XOR if degraded -> bus, host link
+//! write  host overhead -> host link, bus -> processor -> mirror link -> room in the cache? -yes-> answered; destaged later
+//!                                        \-writes through-> old data, old parity -> XOR -> new data, new parity -> answered
+//! ```
+
+mod destage;
+mod flow;
+mod parts;
+mod read;
+mod warm;
+mod write;
+
+pub use flow::Array;
+pub use parts::Group;

@@ -1,0 +1,277 @@
+//! The nodes of an array, by what they are: hosts' links, controllers, loops, drives.
+
+use crate::Error;
+use crate::device::disk::{self, Disk, DiskNode, Waiting};
+use crate::device::station::{Delay, Service, Station};
+use crate::sim::{Link, Node, NodeId, Purpose, Seed};
+use crate::system::{self, SystemDescription};
+use crate::units::Time;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// The most of anything that a description may ask for.
+const MOST: u32 = 100_000;
+
+/// Nodes of one kind, side by side.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Group {
+    /// What they are, such as `disks`.
+    pub name: &'static str,
+    /// Their numbers.
+    pub nodes: Range<usize>,
+}
+
+/// A link's two directions, the same node twice if it is half duplex.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) struct Ways {
+    /// Towards the drives.
+    pub(super) inward: NodeId,
+    /// Towards the hosts.
+    pub(super) outward: NodeId,
+}
+
+/// The nodes of one controller. What costs nothing isn't there.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct ControllerNodes {
+    pub(super) cores: Option<NodeId>,
+    pub(super) bus: Option<Ways>,
+    pub(super) xor: Option<NodeId>,
+    pub(super) mirror: Option<NodeId>,
+}
+
+/// Where everything is.
+#[derive(Debug, Clone)]
+pub(super) struct Parts {
+    pub(super) overhead: Option<(NodeId, Time)>,
+    pub(super) ports: Vec<Ways>,
+    pub(super) controllers: Vec<ControllerNodes>,
+    pub(super) loops: Vec<Ways>,
+    pub(super) first_disk: u32,
+    /// Paces rebuilding.
+    pub(super) pause: NodeId,
+}
+
+impl Parts {
+    pub(super) fn disk(&self, disk: u32) -> NodeId {
+        NodeId::new(self.first_disk + disk)
+    }
+}
+
+/// The nodes of a description with drives of `model`, and where they are.
+pub(super) fn build(
+    system: &SystemDescription,
+    pool: &system::Pool,
+    model: &Arc<disk::Model>,
+    seed: Seed,
+) -> Result<(Vec<Node>, Parts, Vec<Group>), Error> {
+    let mut nodes = Nodes {
+        nodes: Vec::new(),
+        groups: Vec::new(),
+        seed,
+    };
+    let hosts = system.hosts.as_ref();
+    let overhead = hosts.map_or(Time::ZERO, |hosts| hosts.overhead);
+    let overhead = (overhead > Time::ZERO).then(|| (nodes.delay("host overhead"), overhead));
+    let mut ports = Vec::new();
+    if let Some((hosts, link)) = hosts.and_then(|hosts| Some((hosts, hosts.link.as_ref()?))) {
+        let count = number("hosts.count", hosts.count)?
+            .checked_mul(number("hosts.ports", hosts.ports)?)
+            .filter(|&count| count <= MOST)
+            .ok_or_else(|| Error::at("hosts.ports", format!("makes more than {MOST} ports")))?;
+        ports = nodes.links(
+            ["host links in", "host links out", "host links"],
+            "hosts.link",
+            count,
+            link,
+        )?;
+    }
+    let controllers = controllers(system, &mut nodes)?;
+    let mut loops = Vec::new();
+    if let Some(backend) = &system.backend {
+        let count = number("backend.loops", backend.loops)?;
+        loops = nodes.links(
+            ["loops in", "loops out", "loops"],
+            "backend.link",
+            count,
+            &backend.link,
+        )?;
+    }
+    let pause = nodes.delay("");
+    let first_disk = nodes.nodes.len() as u32;
+    let drives = number("pool.drives", pool.drives)?;
+    if pool.tags == Some(0) {
+        return Err(Error::at("pool.tags", "a drive takes at least one command"));
+    }
+    let mut phases = seed.rng(Purpose::Rotation, 0);
+    let order = if pool.reads_first {
+        Waiting::ReadsFirst
+    } else {
+        Waiting::FirstCome
+    };
+    nodes.group("disks", drives, |_| {
+        let options = disk::Options {
+            scheduling: pool.scheduling,
+            tags: pool.tags,
+            write_back: pool.write_cache,
+            phase: phases.bits() as u32,
+            host_sector_time: None,
+        };
+        let disk = Disk::new(Arc::clone(model), &options);
+        Node::Disk(Box::new(DiskNode::new(disk, order)))
+    });
+    let parts = Parts {
+        overhead,
+        ports,
+        controllers,
+        loops,
+        first_disk,
+        pause,
+    };
+    Ok((nodes.nodes, parts, nodes.groups))
+}
+
+fn controllers(
+    system: &SystemDescription,
+    nodes: &mut Nodes,
+) -> Result<Vec<ControllerNodes>, Error> {
+    let Some(controller) = &system.controller else {
+        return Ok(vec![ControllerNodes::default()]);
+    };
+    let count = number("controller.count", controller.count)?;
+    let cores = number("controller.cores", controller.cores)?;
+    let mut made = vec![ControllerNodes::default(); count as usize];
+    let costs = [
+        controller.command_read,
+        controller.command_hit,
+        controller.command_write,
+        controller.command_disk,
+    ];
+    if costs.iter().any(|&cost| cost > Time::ZERO) {
+        let seed = nodes.seed;
+        let first = nodes.group("controllers", count, |number| {
+            Node::Station(Station::new(cores, Service::Given, seed, number))
+        });
+        for (number, made) in (first..).zip(&mut made) {
+            made.cores = Some(NodeId::new(number));
+        }
+    }
+    if let Some(bus) = &controller.bus {
+        let names = [
+            "controller buses in",
+            "controller buses out",
+            "controller buses",
+        ];
+        let buses = nodes.links(names, "controller.bus", count, bus)?;
+        for (made, ways) in made.iter_mut().zip(buses) {
+            made.bus = Some(ways);
+        }
+    }
+    if let Some(rate) = controller.xor {
+        if rate.0 == 0 {
+            return Err(Error::at(
+                "controller.xor",
+                "a parity engine has a rate above 0",
+            ));
+        }
+        let first = nodes.group("parity engines", count, |_| {
+            Node::Link(Link::new(rate, Time::ZERO))
+        });
+        for (number, made) in (first..).zip(&mut made) {
+            made.xor = Some(NodeId::new(number));
+        }
+    }
+    let mirrored = system
+        .cache
+        .as_ref()
+        .filter(|cache| cache.mirrored && system.writes_back());
+    if let Some(cache) = mirrored {
+        if count < 2 {
+            return Err(Error::at(
+                "cache.mirrored",
+                "needs two controllers or more: set controller.count",
+            ));
+        }
+        if let Some(link) = &cache.mirror_link {
+            let kind = link.kind();
+            if kind.rate.0 == 0 {
+                return Err(Error::at("cache.mirror_link", "a link has a rate above 0"));
+            }
+            let first = nodes.group("mirror links", count, |_| {
+                Node::Link(Link::new(kind.rate, kind.latency))
+            });
+            for (number, made) in (first..).zip(&mut made) {
+                made.mirror = Some(NodeId::new(number));
+            }
+        }
+    }
+    Ok(made)
+}
+
+/// A count from 1 to [`MOST`].
+fn number(key: &str, count: u32) -> Result<u32, Error> {
+    if (1..=MOST).contains(&count) {
+        Ok(count)
+    } else {
+        Err(Error::at(
+            key,
+            format!("{count} should lie from 1 to {MOST}"),
+        ))
+    }
+}
+
+struct Nodes {
+    nodes: Vec<Node>,
+    groups: Vec<Group>,
+    seed: Seed,
+}
+
+impl Nodes {
+    /// Adds so many equal nodes, and gives the number of the first.
+    fn group(&mut self, name: &'static str, count: u32, make: impl FnMut(u32) -> Node) -> u32 {
+        let first = self.nodes.len();
+        self.nodes.extend((0..count).map(make));
+        if !name.is_empty() {
+            self.groups.push(Group {
+                name,
+                nodes: first..self.nodes.len(),
+            });
+        }
+        first as u32
+    }
+
+    fn delay(&mut self, name: &'static str) -> NodeId {
+        let seed = self.seed;
+        NodeId::new(self.group(name, 1, |_| {
+            Node::Delay(Delay::new(Service::Given, seed, 0))
+        }))
+    }
+
+    /// So many links; the names are those of both directions and of half-duplex ones.
+    fn links(
+        &mut self,
+        names: [&'static str; 3],
+        key: &str,
+        count: u32,
+        link: &system::Link,
+    ) -> Result<Vec<Ways>, Error> {
+        let kind = link.kind();
+        if kind.rate.0 == 0 {
+            return Err(Error::at(key, "a link has a rate above 0"));
+        }
+        let make = |_| Node::Link(Link::new(kind.rate, kind.latency));
+        let (inward, outward) = if kind.half_duplex {
+            let both = self.group(names[2], count, make);
+            (both, both)
+        } else {
+            (
+                self.group(names[0], count, make),
+                self.group(names[1], count, make),
+            )
+        };
+        let ways = |number| Ways {
+            inward: NodeId::new(inward + number),
+            outward: NodeId::new(outward + number),
+        };
+        Ok((0..count).map(ways).collect())
+    }
+}

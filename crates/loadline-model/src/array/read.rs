@@ -1,0 +1,201 @@
+//! Reads: hits, misses, what is on its way already, and reading ahead.
+
+use super::flow::{Array, Phase, Task};
+use crate::cache::{Fetch, Found};
+use crate::sim::{Context, Io, Step, TaskId, Way, Work};
+
+impl Array {
+    /// A host's read comes in: its fate is seen at once, as nothing else can happen to the cache before its command is taken.
+    pub(super) fn begin_read(&mut self, context: &mut Context<'_, Task>, io: Io) -> Step {
+        let controller = self.controller_of(io.address);
+        let port = self.next_port();
+        *context.task() = Task {
+            controller,
+            port,
+            ..Task::default()
+        };
+        let (found, ahead) = match &mut self.cache {
+            None => (Found::Missing, None),
+            Some(cache) => {
+                let found = cache.read(io.address, io.bytes);
+                (found, cache.advise(io.address, io.bytes))
+            }
+        };
+        if found == Found::Missing {
+            self.miss(context, io.address, io.bytes, Fetch::Asked);
+        }
+        if let Some((address, bytes)) = ahead.and_then(|ahead| self.inside(ahead)) {
+            context.spawn(Task {
+                phase: Phase::Ahead,
+                controller,
+                address,
+                bytes,
+                ..Task::default()
+            });
+        }
+        let overhead = self
+            .parts
+            .overhead
+            .map(|(node, time)| (node, Work::Lasting(time)));
+        let (cost, accesses, next) = match found {
+            Found::All => (self.costs.hit, 0, Phase::Fetched),
+            Found::Coming(fetch) => {
+                self.awaiting.push((fetch, context.id()));
+                context.task().phase = Phase::Awaiting;
+                return Step::Wait;
+            }
+            Found::Missing => (
+                self.costs.read,
+                self.accesses(context, io.address, io.bytes),
+                Phase::Ordered,
+            ),
+        };
+        let command = self.command(controller, cost, accesses);
+        self.pass(context, [overhead, command], next)
+    }
+
+    /// The part of a range to read ahead that lies within the volume.
+    fn inside(&self, (address, bytes): (u64, u32)) -> Option<(u64, u32)> {
+        let left = self.layout.capacity().checked_sub(address)?;
+        (left > 0).then(|| (address, left.min(u64::from(bytes)) as u32))
+    }
+
+    /// Notes in the cache that all that is missing is on its way.
+    fn miss(&mut self, context: &mut Context<'_, Task>, address: u64, bytes: u32, fetch: Fetch) {
+        if let Some(cache) = &mut self.cache {
+            context.task().fetch = Some(cache.begin_fetch(address, bytes, fetch));
+        }
+    }
+
+    /// How many commands to drives a read takes.
+    fn accesses(&mut self, context: &Context<'_, Task>, address: u64, bytes: u32) -> usize {
+        if self.costs.disk.ns() == 0 {
+            return 0;
+        }
+        let turn = self.mirror_turn;
+        let mut extents = std::mem::take(&mut self.extents);
+        extents.clear();
+        self.place_read(context, &[(address, bytes)], &mut extents);
+        let count = extents.len();
+        self.extents = extents;
+        self.mirror_turn = turn;
+        count
+    }
+
+    /// Orders what is missing from the drives.
+    pub(super) fn order_read(&mut self, context: &mut Context<'_, Task>) -> Step {
+        let (address, bytes) = match context.io() {
+            Some(io) => (io.address, io.bytes),
+            None => (context.task().address, context.task().bytes),
+        };
+        let mut ranges = std::mem::take(&mut self.ranges);
+        let mut extents = std::mem::take(&mut self.extents);
+        let background = context.io().is_none();
+        let fetch = if background {
+            Fetch::Ahead
+        } else {
+            Fetch::Asked
+        };
+        match &self.cache {
+            Some(cache) => cache.missing(address, bytes, fetch, &mut ranges),
+            None => {
+                ranges.clear();
+                ranges.push((address, bytes));
+            }
+        }
+        let xor_bytes = self.place_read(context, &ranges, &mut extents);
+        context.task().phase = if background {
+            Phase::AheadFetched
+        } else {
+            Phase::Fetched
+        };
+        context.task().bytes = if background { bytes } else { xor_bytes as u32 };
+        self.access(context, &extents, Way::Read);
+        let nothing = extents.is_empty();
+        self.ranges = ranges;
+        self.extents = extents;
+        if nothing {
+            self.fetched(context)
+        } else {
+            Step::Wait
+        }
+    }
+
+    fn fetched(&mut self, context: &mut Context<'_, Task>) -> Step {
+        if context.io().is_some() {
+            self.end_read(context)
+        } else {
+            self.end_ahead(context)
+        }
+    }
+
+    /// What somebody else has ordered is there.
+    pub(super) fn await_fetch(&mut self, context: &mut Context<'_, Task>) -> Step {
+        if let Some((io, cache)) = context.io().zip(self.cache.as_mut()) {
+            // For its counters and the order of use: the data were there a moment ago, whatever it finds.
+            let _ = cache.read(io.address, io.bytes);
+        }
+        let controller = context.task().controller;
+        let overhead = self
+            .parts
+            .overhead
+            .map(|(node, time)| (node, Work::Lasting(time)));
+        let command = self.command(controller, self.costs.hit, 0);
+        self.pass(context, [overhead, command], Phase::Fetched)
+    }
+
+    /// The data are in the controller: to the host with them, and to the others who wait for them.
+    pub(super) fn end_read(&mut self, context: &mut Context<'_, Task>) -> Step {
+        self.arrived(context);
+        let Task {
+            controller,
+            bytes: xor_bytes,
+            ..
+        } = *context.task();
+        if let Some((node, work)) = self.xor(controller, u64::from(xor_bytes)) {
+            context.task().bytes = 0;
+            context.op(node, work);
+            return Step::Wait;
+        }
+        let bytes = context.io().map_or(0, |io| io.bytes);
+        self.leave(context, bytes)
+    }
+
+    /// Ends the task's fetch, if it has one, and wakes whoever waits for it.
+    fn arrived(&mut self, context: &mut Context<'_, Task>) {
+        let Some(fetch) = context.task().fetch.take() else {
+            return;
+        };
+        if let Some(cache) = &mut self.cache {
+            cache.end_fetch(fetch);
+        }
+        let mut place = 0;
+        while place < self.awaiting.len() {
+            if self.awaiting[place].0 == fetch {
+                let (_, task): (_, TaskId) = self.awaiting.remove(place);
+                context.wake(task);
+            } else {
+                place += 1;
+            }
+        }
+    }
+
+    /// Reads ahead, in the background.
+    pub(super) fn begin_ahead(&mut self, context: &mut Context<'_, Task>) -> Step {
+        let Task {
+            address,
+            bytes,
+            controller,
+            ..
+        } = *context.task();
+        self.miss(context, address, bytes, Fetch::Ahead);
+        let accesses = self.accesses(context, address, bytes);
+        let command = self.command(controller, Default::default(), accesses);
+        self.pass(context, [command], Phase::Ordered)
+    }
+
+    pub(super) fn end_ahead(&mut self, context: &mut Context<'_, Task>) -> Step {
+        self.arrived(context);
+        Step::Done
+    }
+}

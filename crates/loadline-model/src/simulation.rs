@@ -1,0 +1,270 @@
+//! A described system, built and ready: to be simulated or solved under a workload.
+
+use crate::Error;
+use crate::array::{Array, Group};
+use crate::device::disk;
+use crate::device::station::{Delay, Service, Station};
+use crate::drive::DriveDescription;
+use crate::sim::{
+    Engine, Load, Network, Node, NodeId, Outcome, Plan, Run, Seed, Stop, Stream, Warmup, Work,
+};
+use crate::system::{self, ServiceTime, SystemDescription};
+use std::sync::Arc;
+
+/// The most queueing stations, copies counted.
+const MOST_STATIONS: u64 = 100_000;
+
+/// A system that can be built, with the tables of its drives.
+#[derive(Debug, Clone)]
+pub struct System {
+    description: SystemDescription,
+    drive: Option<Arc<disk::Model>>,
+    capacity: Option<u64>,
+}
+
+impl System {
+    /// Builds the system once, to find what can't be. An array needs the description of its drive.
+    ///
+    /// # Errors
+    /// [`Error::Description`] with the dotted path of the key that is wrong; those of the drive begin with `drive`.
+    pub fn new(
+        description: SystemDescription,
+        drive: Option<&DriveDescription>,
+    ) -> Result<Self, Error> {
+        if !description.station.is_empty() {
+            if description.pool.is_some() || description.volume.is_some() {
+                return Err(Error::at(
+                    "station",
+                    "a system is either stations or an array: leave out one",
+                ));
+            }
+            stations(&description.station, Seed(0))?;
+            return Ok(System {
+                description,
+                drive: None,
+                capacity: None,
+            });
+        }
+        let missing = || {
+            Error::at(
+                "pool",
+                "is missing: describe an array by [pool] and [volume], or [[station]]s",
+            )
+        };
+        let drive = drive.ok_or_else(missing)?;
+        let model = Arc::new(disk::Model::new(drive)?);
+        let (engine, _) = Array::build(&description, &model, Seed(0))?;
+        let capacity = engine.flow().capacity();
+        Ok(System {
+            description,
+            drive: Some(model),
+            capacity: Some(capacity),
+        })
+    }
+
+    /// What it was built from.
+    pub fn description(&self) -> &SystemDescription {
+        &self.description
+    }
+
+    /// The tables of its drives; `None` of stations.
+    pub fn drive(&self) -> Option<&Arc<disk::Model>> {
+        self.drive.as_ref()
+    }
+
+    /// Bytes that hosts can address; `None` of stations, which have no addresses.
+    pub fn capacity(&self) -> Option<u64> {
+        self.capacity
+    }
+
+    /// A simulation under `streams`, its cache warm.
+    ///
+    /// # Errors
+    /// [`Error::Description`] for a stream that can't be, or whose working set the volume doesn't hold.
+    pub fn simulate(
+        &self,
+        streams: &[Stream],
+        plan: Plan,
+        seed: Seed,
+    ) -> Result<Simulation, Error> {
+        self.check(streams)?;
+        let Some(drive) = &self.drive else {
+            let (nodes, network, groups) = stations(&self.description.station, seed)?;
+            let network = Network::new(vec![network; streams.len()], seed);
+            let run = Run::new(Engine::new(nodes, network), streams, plan, seed)?;
+            return Ok(Simulation {
+                groups,
+                kind: Kind::Stations(run),
+            });
+        };
+        let (mut array, nodes, groups) = Array::assemble(&self.description, drive, seed)?;
+        array.warm(streams, seed)?;
+        let plan = array.plan_of(plan, streams);
+        let groups = groups
+            .into_iter()
+            .map(|Group { name, nodes }| Component {
+                name: name.to_owned(),
+                nodes,
+            })
+            .collect();
+        let run = Run::new(array.engine(nodes), streams, plan, seed)?;
+        Ok(Simulation {
+            groups,
+            kind: Kind::Array(Box::new(run)),
+        })
+    }
+
+    /// Whether the system can serve the streams at all.
+    ///
+    /// # Errors
+    /// As [`System::simulate`].
+    pub fn check(&self, streams: &[Stream]) -> Result<(), Error> {
+        if streams.is_empty() {
+            return Err(Error::at("streams", "a workload needs a stream"));
+        }
+        for stream in streams {
+            stream.profile.check("profile")?;
+            stream.arrival.check("arrival")?;
+            let end = stream
+                .profile
+                .start
+                .0
+                .saturating_add(stream.profile.working_set.0);
+            if let Some(capacity) = self.capacity.filter(|&capacity| end > capacity) {
+                let why = format!(
+                    "ends at {end} bytes, but the volume holds {capacity}: give a smaller working set, or a larger volume"
+                );
+                return Err(Error::at("profile.working_set", why));
+            }
+        }
+        Ok(())
+    }
+}
+
+/// Nodes of one kind.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Component {
+    /// What they are.
+    pub name: String,
+    /// Their numbers.
+    pub nodes: std::ops::Range<usize>,
+}
+
+/// A system under load.
+#[derive(Clone)]
+pub struct Simulation {
+    groups: Vec<Component>,
+    kind: Kind,
+}
+
+#[derive(Clone)]
+enum Kind {
+    Array(Box<Run<Array>>),
+    Stations(Run<Network>),
+}
+
+impl Simulation {
+    /// Simulates through at most so many events; true when the run has ended.
+    pub fn work(&mut self, events: u64) -> bool {
+        match &mut self.kind {
+            Kind::Array(run) => run.work(events),
+            Kind::Stations(run) => run.work(events),
+        }
+    }
+
+    /// Simulates to the end.
+    pub fn finish(mut self) -> Outcome {
+        while !self.work(1 << 40) {}
+        self.outcome()
+    }
+
+    /// What was counted so far.
+    pub fn outcome(&self) -> Outcome {
+        match &self.kind {
+            Kind::Array(run) => run.outcome(),
+            Kind::Stations(run) => run.outcome(),
+        }
+    }
+
+    /// The system's components.
+    pub fn components(&self) -> &[Component] {
+        &self.groups
+    }
+}
+
+impl Component {
+    /// Busy servers as a share of all of this component's; `None` for delays, which have any number.
+    pub fn utilisation(&self, outcome: &Outcome) -> Option<f64> {
+        let nodes = &outcome.nodes[self.nodes.clone()];
+        let sum: Option<f64> = nodes.iter().map(|node| node.utilisation_fraction).sum();
+        sum.map(|sum| sum / nodes.len().max(1) as f64)
+    }
+}
+
+impl Array {
+    /// A plan whose warm-up is long enough for destaging to settle between the marks: several times the I/Os that fill the band.
+    fn plan_of(&self, plan: Plan, streams: &[Stream]) -> Plan {
+        let Warmup::Detected { least, most } = plan.warmup else {
+            return plan;
+        };
+        let settled = self.ios_to_settle(streams);
+        Plan {
+            warmup: Warmup::Detected {
+                least: least.max(settled),
+                most: most.max(settled),
+            },
+            ..plan
+        }
+    }
+}
+
+/// The nodes of queueing stations, the path over them, and their names.
+type Stations = (Vec<Node>, Vec<(Stop, Load)>, Vec<Component>);
+
+fn stations(stations: &[system::Station], seed: Seed) -> Result<Stations, Error> {
+    let (mut nodes, mut path, mut groups) = (Vec::new(), Vec::new(), Vec::new());
+    for (number, station) in stations.iter().enumerate() {
+        let at = |key: &str| format!("station[{number}].{key}");
+        let service = match station.service {
+            ServiceTime::Constant(time) => Service::Deterministic { time },
+            ServiceTime::Exponential(mean) => Service::Exponential { mean },
+            ServiceTime::Erlang { mean, stages } => Service::Erlang { mean, stages },
+            ServiceTime::General { mean, scv } => Service::TwoMoment { mean, scv },
+        };
+        service.check(&at("service"))?;
+        if service.mean_ns() == Some(0.0) {
+            return Err(Error::at(at("service"), "should take some time"));
+        }
+        if station.copies == 0 || nodes.len() as u64 + u64::from(station.copies) > MOST_STATIONS {
+            return Err(Error::at(
+                at("copies"),
+                format!("should make from 1 to {MOST_STATIONS} stations"),
+            ));
+        }
+        if station.visits == 0 || station.visits > 1000 {
+            return Err(Error::at(at("visits"), "should lie from 1 to 1,000"));
+        }
+        let first = nodes.len();
+        nodes.extend((0..station.copies).map(|copy| {
+            let index = first as u32 + copy;
+            match station.servers {
+                0 => Node::Delay(Delay::new(service, seed, index)),
+                servers => Node::Station(Station::new(servers, service, seed, index)),
+            }
+        }));
+        let ids: Vec<_> = (first..nodes.len())
+            .map(|node| NodeId::new(node as u32))
+            .collect();
+        let stop = if let [only] = ids[..] {
+            Stop::At(only)
+        } else {
+            Stop::AnyOf(ids)
+        };
+        path.extend((0..station.visits).map(|_| (stop.clone(), Load::Fixed(Work::Drawn))));
+        groups.push(Component {
+            name: station.name.clone(),
+            nodes: first..nodes.len(),
+        });
+    }
+    Ok((nodes, path, groups))
+}

@@ -1,0 +1,431 @@
+//! Arrays obey laws that hold whatever their drives do: of redundancy, of caches, of bandwidth, of queues.
+
+use loadline_model::drive::DriveDescription;
+use loadline_model::sim::{Arrival, Ended, Outcome, Plan, Profile, Seed, Stream, Warmup};
+use loadline_model::system::SystemDescription;
+use loadline_model::units::Bytes;
+use loadline_model::{Component, System};
+
+const DRIVE: &str = include_str!("../../../python/loadline/catalog/drives/savvio-10k4-600.toml");
+
+const ARRAY: &str = r#"
+title = "an array"
+
+[controller]
+command_read = "50us"
+command_hit = "20us"
+command_write = "50us"
+xor = "1GB/s"
+
+[cache]
+mode = "write-through"
+read = "16MiB"
+write = "16MiB"
+
+[pool]
+drives = 4
+drive = "savvio-10k4-600"
+
+[volume]
+layout = "raid5"
+chunk = "64KiB"
+size = "64GiB"
+"#;
+
+fn system(settings: &[(&str, &str)]) -> System {
+    let owned: Vec<_> = settings
+        .iter()
+        .map(|&(k, v)| (k.to_owned(), v.to_owned()))
+        .collect();
+    let description = SystemDescription::from_toml(ARRAY, &owned).unwrap();
+    System::new(
+        description,
+        Some(&DriveDescription::from_toml(DRIVE).unwrap()),
+    )
+    .unwrap()
+}
+
+struct Load {
+    block: u64,
+    read: f64,
+    random: f64,
+    outstanding: u32,
+    ios: u64,
+}
+
+const WRITES: Load = Load {
+    block: 8192,
+    read: 0.0,
+    random: 1.0,
+    outstanding: 8,
+    ios: 3000,
+};
+const READS: Load = Load {
+    read: 1.0,
+    ..WRITES
+};
+
+fn run_seeded(system: &System, load: &Load, seed: u64) -> (Outcome, Vec<Component>) {
+    let stream = Stream {
+        profile: Profile {
+            read_fraction: load.read,
+            random_fraction: load.random,
+            ..Profile::random_reads(Bytes(load.block), Bytes(system.capacity().unwrap()))
+        },
+        arrival: Arrival::outstanding(load.outstanding),
+    };
+    let plan = Plan {
+        warmup: Warmup::Detected { least: 1000, most: 100_000 },
+        ..Plan::ios(load.ios)
+    };
+    let simulation = system
+        .simulate(&[stream], plan, Seed(seed))
+        .unwrap();
+    let components = simulation.components().to_vec();
+    (simulation.finish(), components)
+}
+
+fn run(system: &System, load: &Load) -> (Outcome, Vec<Component>) {
+    run_seeded(system, load, 1)
+}
+
+fn nodes<'a>(
+    found: &'a (Outcome, Vec<Component>),
+    name: &str,
+) -> &'a [loadline_model::sim::NodeOutcome] {
+    let component = found.1.iter().find(|component| component.name == name);
+    &found.0.nodes[component
+        .unwrap_or_else(|| panic!("no {name}"))
+        .nodes
+        .clone()]
+}
+
+fn disk_accesses_per_io(found: &(Outcome, Vec<Component>)) -> f64 {
+    let accesses: u64 = nodes(found, "disks").iter().map(|disk| disk.arrivals).sum();
+    let ios = found.0.all().responses.ios();
+    accesses as f64 / ios as f64
+}
+
+#[test]
+fn small_random_writes_that_go_through_cost_2_4_and_6_accesses() {
+    for (layout, factor) in [
+        ("raid0", 1.0),
+        ("raid10", 2.0),
+        ("raid5", 4.0),
+        ("raid6", 6.0),
+    ] {
+        let system = system(&[("volume.layout", layout), ("pool.drives", "8")]);
+        let counted = disk_accesses_per_io(&run(&system, &WRITES));
+        assert!((counted / factor - 1.0).abs() < 0.01, "{layout}: {counted}");
+    }
+}
+
+#[test]
+fn sequential_writes_through_the_cache_become_full_stripes() {
+    let system = system(&[("cache.mode", "write-back"), ("pool.drives", "5")]);
+    let sequential = Load {
+        random: 0.0,
+        ios: 20_000,
+        ..WRITES
+    };
+    let counted = disk_accesses_per_io(&run(&system, &sequential));
+    // 5 accesses of 64 KiB for 32 writes of 8 KiB.
+    assert!((counted - 5.0 / 32.0).abs() < 0.02, "{counted}");
+}
+
+#[test]
+fn a_stripe_of_n_disks_reads_n_times_as_fast_at_high_depth() {
+    let with = |drives: &str, outstanding| {
+        let system = system(&[
+            ("volume.layout", "raid0"),
+            ("cache.mode", "off"),
+            ("pool.drives", drives),
+        ]);
+        run(
+            &system,
+            &Load {
+                outstanding,
+                ios: 20_000,
+                ..READS
+            },
+        )
+        .0
+        .iops
+    };
+    // The volume lies on an eighth of each of eight disks, so the one gets an eighth of it.
+    let system_of_one = system(&[
+        ("volume.layout", "jbod"),
+        ("cache.mode", "off"),
+        ("pool.drives", "1"),
+        ("volume.size", "8GiB"),
+    ]);
+    let one = run(
+        &system_of_one,
+        &Load {
+            outstanding: 512,
+            ios: 20_000,
+            ..READS
+        },
+    )
+    .0
+    .iops;
+    let eight = with("8", 4096);
+    assert!((eight / (8.0 * one) - 1.0).abs() < 0.04, "{eight} / {one}");
+}
+
+#[test]
+fn degraded_reads_touch_the_survivors_only() {
+    let system = system(&[("pool.failed", "1"), ("cache.mode", "off")]);
+    let found = run(&system, &READS);
+    let disks = nodes(&found, "disks");
+    assert_eq!(disks[0].arrivals, 0);
+    // A quarter of the reads needs the three others, which is 1.5 accesses a read.
+    let counted = disk_accesses_per_io(&found);
+    assert!((counted - 1.5).abs() < 0.05, "{counted}");
+}
+
+#[test]
+fn rebuilding_reads_the_survivors_and_writes_the_replacement_at_its_rate() {
+    let degraded = run(
+        &system(&[("pool.failed", "1"), ("cache.mode", "off")]),
+        &READS,
+    );
+    let rebuilding = run(
+        &system(&[
+            ("pool.failed", "1"),
+            ("cache.mode", "off"),
+            ("pool.rebuild_rate", "5MB/s"),
+        ]),
+        &READS,
+    );
+    let written = nodes(&rebuilding, "disks")[0].arrivals as f64 * 65536.0;
+    let rate = written / rebuilding.0.measured.ns() as f64 * 1e9;
+    assert!((2e6..=5.1e6).contains(&rate), "{rate}");
+    assert!(rebuilding.0.iops < degraded.0.iops);
+}
+
+#[test]
+fn a_write_back_cache_answers_at_once_until_destaging_cannot_keep_up() {
+    let mean = |found: &(Outcome, Vec<Component>)| found.0.writes.responses.mean_ns().unwrap();
+    let back = system(&[("cache.mode", "write-back")]);
+    let through = system(&[]);
+    // 20 writes a second are below what four disks in RAID 5 carry.
+    let open = |system: &System| {
+        let stream = Stream {
+            profile: Profile {
+                read_fraction: 0.0,
+                ..Profile::random_reads(Bytes(8192), Bytes(system.capacity().unwrap()))
+            },
+            arrival: Arrival::poisson(20.0),
+        };
+        let simulation = system
+            .simulate(&[stream], Plan::ios(3000), Seed(1))
+            .unwrap();
+        let components = simulation.components().to_vec();
+        (simulation.finish(), components)
+    };
+    let (quick, slow) = (mean(&open(&back)), mean(&open(&through)));
+    assert!(quick < 0.2e6, "{quick}");
+    assert!(slow > 20.0 * quick, "{slow} {quick}");
+    // At full load the cache is no help but for sorting: writes wait for room in it.
+    let full = run(
+        &back,
+        &Load {
+            outstanding: 64,
+            ios: 20_000,
+            ..WRITES
+        },
+    );
+    assert!(mean(&full) > 50.0 * quick, "{}", mean(&full));
+    let utilisation = full
+        .1
+        .iter()
+        .find(|c| c.name == "disks")
+        .unwrap()
+        .utilisation(&full.0)
+        .unwrap();
+    assert!(utilisation > 0.9, "{utilisation}");
+}
+
+#[test]
+fn without_its_battery_a_write_back_cache_writes_through() {
+    let failed = system(&[("cache.mode", "write-back"), ("cache.battery", "failed")]);
+    assert_eq!(run(&failed, &WRITES).0, run(&system(&[]), &WRITES).0);
+}
+
+#[test]
+fn a_mirror_link_limits_what_can_be_written() {
+    let system = system(&[
+        ("cache.mode", "write-back"),
+        ("cache.mirrored", "true"),
+        ("cache.mirror_link", "20MB/s"),
+        ("controller.count", "2"),
+        ("volume.layout", "raid0"),
+    ]);
+    let found = run(
+        &system,
+        &Load {
+            block: 65536,
+            random: 0.0,
+            outstanding: 16,
+            ios: 20_000,
+            read: 0.0,
+        },
+    );
+    let rate = found.0.writes.bytes as f64 / found.0.measured.ns() as f64 * 1e9;
+    assert!((rate / 40e6 - 1.0).abs() < 0.03, "{rate}");
+}
+
+#[test]
+fn reading_ahead_makes_a_sequential_stream_faster() {
+    let rate = |ahead: &str| {
+        let system = system(&[("cache.read_ahead", ahead), ("volume.layout", "raid0")]);
+        run(
+            &system,
+            &Load {
+                block: 65536,
+                random: 0.0,
+                outstanding: 1,
+                read: 1.0,
+                ios: 10_000,
+            },
+        )
+        .0
+        .iops
+    };
+    assert!(
+        rate("1MiB") > 1.2 * rate("0B"),
+        "{} {}",
+        rate("1MiB"),
+        rate("0B")
+    );
+}
+
+#[test]
+fn reads_hit_the_cache_by_the_share_of_the_volume_that_it_holds() {
+    let system = system(&[("volume.size", "64MiB"), ("volume.layout", "raid0")]);
+    let found = run(
+        &system,
+        &Load {
+            ios: 20_000,
+            ..READS
+        },
+    );
+    // 16 of 64 MiB: three of four reads go to a disk.
+    let missed = disk_accesses_per_io(&found);
+    assert!((missed - 0.75).abs() < 0.02, "{missed}");
+}
+
+#[test]
+fn every_array_keeps_the_laws_of_queues_under_every_load() {
+    for layout in [
+        "jbod", "raid0", "raid1", "raid10", "raid5", "raid6", "vraid0", "vraid1", "vraid5",
+    ] {
+        for mode in ["off", "write-through", "write-back"] {
+            for failed in ["0", "1"] {
+                if failed == "1" && matches!(layout, "jbod" | "raid0" | "vraid0") {
+                    continue;
+                }
+                let drives = if layout == "raid1" { "2" } else { "8" };
+                let system = system(&[
+                    ("volume.layout", layout),
+                    ("cache.mode", mode),
+                    ("pool.drives", drives),
+                    ("pool.failed", failed),
+                    ("volume.size", "16GiB"),
+                    // No order that lets the farthest wait without end: windows are short here.
+                    ("pool.scheduling", "c-look"),
+                ]);
+                for (read, random, block) in
+                    [(0.67, 1.0, 8192), (0.5, 0.0, 65536), (0.0, 0.5, 1 << 20)]
+                {
+                    let load = Load {
+                        read,
+                        random,
+                        block,
+                        outstanding: 24,
+                        ios: 1500,
+                    };
+                    keeps_the_laws(
+                        &run(&system, &load),
+                        &format!("{layout} {mode} {failed} {block}"),
+                    );
+                }
+            }
+        }
+    }
+}
+
+fn keeps_the_laws(found: &(Outcome, Vec<Component>), name: &str) {
+    let outcome = &found.0;
+    assert_eq!(outcome.ended, Ended::Enough, "{name}");
+    let all = outcome.all();
+    // Little's law, up to what was inside at the two ends of the window.
+    let little = outcome.iops * all.responses.mean_ns().unwrap() / 1e9;
+    assert!(
+        (little / outcome.outstanding_mean - 1.0).abs() < 0.06,
+        "{name}: {little}"
+    );
+    assert!((outcome.outstanding_mean - 24.0).abs() < 1e-6, "{name}");
+    for component in &found.1 {
+        let utilisation = component.utilisation(outcome);
+        assert!(
+            utilisation.is_none_or(|u| (0.0..=1.0 + 1e-9).contains(&u)),
+            "{name} {component:?}"
+        );
+    }
+}
+
+#[test]
+fn a_seed_gives_the_same_bytes_again_and_another_seed_others() {
+    let system = system(&[("cache.mode", "write-back")]);
+    let mixed = Load {
+        read: 0.67,
+        ..WRITES
+    };
+    let once = run_seeded(&system, &mixed, 7).0;
+    assert_eq!(once, run_seeded(&system, &mixed, 7).0);
+    assert_ne!(
+        once.iops.to_bits(),
+        run_seeded(&system, &mixed, 8).0.iops.to_bits()
+    );
+}
+
+#[test]
+fn what_cannot_be_built_is_said_with_its_key() {
+    let refused = |settings: &[(&str, &str)]| {
+        let owned: Vec<_> = settings
+            .iter()
+            .map(|&(k, v)| (k.to_owned(), v.to_owned()))
+            .collect();
+        let drive = DriveDescription::from_toml(DRIVE).unwrap();
+        SystemDescription::from_toml(ARRAY, &owned)
+            .and_then(|description| System::new(description, Some(&drive)))
+            .unwrap_err()
+            .to_string()
+    };
+    for (settings, path) in [
+        (&[("pool.drives", "2")][..], "volume.layout"),
+        (&[("pool.drives", "0")], "pool.drives"),
+        (
+            &[("volume.layout", "raid10"), ("pool.drives", "3")],
+            "volume.layout",
+        ),
+        (&[("volume.layout", "raid7")], "volume.layout"),
+        (&[("volume.chunk", "0B")], "volume.chunk"),
+        (&[("volume.size", "90TiB")], "volume.size"),
+        (&[("pool.drivez", "4")], "pool.drivez"),
+        (&[("cache.low_water", "0.95")], "cache.high_water"),
+        (
+            &[("cache.mirrored", "true"), ("cache.mode", "write-back")],
+            "cache.mirrored",
+        ),
+        (&[("controller.bus", "warp")], "controller.bus"),
+        (&[("controller.xor", "0MB/s")], "controller.xor"),
+        (&[("pool.failed", "2")], "pool.failed"),
+        (&[("backend.loops", "4")], "backend"),
+    ] {
+        let why = refused(settings);
+        assert!(why.starts_with(path), "{settings:?}: {why}");
+    }
+}
