@@ -4,7 +4,7 @@ use super::flow::Array;
 use crate::Error;
 use crate::cache::{Cache, Found, Shape};
 use crate::layout::Layout;
-use crate::sim::{Requests, Seed, Stream, Way};
+use crate::sim::{Profile, Requests, Seed, Spread, Stream, Way};
 use crate::system;
 
 /// The most I/Os that are drawn to warm a cache.
@@ -48,6 +48,9 @@ impl Array {
     /// # Errors
     /// Those of a profile.
     pub(crate) fn warm(&mut self, streams: &[Stream], seed: Seed) -> Result<(), Error> {
+        let reads_hit = streams
+            .iter()
+            .any(|stream| self.reads_may_hit(&stream.profile));
         let Some(cache) = &mut self.cache else {
             return Ok(());
         };
@@ -64,11 +67,19 @@ impl Array {
             requests.push(Requests::new(&stream.profile, seed, number)?);
         }
         let mut ranges = Vec::new();
+        let mut full = false;
         let turns = requests.len();
+        let writes = streams
+            .iter()
+            .any(|stream| stream.profile.read_fraction < 1.0);
         for turn in 0..draws.min(MOST) as usize {
+            let settled = !self.writes_back || !writes || full;
+            if settled && !reads_hit {
+                break;
+            }
             let (way, address, bytes) = requests[turn % turns].draw();
             if way == Way::Read {
-                if cache.read(address, bytes) != Found::All {
+                if reads_hit && cache.read(address, bytes) != Found::All {
                     cache.fill(address, bytes);
                 }
                 continue;
@@ -79,6 +90,7 @@ impl Array {
             }
             let _ = cache.write(address, bytes);
             while cache.dirty_bytes() > self.destaging.middle_bytes() {
+                full = true;
                 let Some(destage) = cache.next_destage(&mut ranges) else {
                     break;
                 };
@@ -86,6 +98,13 @@ impl Array {
             }
         }
         Ok(())
+    }
+
+    /// Whether what reads leave in the cache can matter: not for places spread evenly over a hundred times its size, of which
+    /// one in a hundred would be found.
+    fn reads_may_hit(&self, profile: &Profile) -> bool {
+        let even = profile.spread == Spread::Uniform && profile.random_fraction >= 1.0;
+        !even || profile.working_set.0 < 100 * self.cache_bytes
     }
 
     /// I/Os in which destaging settles between the marks: several times those that fill the band between them.
