@@ -13,7 +13,8 @@ pub struct Profile {
     pub blocks: Vec<(Bytes, f64)>,
     /// Share of reads, 0 to 1.
     pub read_fraction: f64,
-    /// Share of I/Os that go to a random place, 0 to 1; the others begin where the last one of their cursor ended.
+    /// Share of I/Os that go to a random place, 0 to 1; the others begin where the last one
+    /// of their cursor and direction ended, as fio does it.
     pub random_fraction: f64,
     /// How many sequential cursors take turns; they begin evenly spread over the working set.
     pub sequential_streams: u32,
@@ -186,7 +187,8 @@ pub struct Requests {
     working_set: u64,
     align: u64,
     places: Places,
-    cursors: Vec<u64>,
+    /// Where the next sequential read and write of each begin.
+    cursors: Vec<[u64; 2]>,
     turn: usize,
     way: Rng,
     size: Rng,
@@ -235,7 +237,7 @@ impl Requests {
             working_set,
             align: profile.align.0,
             places: Places::new(&profile.spread, working_set.div_ceil(profile.align.0))?,
-            cursors: (0..cursors).map(|cursor| cursor * spacing).collect(),
+            cursors: (0..cursors).map(|cursor| [cursor * spacing; 2]).collect(),
             turn: 0,
             way: rng(Purpose::Way),
             size: rng(Purpose::Size),
@@ -260,7 +262,7 @@ impl Requests {
             }
         };
         let size = u64::from(bytes);
-        let cursor = &mut self.cursors[self.turn];
+        let cursor = &mut self.cursors[self.turn][way as usize];
         let offset = if chance(self.random_fraction, &mut self.randomness) {
             // Places at which the I/O fits: at least one, for no I/O is larger than the working set.
             let fitting = (self.working_set - size) / self.align + 1;
