@@ -75,12 +75,13 @@ fn run_seeded(system: &System, load: &Load, seed: u64) -> (Outcome, Vec<Componen
         arrival: Arrival::outstanding(load.outstanding),
     };
     let plan = Plan {
-        warmup: Warmup::Detected { least: 1000, most: 100_000 },
+        warmup: Warmup::Detected {
+            least: 1000,
+            most: 100_000,
+        },
         ..Plan::ios(load.ios)
     };
-    let simulation = system
-        .simulate(&[stream], plan, Seed(seed))
-        .unwrap();
+    let simulation = system.simulate(&[stream], plan, Seed(seed)).unwrap();
     let components = simulation.components().to_vec();
     (simulation.finish(), components)
 }
