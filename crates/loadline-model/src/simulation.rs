@@ -94,7 +94,7 @@ impl System {
             let run = Run::new(Engine::new(nodes, network), streams, plan, seed)?;
             return Ok(Simulation {
                 groups,
-                kind: Kind::Stations(run),
+                kind: Kind::Stations(Box::new(run)),
             });
         };
         let (mut array, nodes, groups) = Array::assemble(&self.description, drive, seed)?;
@@ -160,7 +160,7 @@ pub struct Simulation {
 #[derive(Clone)]
 enum Kind {
     Array(Box<Run<Array>>),
-    Stations(Run<Network>),
+    Stations(Box<Run<Network>>),
 }
 
 impl Simulation {

@@ -1,8 +1,9 @@
 //! Work in the background: written data go from the cache to the drives, failed drives' data are renewed.
 
 use super::flow::{Array, Phase, Task};
+use crate::cache::Cache;
 use crate::sim::{Context, Step, Way, Work};
-use crate::system::Cache;
+use crate::system;
 use crate::units::Time;
 
 /// How hard the cache is emptied.
@@ -19,7 +20,7 @@ pub(super) struct Destaging {
 }
 
 impl Destaging {
-    pub(super) fn new(cache: &Cache, drives: u32) -> Self {
+    pub(super) fn new(cache: &system::Cache, drives: u32) -> Self {
         let share = |fraction: f64| (cache.write.0 as f64 * fraction) as u64;
         Destaging {
             low_bytes: share(cache.low_water),
@@ -53,7 +54,7 @@ impl Destaging {
 impl Array {
     /// Whether another stripe should go to the drives now.
     fn destage_wanted(&self) -> bool {
-        let dirty_bytes = self.cache.as_ref().map_or(0, |cache| cache.dirty_bytes());
+        let dirty_bytes = self.cache.as_ref().map_or(0, Cache::dirty_bytes);
         self.destaging.under_way < self.destaging.wanted(dirty_bytes, !self.parked.is_empty())
     }
 

@@ -325,13 +325,11 @@ impl Array {
         let bytes = Work::Bytes(u64::from(bytes));
         let bus = self.nodes(controller).bus.map(|ways| (ways.outward, bytes));
         let link = self.port(port).map(|ways| (ways.outward, bytes));
-        match (bus, link) {
-            (None, None) => Step::Done,
-            _ => {
-                context.chain([bus, link].into_iter().flatten());
-                Step::Wait
-            }
+        if bus.is_none() && link.is_none() {
+            return Step::Done;
         }
+        context.chain([bus, link].into_iter().flatten());
+        Step::Wait
     }
 
     /// The nodes of a chain; at once on to the next step if there are none.

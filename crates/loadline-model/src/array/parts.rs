@@ -65,7 +65,7 @@ pub(super) fn build(
     seed: Seed,
 ) -> Result<(Vec<Node>, Parts, Vec<Group>), Error> {
     let mut nodes = Nodes {
-        nodes: Vec::new(),
+        all: Vec::new(),
         groups: Vec::new(),
         seed,
     };
@@ -97,7 +97,7 @@ pub(super) fn build(
         )?;
     }
     let pause = nodes.delay("");
-    let first_disk = nodes.nodes.len() as u32;
+    let first_disk = nodes.all.len() as u32;
     let drives = number("pool.drives", pool.drives)?;
     if pool.tags == Some(0) {
         return Err(Error::at("pool.tags", "a drive takes at least one command"));
@@ -119,7 +119,7 @@ pub(super) fn build(
         let disk = Disk::new(Arc::clone(model), &options);
         Node::Disk(Box::new(DiskNode::new(disk, order)))
     });
-    let parts = Parts {
+    let found = Parts {
         overhead,
         ports,
         controllers,
@@ -127,7 +127,7 @@ pub(super) fn build(
         first_disk,
         pause,
     };
-    Ok((nodes.nodes, parts, nodes.groups))
+    Ok((nodes.all, found, nodes.groups))
 }
 
 fn controllers(
@@ -220,7 +220,7 @@ fn number(key: &str, count: u32) -> Result<u32, Error> {
 }
 
 struct Nodes {
-    nodes: Vec<Node>,
+    all: Vec<Node>,
     groups: Vec<Group>,
     seed: Seed,
 }
@@ -228,12 +228,12 @@ struct Nodes {
 impl Nodes {
     /// Adds so many equal nodes, and gives the number of the first.
     fn group(&mut self, name: &'static str, count: u32, make: impl FnMut(u32) -> Node) -> u32 {
-        let first = self.nodes.len();
-        self.nodes.extend((0..count).map(make));
+        let first = self.all.len();
+        self.all.extend((0..count).map(make));
         if !name.is_empty() {
             self.groups.push(Group {
                 name,
-                nodes: first..self.nodes.len(),
+                nodes: first..self.all.len(),
             });
         }
         first as u32

@@ -3,6 +3,7 @@
 use super::flow::{Array, Phase, Task};
 use crate::cache::{Fetch, Found};
 use crate::sim::{Context, Io, Step, TaskId, Way, Work};
+use crate::units::Time;
 
 impl Array {
     /// A host's read comes in: its fate is seen at once, as nothing else can happen to the cache before its command is taken.
@@ -96,12 +97,11 @@ impl Array {
         } else {
             Fetch::Asked
         };
-        match &self.cache {
-            Some(cache) => cache.missing(address, bytes, fetch, &mut ranges),
-            None => {
-                ranges.clear();
-                ranges.push((address, bytes));
-            }
+        if let Some(cache) = &self.cache {
+            cache.missing(address, bytes, fetch, &mut ranges);
+        } else {
+            ranges.clear();
+            ranges.push((address, bytes));
         }
         let xor_bytes = self.place_read(context, &ranges, &mut extents);
         context.task().phase = if background {
@@ -190,7 +190,7 @@ impl Array {
         } = *context.task();
         self.miss(context, address, bytes, Fetch::Ahead);
         let accesses = self.accesses(context, address, bytes);
-        let command = self.command(controller, Default::default(), accesses);
+        let command = self.command(controller, Time::ZERO, accesses);
         self.pass(context, [command], Phase::Ordered)
     }
 

@@ -22,16 +22,16 @@ pub struct LinkKind {
 /// A link as a description names it: one of the known ones, or its figures.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum Link {
-    /// A name of [`Link::NAMES`].
-    Named(&'static str),
+    /// A known one: its name, and what it carries.
+    Named(&'static str, LinkKind),
     /// Its figures.
     Given(LinkKind),
 }
 
 /// Name, MB/s in one direction, half duplex.
 ///
-/// 8b/10b coding (FC up to 8G, SAS and SATA up to 12G, PCIe 1 and 2, 1 GbE) leaves 8 bits of 10, 64b/66b (16G FC, 10 GbE) 64
-/// of 66, 128b/130b (PCIe 3) 128 of 130. Frames take another 2 to 5 %, which isn't taken off. An arbitrated loop passes one
+/// 8b/10b coding (FC up to 8G, SAS and SATA up to 12G, PCI Express 1 and 2, gigabit Ethernet) leaves 8 bits of 10, 64b/66b (16G
+/// FC, 10 gigabit Ethernet) 64 of 66, 128b/130b (PCI Express 3) 128 of 130. Frames take another 2 to 5 %, which isn't taken off. An arbitrated loop passes one
 /// frame at a time, but lets both ends of a circuit send: full duplex. SATA sends one way at a time.
 const KNOWN: &[(&str, u64, bool)] = &[
     ("fc-1g", 100, false),
@@ -64,16 +64,7 @@ impl Link {
     /// What it carries.
     pub fn kind(&self) -> LinkKind {
         match self {
-            Link::Given(kind) => *kind,
-            Link::Named(name) => {
-                let known = KNOWN.iter().find(|(known, ..)| known == name);
-                let &(_, rate, half_duplex) = known.expect("only known names are read");
-                LinkKind {
-                    rate: BytesPerSecond(rate * 1_000_000),
-                    latency: Time::ZERO,
-                    half_duplex,
-                }
-            }
+            Link::Given(kind) | Link::Named(_, kind) => *kind,
         }
     }
 }
@@ -81,7 +72,7 @@ impl Link {
 impl Serialize for Link {
     fn serialize<S: Serializer>(&self, serializer: S) -> Result<S::Ok, S::Error> {
         match self {
-            Link::Named(name) => serializer.serialize_str(name),
+            Link::Named(name, _) => serializer.serialize_str(name),
             Link::Given(kind) => kind.serialize(serializer),
         }
     }
@@ -99,8 +90,14 @@ impl<'de> Deserialize<'de> for Link {
                 )
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Link, E> {
-                if let Some(name) = Link::names().find(|&name| name == text) {
-                    return Ok(Link::Named(name));
+                if let Some(&(name, rate, half_duplex)) = KNOWN.iter().find(|known| known.0 == text)
+                {
+                    let kind = LinkKind {
+                        rate: BytesPerSecond(rate * 1_000_000),
+                        latency: Time::ZERO,
+                        half_duplex,
+                    };
+                    return Ok(Link::Named(name, kind));
                 }
                 let rate = text.parse().map_err(|_| {
                     let names: Vec<_> = Link::names().collect();

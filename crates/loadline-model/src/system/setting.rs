@@ -114,9 +114,8 @@ fn range(key: &str, text: &str) -> Result<Option<Vec<String>>, Error> {
             .unwrap_or(text.len());
         Some((text[..digits].parse().ok()?, text[digits..].to_owned()))
     };
-    let (first, last, step) = match (number(first), number(last), number(step)) {
-        (Some(first), Some(last), Some(step)) => (first, last, step),
-        _ => return Err(wrong()),
+    let (Some(first), Some(last), Some(step)) = (number(first), number(last), number(step)) else {
+        return Err(wrong());
     };
     let unit = &first.1;
     let usable = |number: &(f64, String)| {
