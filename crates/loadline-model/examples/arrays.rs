@@ -1,6 +1,6 @@
 //! How fast arrays are simulated on one core: host I/Os a second, each beside a bare event loop in the same run.
 //!
-//! `cargo run --release -p loadline-model --example arrays -- CATALOG [SECONDS]`, where CATALOG holds `systems` and `drives`.
+//! `cargo run --release -p loadline-model --example arrays -- CATALOG [SECONDS [WHAT]]`, where CATALOG holds `systems` and `drives`.
 //! Each line: what, drives, outstanding, host I/Os a second, ratio to the bare loop, start in ms, most memory in MB so far.
 
 mod bare;
@@ -35,6 +35,7 @@ fn main() {
         .and_then(|text| text.parse().ok())
         .unwrap_or(1.0);
     let least = Duration::from_secs_f64(seconds);
+    let only = arguments.next();
     let read = |path: &str| std::fs::read_to_string(catalog.join(path)).expect(path);
     let case = |what, description: &str, drives: u32, read, outstanding| Case {
         what,
@@ -60,7 +61,10 @@ fn main() {
         "{:>12} {:>6} {:>11} {:>12} {:>7} {:>9} {:>9}",
         "what", "drives", "outstanding", "I/Os a s", "ratio", "start ms", "memory MB"
     );
-    for case in &cases {
+    for case in cases
+        .iter()
+        .filter(|case| only.as_ref().is_none_or(|only| only == case.what))
+    {
         let description =
             SystemDescription::from_toml(&case.description, &case.settings).expect(case.what);
         let pool = description.pool.clone().expect("an array");

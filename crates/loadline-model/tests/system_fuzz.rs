@@ -1,0 +1,253 @@
+//! Whatever stands in a system's file, reading it ends in a system or in a sentence: no panic, no endless run.
+
+use loadline_model::System;
+use loadline_model::drive::DriveDescription;
+use loadline_model::sim::{Arrival, Ended, Plan, Profile, Seed, Stream, Warmup};
+use loadline_model::system::{Setting, SystemDescription, unroll};
+use loadline_model::units::{Bytes, Time};
+use proptest::prelude::*;
+
+/// A system of each shape, and every key that the fuzzer turns.
+const SYSTEM: &str = r#"
+title = "everything that can be set"
+[hosts]
+count = 2
+ports = 2
+link = "fc-2g"
+overhead = "10us"
+[controller]
+count = 2
+cores = 2
+command_read = "10us"
+command_hit = "5us"
+command_write = "10us"
+command_disk = "5us"
+xor = "200MB/s"
+bus = { rate = "1GB/s", latency = "2us", half_duplex = true }
+[cache]
+mode = "write-back"
+battery = "ok"
+read = "1MiB"
+write = "2MiB"
+shared = true
+mirrored = true
+mirror_link = "100MB/s"
+page = "8KiB"
+low_water = 0.5
+high_water = 0.75
+destage_order = "oldest"
+destage_depth = 3
+full_stripes_first = true
+read_ahead = "256KiB"
+streams = 4
+[backend]
+loops = 3
+link = "sas-3g"
+[pool]
+drives = 6
+drive = "savvio-10k1-73"
+scheduling = "sptf"
+tags = 8
+write_cache = false
+reads_first = true
+spares = 1
+failed = 1
+rebuild_rate = "10MB/s"
+[volume]
+layout = "vraid5"
+chunk = "64KiB"
+group = 4
+size = "1GiB"
+start = "1GiB"
+placement = "spread"
+mirror_read = "shortest-queue"
+parity_write = "cheapest"
+"#;
+
+const DRIVE: &str = include_str!("../../../python/loadline/catalog/drives/savvio-10k1-73.toml");
+
+fn keys() -> Vec<String> {
+    let table: toml::Table = SYSTEM.parse().unwrap();
+    let mut keys = vec![
+        "station.0.servers".to_owned(),
+        "pool.drivez".to_owned(),
+        "title.x".to_owned(),
+    ];
+    for (section, value) in &table {
+        keys.push(section.clone());
+        if let toml::Value::Table(inner) = value {
+            keys.extend(inner.keys().map(|key| format!("{section}.{key}")));
+        }
+    }
+    keys
+}
+
+fn values() -> impl Strategy<Value = String> {
+    let fixed = [
+        "0",
+        "1",
+        "2",
+        "3",
+        "7",
+        "64",
+        "-1",
+        "1e300",
+        "nan",
+        "inf",
+        "0.5",
+        "1.5",
+        "true",
+        "false",
+        "",
+        "x",
+        "[]",
+        "{}",
+        "0B",
+        "511B",
+        "512B",
+        "4KiB",
+        "24KiB",
+        "1MiB",
+        "16GiB",
+        "3TiB",
+        "4000PiB",
+        "0s",
+        "1ns",
+        "5ms",
+        "9e9s",
+        "0MB/s",
+        "1B/s",
+        "1GB/s",
+        "raid0",
+        "raid1",
+        "raid10",
+        "raid5",
+        "raid6",
+        "vraid0",
+        "vraid1",
+        "vraid6",
+        "jbod",
+        "off",
+        "write-through",
+        "write-back",
+        "failed",
+        "fifo",
+        "c-look",
+        "sptf",
+        "outer",
+        "first",
+        "alternate",
+        "oldest",
+        "linux-md",
+        "reconstruct",
+        "18446744073709551615",
+        "{ rate = \"0MB/s\" }",
+        "{ exponential = \"5ms\" }",
+        "10000000rpm",
+    ];
+    prop_oneof![
+        4 => proptest::sample::select(fixed.to_vec()).prop_map(str::to_owned),
+        1 => (0u32..40).prop_map(|number| number.to_string()),
+        1 => "[ -~]{0,12}",
+    ]
+}
+
+/// Loads the system for some thousand events, whatever comes of it.
+fn load(system: &System) {
+    let space = system.capacity().unwrap_or(1 << 30);
+    for (read_fraction, random_fraction, block) in [(0.5, 1.0, 8192), (0.3, 0.0, 100_000)] {
+        if space < block {
+            continue;
+        }
+        let stream = Stream {
+            profile: Profile {
+                read_fraction,
+                random_fraction,
+                ..Profile::random_reads(Bytes(block), Bytes(space.min(1 << 40)))
+            },
+            arrival: Arrival::outstanding(6),
+        };
+        let plan = Plan {
+            warmup: Warmup::Span(Time::ZERO),
+            ..Plan::ios(200)
+        };
+        if let Ok(mut simulation) = system.simulate(&[stream], plan, Seed(1)) {
+            simulation.work(5000);
+            let outcome = simulation.outcome();
+            assert_ne!(outcome.ended, Ended::Stalled);
+            for component in simulation.components() {
+                let utilisation = component.utilisation(&outcome);
+                assert!(
+                    utilisation.is_none_or(|u| u <= 1.0 + 1e-9),
+                    "{component:?} {utilisation:?}"
+                );
+            }
+        }
+    }
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(400))]
+    #[test]
+    fn settings_of_any_kind_make_a_system_or_a_sentence(
+        settings in prop::collection::vec((proptest::sample::select(keys()), values()), 1..5)
+    ) {
+        let drive = DriveDescription::from_toml(DRIVE).unwrap();
+        let made = SystemDescription::from_toml(SYSTEM, &settings)
+            .and_then(|description| System::new(description, Some(&drive)));
+        match made {
+            Ok(system) => load(&system),
+            Err(error) => prop_assert!(!error.to_string().trim().is_empty()),
+        }
+    }
+
+    #[test]
+    fn texts_of_any_kind_are_read_or_refused(text in "[ -~\\n]{0,200}", cut in 0..SYSTEM.len()) {
+        let _ = SystemDescription::from_toml(&text, &[]);
+        let mixed = format!("{}{text}{}", &SYSTEM[..cut], &SYSTEM[cut..]);
+        let _ = SystemDescription::from_toml(&mixed, &[]);
+    }
+
+    #[test]
+    fn settings_as_users_write_them_are_read_or_refused(texts in prop::collection::vec("[a-z.]{0,8}=?[0-9a-zA-Z:,.-]{0,16}", 0..4)) {
+        let settings: Vec<_> = texts.iter().filter_map(|text| Setting::parse(text).ok()).collect();
+        if let Ok(systems) = unroll(&settings) {
+            let product: usize = settings.iter().map(|setting| setting.values.len()).product();
+            prop_assert_eq!(systems.len(), product);
+        }
+    }
+}
+
+#[test]
+fn ranges_include_their_ends_and_keep_their_unit() {
+    let values = |text: &str| Setting::parse(text).map(|setting| setting.values);
+    assert_eq!(
+        values("pool.drives=84:336:42").unwrap(),
+        ["84", "126", "168", "210", "252", "294", "336"]
+    );
+    assert_eq!(
+        values("cache.write=64MiB:192MiB:64MiB").unwrap(),
+        ["64MiB", "128MiB", "192MiB"]
+    );
+    assert_eq!(
+        values("cache.low_water=0.1:0.3:0.1,0.9").unwrap(),
+        ["0.1", "0.2", "0.3", "0.9"]
+    );
+    assert_eq!(
+        values("volume.layout=raid5,raid10").unwrap(),
+        ["raid5", "raid10"]
+    );
+    for wrong in [
+        "pool.drives",
+        "=3",
+        "a..b=3",
+        "a=1:2",
+        "a=1:2:0",
+        "a=2:1:1",
+        "a=1k:2M:1k",
+        "a=1,,2",
+        "a=0:1e9:1",
+    ] {
+        assert!(values(wrong).is_err(), "{wrong}");
+    }
+}
