@@ -1,4 +1,4 @@
-"""loadline's own speed, side by side with what it is built on: bare fio and a bare Python. `make bench`.
+"""loadline's own speed, side by side with what it is built on: bare fio, a bare Python, a bare event loop. `make bench`.
 
 Every comparison is a ratio of two things measured alternately in one run, as its median and its spread. A machine that
 does other work meanwhile shows it in the spread. Nothing here is a test: `--strict` makes a missed bar an exit code.
@@ -13,6 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import models
 import rates
 import start
 import wall
@@ -54,6 +55,7 @@ def main() -> int:
     others = Others()
     with tempfile.TemporaryDirectory(dir=options.directory) as name:
         folder = Path(name).resolve()
+        rows += models.compare(options.pairs)
         rows += start.compare(pairs=4 * options.pairs)
         rows += wall.compare(folder, points=2 * options.pairs)
         rows += rates.compare(folder, options.pairs, options.runtime)

@@ -62,6 +62,29 @@ impl System {
         })
     }
 
+    /// Memory that building and running such a system takes at most, in bytes, by what was measured of large ones: for each
+    /// drive, command that it holds and segment of its buffer; for each page of the cache; for each station. Ask before
+    /// building: what doesn't fit isn't refused by the machine until it's too late.
+    pub fn memory_bytes(description: &SystemDescription, drive: Option<&DriveDescription>) -> u64 {
+        let stations: u64 = description
+            .station
+            .iter()
+            .map(|station| u64::from(station.copies))
+            .sum();
+        let drives = description.pool.as_ref().map_or(0, |pool| {
+            let tags = pool
+                .tags
+                .or(drive.map(|drive| drive.queue.tags))
+                .unwrap_or(1);
+            let segments = drive.map_or(0, |drive| drive.cache.segments);
+            u64::from(pool.drives) * (4096 + 160 * u64::from(tags) + 96 * u64::from(segments))
+        });
+        let pages = description.cache.as_ref().map_or(0, |cache| {
+            cache.read.0.saturating_add(cache.write.0) / cache.page.0.max(512)
+        });
+        (1 << 24) + stations * 1024 + drives + pages.saturating_mul(128)
+    }
+
     /// What it was built from.
     pub fn description(&self) -> &SystemDescription {
         &self.description
