@@ -1,4 +1,4 @@
-"""loadline's own speed, side by side with what it is built on: bare fio, a bare Python, a bare event loop. `make bench`.
+"""loadline's own speed, side by side with bare fio, a bare Python, a bare event loop. `make bench`.
 
 Every comparison is a ratio of two things measured alternately in one run, as its median and its spread. A machine that
 does other work meanwhile shows it in the spread. Nothing here is a test: `--strict` makes a missed bar an exit code.
