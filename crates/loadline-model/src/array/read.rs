@@ -92,13 +92,9 @@ impl Array {
         let mut ranges = std::mem::take(&mut self.ranges);
         let mut extents = std::mem::take(&mut self.extents);
         let background = context.io().is_none();
-        let fetch = if background {
-            Fetch::Ahead
-        } else {
-            Fetch::Asked
-        };
+        // The task's own fetch is under way too, so what is on its way can't be left out here.
         if let Some(cache) = &self.cache {
-            cache.missing(address, bytes, fetch, &mut ranges);
+            cache.missing(address, bytes, Fetch::Asked, &mut ranges);
         } else {
             ranges.clear();
             ranges.push((address, bytes));
@@ -182,16 +178,25 @@ impl Array {
 
     /// Reads ahead, in the background.
     pub(super) fn begin_ahead(&mut self, context: &mut Context<'_, Task>) -> Step {
-        let Task {
-            address,
-            bytes,
-            controller,
-            ..
-        } = *context.task();
+        let Some((address, bytes)) = self.left_to_fetch(context.task()) else {
+            return Step::Done;
+        };
+        let controller = context.task().controller;
+        context.task().address = address;
+        context.task().bytes = bytes;
         self.miss(context, address, bytes, Fetch::Ahead);
         let accesses = self.accesses(context, address, bytes);
         let command = self.command(controller, Time::ZERO, accesses);
         self.pass(context, [command], Phase::Ordered)
+    }
+
+    /// From the first to the last byte of a window that is neither there nor on its way.
+    fn left_to_fetch(&mut self, task: &Task) -> Option<(u64, u32)> {
+        self.cache
+            .as_ref()?
+            .missing(task.address, task.bytes, Fetch::Ahead, &mut self.ranges);
+        let (&(first, _), &(last, bytes)) = self.ranges.first().zip(self.ranges.last())?;
+        Some((first, (last - first) as u32 + bytes))
     }
 
     pub(super) fn end_ahead(&mut self, context: &mut Context<'_, Task>) -> Step {
