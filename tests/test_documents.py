@@ -131,6 +131,22 @@ def test_every_link_within_the_tree_leads_somewhere(page: Path) -> None:
             assert anchor in {re.sub(r"[^\w -]", "", head.lower()).replace(" ", "-") for head in heads}, link
 
 
+def test_every_page_is_named_where_its_kind_is_listed() -> None:
+    for page in (ROOT / "docs").rglob("*.md"):
+        if page.name == "README.md":
+            continue
+        listing = page.parent / "README.md" if page.parent.name == "decisions" else ROOT / "docs/README.md"
+        aims = {(listing.parent / link.partition("#")[0]).resolve() for link in _LINK.findall(listing.read_text())}
+        assert page in aims, f"{listing} doesn't lead to {page}"
+
+
+def test_words_of_the_glossary_stand_once_and_in_order() -> None:
+    rows = re.findall(r"^\| (.+?) \| ", (ROOT / "docs/reference/glossary.md").read_text(), re.MULTILINE)
+    words = [word.lower() for word in rows[1:]]
+    assert len(words) > 50
+    assert words == sorted(set(words))
+
+
 @pytest.mark.parametrize("page", of_pages(PAGES))
 def test_every_block_says_its_kind(page: Path) -> None:
     fences = re.findall(r"^```(.*)$", page.read_text(), re.MULTILINE)
