@@ -53,8 +53,7 @@ impl System {
         };
         let drive = drive.ok_or_else(missing)?;
         let model = Arc::new(disk::Model::new(drive)?);
-        let (engine, _) = Array::build(&description, &model, Seed(0))?;
-        let capacity = engine.flow().capacity();
+        let capacity = Array::check(&description, &model)?;
         Ok(System {
             description,
             drive: Some(model),

@@ -120,22 +120,28 @@ impl Array {
         Ok((array.engine(nodes), groups))
     }
 
+    /// Bytes that hosts of such an array can address, found without building its drives.
+    ///
+    /// # Errors
+    /// As [`Array::build`].
+    pub fn check(system: &SystemDescription, model: &disk::Model) -> Result<u64, Error> {
+        let (pool, volume) = pool_and_volume(system)?;
+        let layout = layout(pool, volume, model)?;
+        parts::check(system, pool)?;
+        cache(system, &layout)?;
+        rebuild_unit_ns(pool, volume)?;
+        Ok(layout.capacity())
+    }
+
     pub(crate) fn assemble(
         system: &SystemDescription,
         model: &Arc<disk::Model>,
         seed: Seed,
     ) -> Result<(Array, Vec<Node>, Vec<Group>), Error> {
-        let missing = |key: &str| Error::at(key, "is missing: an array needs [pool] and [volume]");
-        let pool = system.pool.as_ref().ok_or_else(|| missing("pool"))?;
-        let volume = system.volume.as_ref().ok_or_else(|| missing("volume"))?;
+        let (pool, volume) = pool_and_volume(system)?;
         let layout = layout(pool, volume, model)?;
         let (nodes, parts, groups) = parts::build(system, pool, model, seed)?;
-        let cache = match &system.cache {
-            Some(cache) if cache.mode != CacheMode::Off => {
-                Some(super::warm::cache(cache, &layout)?)
-            }
-            _ => None,
-        };
+        let cache = cache(system, &layout)?;
         let destaging = system
             .cache
             .as_ref()
@@ -144,15 +150,6 @@ impl Array {
             });
         let cost =
             |time: fn(&Controller) -> Time| system.controller.as_ref().map_or(Time::ZERO, time);
-        let rebuild = pool.rebuild_rate.filter(|_| pool.failed > 0);
-        if rebuild.is_some_and(|rate| rate.0 == 0) {
-            return Err(Error::at(
-                "pool.rebuild_rate",
-                "should be above 0; leave it out to rebuild nothing",
-            ));
-        }
-        let rebuild_unit_ns = rebuild
-            .map(|rate| (u128::from(volume.chunk.0) * 1_000_000_000 / u128::from(rate.0)) as u64);
         let array = Array {
             parts,
             costs: Costs {
@@ -180,7 +177,7 @@ impl Array {
             ranges: Vec::new(),
             port_turn: 0,
             mirror_turn: 0,
-            rebuild_unit_ns,
+            rebuild_unit_ns: rebuild_unit_ns(pool, volume)?,
         };
         Ok((array, nodes, groups))
     }
@@ -401,4 +398,34 @@ fn layout(pool: &Pool, volume: &Volume, model: &disk::Model) -> Result<Layout, E
         })?;
     }
     Ok(layout)
+}
+
+fn pool_and_volume(system: &SystemDescription) -> Result<(&Pool, &Volume), Error> {
+    let missing = |key: &str| Error::at(key, "is missing: an array needs [pool] and [volume]");
+    let pool = system.pool.as_ref().ok_or_else(|| missing("pool"))?;
+    let volume = system.volume.as_ref().ok_or_else(|| missing("volume"))?;
+    Ok((pool, volume))
+}
+
+/// The cache, if there is one that is used.
+fn cache(system: &SystemDescription, layout: &Layout) -> Result<Option<Cache>, Error> {
+    let used = system
+        .cache
+        .as_ref()
+        .filter(|cache| cache.mode != CacheMode::Off);
+    used.map(|cache| super::warm::cache(cache, layout))
+        .transpose()
+}
+
+/// The time between two units of a rebuild; `None` if nothing is rebuilt.
+fn rebuild_unit_ns(pool: &Pool, volume: &Volume) -> Result<Option<u64>, Error> {
+    let Some(rate) = pool.rebuild_rate.filter(|_| pool.failed > 0) else {
+        return Ok(None);
+    };
+    if rate.0 == 0 {
+        let why = "should be above 0; leave it out to rebuild nothing";
+        return Err(Error::at("pool.rebuild_rate", why));
+    }
+    let ns = u128::from(volume.chunk.0) * 1_000_000_000 / u128::from(rate.0);
+    Ok(Some(ns as u64))
 }

@@ -64,6 +64,17 @@ pub(super) fn build(
     model: &Arc<disk::Model>,
     seed: Seed,
 ) -> Result<(Vec<Node>, Parts, Vec<Group>), Error> {
+    let (mut nodes, found) = front(system, pool, seed)?;
+    disks(&mut nodes, pool, model);
+    Ok((nodes.all, found, nodes.groups))
+}
+
+/// All nodes but the drives, and where everything will be.
+fn front(
+    system: &SystemDescription,
+    pool: &system::Pool,
+    seed: Seed,
+) -> Result<(Nodes, Parts), Error> {
     let mut nodes = Nodes {
         all: Vec::new(),
         groups: Vec::new(),
@@ -98,17 +109,34 @@ pub(super) fn build(
     }
     let pause = nodes.delay("");
     let first_disk = nodes.all.len() as u32;
-    let drives = number("pool.drives", pool.drives)?;
+    number("pool.drives", pool.drives)?;
     if pool.tags == Some(0) {
         return Err(Error::at("pool.tags", "a drive takes at least one command"));
     }
-    let mut phases = seed.rng(Purpose::Rotation, 0);
+    let found = Parts {
+        overhead,
+        ports,
+        controllers,
+        loops,
+        first_disk,
+        pause,
+    };
+    Ok((nodes, found))
+}
+
+/// Whether all but the drives can be.
+pub(super) fn check(system: &SystemDescription, pool: &system::Pool) -> Result<(), Error> {
+    front(system, pool, Seed(0)).map(|_| ())
+}
+
+fn disks(nodes: &mut Nodes, pool: &system::Pool, model: &Arc<disk::Model>) {
+    let mut phases = nodes.seed.rng(Purpose::Rotation, 0);
     let order = if pool.reads_first {
         Waiting::ReadsFirst
     } else {
         Waiting::FirstCome
     };
-    nodes.group("disks", drives, |_| {
+    nodes.group("disks", pool.drives, |_| {
         let options = disk::Options {
             scheduling: pool.scheduling,
             tags: pool.tags,
@@ -119,15 +147,6 @@ pub(super) fn build(
         let disk = Disk::new(Arc::clone(model), &options);
         Node::Disk(Box::new(DiskNode::new(disk, order)))
     });
-    let found = Parts {
-        overhead,
-        ports,
-        controllers,
-        loops,
-        first_disk,
-        pause,
-    };
-    Ok((nodes.all, found, nodes.groups))
 }
 
 fn controllers(
