@@ -492,12 +492,8 @@ impl Disk {
         }
         let idle = self.model.cache.destage == Destage::Idle;
         let room = !self.write_back || self.dirty.len() < self.most_dirty;
-        if self.ready > 0 {
-            let ready =
-                self.oldest(|queued| queued.ready && (queued.request.way == Way::Read || room));
-            if let Some(index) = ready {
-                return Choice::Request(index);
-            }
+        if let Some(index) = self.within_reach(room) {
+            return Choice::Request(index);
         }
         let pressed = self.write_back && idle && self.dirty.len() * 4 >= self.most_dirty * 3;
         let mut best = (u64::MAX, Choice::Request(0));
@@ -521,6 +517,23 @@ impl Disk {
             }
         }
         best.1
+    }
+
+    /// The oldest request for which the arm needn't move: what the buffer answers, and a read that begins in what was read
+    /// ahead or goes on from it.
+    fn within_reach(&self, room: bool) -> Option<usize> {
+        let (low, length) = match self.ahead {
+            Some(ahead) => {
+                let low = self.segments.get(ahead.segment).low;
+                (low, ahead.next - low + 1)
+            }
+            None if self.ready == 0 => return None,
+            None => (0, 0),
+        };
+        self.oldest(|queued| match queued.request.way {
+            Way::Read => queued.ready || queued.request.lbn.wrapping_sub(low) < length,
+            Way::Write => queued.ready && room,
+        })
     }
 
     fn oldest(&self, wanted: impl Fn(&Queued) -> bool) -> Option<usize> {
@@ -943,6 +956,8 @@ impl Disk {
         self.segments.forget(lbn, sectors, None);
         let segment = self.segments.allocate(true);
         if let Some(segment) = segment {
+            // What was read ahead into it is given up.
+            self.ahead = self.ahead.filter(|ahead| ahead.segment != segment);
             let kept = self.segments.get_mut(segment);
             kept.low = lbn;
             kept.high = lbn + sectors;
@@ -969,7 +984,13 @@ impl Disk {
         let (lbn, sectors) = (queued.request.lbn, u64::from(queued.request.sectors));
         let begin = self.begin(queued, now, Way::Write, false);
         let overheads = &self.model.overheads;
-        let data_from = (begin + overheads.write_data_delay + overheads.data_preparation)
+        // A pipelined drive has had the data of a queued write come while it was busy.
+        let decoded = if self.model.pipelined {
+            queued.arrived + self.overhead(Way::Write, false)
+        } else {
+            begin
+        };
+        let data_from = (decoded + overheads.write_data_delay + overheads.data_preparation)
             .max(self.interface_free);
         let least = overheads.write_access_least;
         self.stop_ahead(begin);
@@ -985,7 +1006,10 @@ impl Disk {
             kept.low = lbn.max(kept.high.saturating_sub(capacity));
         }
         let crossed = data_from + Time::from_ns(self.sector_time.ns() * sectors);
-        self.answer(queued, end.max(crossed), end, false)
+        let started = self.answer(queued, end.max(crossed), end, false);
+        // The interface is free for other data while these go to the medium.
+        self.interface_free = crossed;
+        started
     }
 
     /// Writes to the medium from `start` on, and gives the end. Data come one by one from `data_from` on; the medium is
