@@ -890,13 +890,14 @@ impl Disk {
 
     fn write(&mut self, queued: &Queued, now: Time) -> Started {
         let (lbn, sectors) = (queued.request.lbn, u64::from(queued.request.sectors));
-        let continues = self.model.cache.combine_writes
-            && (self
-                .dirty
-                .last()
-                .is_some_and(|dirty| dirty.lbn + dirty.sectors == lbn)
-                || (self.dirty.is_empty() && self.destaged_to == lbn && self.idle_from > now));
-        let fits = sectors <= self.segments.capacity;
+        let combines = self.model.cache.combine_writes;
+        let ends_here = |dirty: &Dirty| dirty.lbn + dirty.sectors == lbn;
+        let before = self.dirty.iter().position(ends_here).filter(|_| combines);
+        let continues = before.is_some()
+            || combines && self.dirty.is_empty() && self.destaged_to == lbn && self.idle_from > now;
+        let capacity = self.segments.capacity;
+        let joined = before.filter(|&index| self.dirty[index].sectors + sectors <= capacity);
+        let fits = sectors <= capacity;
         if !self.write_back || !fits {
             self.flush(now);
             return self.write_through(queued, now);
@@ -908,11 +909,7 @@ impl Disk {
         if self.model.cache.destage == Destage::Immediate && !continues {
             room_at = self.idle_from.max(now);
         } else {
-            let joins = continues
-                && self
-                    .dirty
-                    .last()
-                    .is_some_and(|dirty| dirty.sectors + sectors <= self.segments.capacity);
+            let joins = joined.is_some();
             while self.dirty.len() >= self.most_dirty && !joins {
                 self.stop_ahead(now);
                 room_at = self.destage(0, now);
@@ -922,13 +919,19 @@ impl Disk {
         let data_from =
             begin + self.model.overheads.write_data_delay + self.model.overheads.data_preparation;
         let data_from = data_from.max(self.interface_free);
-        self.keep_written(queued, begin, data_from, continues);
+        self.keep_written(queued, begin, data_from, joined);
         let crossed = data_from + Time::from_ns(self.sector_time.ns() * sectors);
         self.answer(queued, crossed, begin, true)
     }
 
     /// Puts a write into the buffer, as dirty data.
-    fn keep_written(&mut self, queued: &Queued, begin: Time, data_from: Time, continues: bool) {
+    fn keep_written(
+        &mut self,
+        queued: &Queued,
+        begin: Time,
+        data_from: Time,
+        joined: Option<usize>,
+    ) {
         let (lbn, sectors) = (queued.request.lbn, u64::from(queued.request.sectors));
         let capacity = self.segments.capacity;
         if self.model.cache.destage == Destage::Immediate
@@ -938,20 +941,19 @@ impl Disk {
         {
             self.stop_ahead(begin);
         }
-        if let Some(last) = self.dirty.last_mut() {
-            if continues && last.sectors + sectors <= capacity {
-                // The arm hasn't begun with them: it takes all in one go.
-                last.sectors += sectors;
-                let segment = last.segment;
-                self.segments.forget(lbn, sectors, segment);
-                if let Some(segment) = segment {
-                    let kept = self.segments.get_mut(segment);
-                    kept.high = lbn + sectors;
-                    kept.low = kept.low.max(kept.high.saturating_sub(capacity));
-                    self.segments.touch(segment);
-                }
-                return;
+        if let Some(index) = joined {
+            // The arm hasn't begun with them: it takes all in one go.
+            let dirty = &mut self.dirty[index];
+            dirty.sectors += sectors;
+            let segment = dirty.segment;
+            self.segments.forget(lbn, sectors, segment);
+            if let Some(segment) = segment {
+                let kept = self.segments.get_mut(segment);
+                kept.high = lbn + sectors;
+                kept.low = kept.low.max(kept.high.saturating_sub(capacity));
+                self.segments.touch(segment);
             }
+            return;
         }
         self.segments.forget(lbn, sectors, None);
         let segment = self.segments.allocate(true);
