@@ -17,6 +17,7 @@ mod geometry;
 mod node;
 mod rotation;
 mod seek;
+pub mod service;
 mod transfer;
 
 pub use geometry::Run;

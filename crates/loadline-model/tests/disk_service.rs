@@ -1,0 +1,186 @@
+//! Service times of disks for the solver, against geometry, probability and the simulator.
+
+use loadline_model::device::disk::service::{Access, Kind, Load, Place, service};
+use loadline_model::device::disk::{Disk, DiskNode, Model, Options, Waiting};
+use loadline_model::drive::{DriveDescription, Scheduling};
+use loadline_model::sim::{
+    self, Arrival, Engine, Network, Node, NodeId, Plan, Profile, Run, Seed, Stop, Stream, Until,
+    Warmup,
+};
+use loadline_model::units::{Bytes, Time};
+use std::sync::Arc;
+
+const REVOLUTION_MS: f64 = 6.0;
+/// A track of 1,000 sectors and what a skew of 100 adds.
+const TRACK_MS: f64 = REVOLUTION_MS + 0.6;
+
+/// 10,000 rpm, 1,000 sectors a track, seeks of 4 ms in the mean; overhead 0.1 ms, and an interface that takes no time.
+fn drive(scheduling: &str, write_back: bool) -> Arc<Model> {
+    let text = format!(
+        "title = 'plain'\n[rotation]\nspeed = '10000rpm'\n\
+         [seek]\nsingle = '0.5ms'\naverage = '4ms'\nfull = '8ms'\nhead_switch = '0.5ms'\n[overhead]\ncommand = '0.1ms'\n\
+         [cache]\nsegments = 16\nsegment = '512KiB'\nread_ahead = 'segment'\nread_ahead_over_requested = true\n\
+         read_ahead_after_hit = true\nwrite_back = {write_back}\n\
+         [queue]\ntags = 64\nscheduling = '{scheduling}'\npipelined = true\n[geometry]\nsurfaces = 4\n[[geometry.zone]]\n\
+         first_cylinder = 0\nlast_cylinder = 9999\nsectors_per_track = 1000\ntrack_skew_sectors = 100\ncylinder_skew_sectors = 100\n"
+    );
+    Arc::new(Model::new(&DriveDescription::from_toml(&text).unwrap()).unwrap())
+}
+
+fn load(model: &Model, kind: Kind, bytes: u32, place: Place, weight: f64) -> Load {
+    Load {
+        accesses: vec![Access {
+            weight,
+            kind,
+            bytes,
+            place,
+        }],
+        span: 0..model.sectors() * 512,
+    }
+}
+
+fn means_ms(model: &Arc<Model>, load: &Load, queued: &[u32]) -> Vec<f64> {
+    let times = service(model, &Options::default(), load, queued);
+    times.iter().map(|time| time.mean_ns / 1e6).collect()
+}
+
+fn close(value: f64, law: f64, share: f64) {
+    assert!((value / law - 1.0).abs() < share, "{value} should be {law}");
+}
+
+const STREAM: Place = Place::Ascending { streams: 1, gap: 0 };
+
+#[test]
+fn first_come_first_served_takes_a_seek_half_a_revolution_and_the_transfer() {
+    let model = drive("fifo", false);
+    let reads = load(&model, Kind::Read, 4096, Place::Random, 1.0);
+    let [one, two, many] = means_ms(&model, &reads, &[1, 2, 32])[..] else {
+        panic!("three times were asked for")
+    };
+    let law = 4.0 + REVOLUTION_MS / 2.0 + 8.0 * 0.006;
+    // With one outstanding nothing hides the overhead.
+    close(one, law + 0.1, 0.03);
+    close(two, law, 0.03);
+    close(many, law, 0.03);
+}
+
+#[test]
+fn streams_run_at_the_medium_s_rate() {
+    let model = drive("sptf", false);
+    let track_bytes = 512_000.0;
+    for (kind, queued) in [(Kind::Read, 1), (Kind::Read, 8), (Kind::Write, 8)] {
+        let stream = load(&model, kind, 65_536, STREAM, 1.0);
+        let mean = means_ms(&model, &stream, &[queued])[0];
+        close(65_536.0 / mean, track_bytes / TRACK_MS, 0.02);
+    }
+}
+
+#[test]
+fn a_lone_stream_of_writes_loses_a_revolution_each() {
+    let model = drive("sptf", false);
+    let stream = load(&model, Kind::Write, 65_536, STREAM, 1.0);
+    let transfer = 65_536.0 / 512_000.0 * TRACK_MS;
+    close(
+        means_ms(&model, &stream, &[1])[0],
+        REVOLUTION_MS + transfer,
+        0.02,
+    );
+}
+
+#[test]
+fn a_rewrite_comes_a_revolution_after_its_read() {
+    let model = drive("sptf", false);
+    let rewrites = load(&model, Kind::Rewrite, 4096, Place::Random, 1.0);
+    let read = 0.1 + 4.0 + REVOLUTION_MS / 2.0 + 8.0 * 0.006;
+    let mean = means_ms(&model, &rewrites, &[1])[0];
+    close(mean, f64::midpoint(read, REVOLUTION_MS), 0.03);
+}
+
+#[test]
+fn ascending_writes_with_gaps_cost_a_short_seek_instead_of_a_mean_one() {
+    let model = drive("fifo", false);
+    // A hundredth of 20 GB each: 100 cylinders of 2 MB.
+    let place = Place::Ascending {
+        streams: 1,
+        gap: 200 << 20,
+    };
+    let sorted = load(&model, Kind::Write, 4096, place, 1.0);
+    // Even gaps from 0 to 200 cylinders; one seek in 100 goes back over nearly all.
+    let seek: f64 = (0..205).map(|d| model.seek(d).unwrap().ms()).sum::<f64>() / 205.0;
+    let back = model.seek(9900).unwrap().ms() / 97.0;
+    let law = seek + back + REVOLUTION_MS / 2.0 + 8.0 * 0.006;
+    close(means_ms(&model, &sorted, &[4])[0], law, 0.04);
+}
+
+#[test]
+fn shares_of_a_mix_follow_the_weights() {
+    let model = drive("fifo", false);
+    let mut mix = load(&model, Kind::Read, 4096, Place::Random, 3.0);
+    mix.accesses
+        .extend(load(&model, Kind::Read, 1_024_000, Place::Random, 1.0).accesses);
+    let seek_and_wait = 4.0 + REVOLUTION_MS / 2.0;
+    // The large ones are two tracks long, and cross one or two ends of tracks.
+    let large = 2.0 * REVOLUTION_MS + 2.0 * 0.6;
+    let law = seek_and_wait + 0.75 * 8.0 * 0.006 + 0.25 * large;
+    close(means_ms(&model, &mix, &[4])[0], law, 0.03);
+}
+
+#[test]
+fn more_requests_than_tags_are_as_many_as_tags() {
+    let model = drive("sptf", false);
+    let reads = load(&model, Kind::Read, 4096, Place::Random, 1.0);
+    let means = means_ms(&model, &reads, &[64, 1000]);
+    assert_eq!(means[0].to_bits(), means[1].to_bits());
+}
+
+#[test]
+#[should_panic(expected = "isn't on the drive")]
+fn a_span_beyond_the_drive_is_the_caller_s_fault() {
+    let model = drive("sptf", false);
+    let mut reads = load(&model, Kind::Read, 4096, Place::Random, 1.0);
+    reads.span.end += 1;
+    means_ms(&model, &reads, &[1]);
+}
+
+#[test]
+fn service_times_are_those_of_the_simulator() {
+    for (scheduling, write_back) in [
+        (Scheduling::CLook, false),
+        (Scheduling::Sptf, false),
+        (Scheduling::Sptf, true),
+    ] {
+        let model = drive("fifo", write_back);
+        let options = Options {
+            scheduling: Some(scheduling),
+            ..Options::default()
+        };
+        let mut mix = load(&model, Kind::Read, 8192, Place::Random, 0.67);
+        mix.accesses
+            .extend(load(&model, Kind::Write, 8192, Place::Random, 0.33).accesses);
+        let queued = [1, 4, 16, 64];
+        for (queued, time) in queued
+            .into_iter()
+            .zip(service(&model, &options, &mix, &queued))
+        {
+            let disk = Disk::new(Arc::clone(&model), &options);
+            let node = Node::Disk(Box::new(DiskNode::new(disk, Waiting::FirstCome)));
+            let path = vec![(Stop::At(NodeId::new(0)), sim::Load::Access)];
+            let engine = Engine::new(vec![node], Network::new(vec![path], Seed(2)));
+            let stream = Stream {
+                profile: Profile {
+                    read_fraction: 0.67,
+                    ..Profile::random_reads(Bytes(8192), Bytes(mix.span.end / 8192 * 8192))
+                },
+                arrival: Arrival::outstanding(queued),
+            };
+            let plan = Plan {
+                warmup: Warmup::Span(Time::from_ns(20_000_000_000)),
+                until: Until::Ios(20_000),
+                ..Plan::ios(0)
+            };
+            let outcome = Run::new(engine, &[stream], plan, Seed(2)).unwrap().finish();
+            // Five standard errors of 508 requests.
+            close(time.mean_ns * outcome.iops, 1e9, 0.08);
+        }
+    }
+}
