@@ -8,7 +8,9 @@ pub mod cache;
 pub mod device;
 pub mod drive;
 mod error;
+mod figure;
 pub mod layout;
+mod schema;
 pub mod sim;
 mod simulation;
 pub mod solve;
@@ -16,4 +18,6 @@ pub mod system;
 pub mod units;
 
 pub use error::Error;
+pub use figure::Figure;
+pub use schema::{drive_schema, system_schema};
 pub use simulation::{Component, Simulation, System};

@@ -31,6 +31,18 @@ impl System {
         description: SystemDescription,
         drive: Option<&DriveDescription>,
     ) -> Result<Self, Error> {
+        let model = drive.map(disk::Model::new).transpose()?;
+        Self::with_model(description, model.map(Arc::new))
+    }
+
+    /// As [`System::new`], of drives whose tables are there already, as in a sweep.
+    ///
+    /// # Errors
+    /// As [`System::new`].
+    pub fn with_model(
+        description: SystemDescription,
+        model: Option<Arc<disk::Model>>,
+    ) -> Result<Self, Error> {
         if !description.station.is_empty() {
             if description.pool.is_some() || description.volume.is_some() {
                 return Err(Error::at(
@@ -51,8 +63,7 @@ impl System {
                 "is missing: describe an array by [pool] and [volume], or [[station]]s",
             )
         };
-        let drive = drive.ok_or_else(missing)?;
-        let model = Arc::new(disk::Model::new(drive)?);
+        let model = model.ok_or_else(missing)?;
         let capacity = Array::check(&description, &model)?;
         Ok(System {
             description,

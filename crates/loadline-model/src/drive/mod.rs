@@ -10,6 +10,7 @@ pub use disksim::{Converted, from_disksim};
 
 use crate::Error;
 use crate::units::{Bytes, BytesPerSecond, Rpm, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ use std::collections::BTreeMap;
 const LONGEST_FILE: usize = 8 << 20;
 
 /// A hard disk as a drive file describes it.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DriveDescription {
     /// Maker and model, for people.
@@ -48,7 +49,7 @@ pub struct DriveDescription {
 }
 
 /// The spindle.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Rotation {
     /// Rotation speed.
@@ -56,7 +57,7 @@ pub struct Rotation {
 }
 
 /// Arm and heads. Give `table`, or `curve_ms`, or `single`, `average` and `full`.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Seek {
     /// Measured read seeks: distance in cylinders, time; straight lines between them.
@@ -85,7 +86,7 @@ pub struct Seek {
 }
 
 /// Seek time in ms over distance d in cylinders: `constant + root sqrt(d) + linear d + log ln(d)`.
-#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SeekCurve {
     /// The term without d.
@@ -103,7 +104,7 @@ pub struct SeekCurve {
 }
 
 /// Processing times. `command` holds for each kind of command that has no figure of its own.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[allow(
     missing_docs,
@@ -150,7 +151,7 @@ pub struct Overhead {
 }
 
 /// The drive's port.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Interface {
     /// Data rate of the port; without it, and without `sector_time`, transfers take no time here.
@@ -162,7 +163,7 @@ pub struct Interface {
 }
 
 /// The drive's buffer.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[allow(
     clippy::struct_excessive_bools,
@@ -233,7 +234,7 @@ fn yes() -> bool {
 }
 
 /// How far reading goes on after a read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ReadAhead {
     /// Not at all.
@@ -250,7 +251,7 @@ pub enum ReadAhead {
 }
 
 /// When written data go to the medium.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Destage {
     /// Before any other command but one that continues them.
@@ -261,7 +262,7 @@ pub enum Destage {
 }
 
 /// The drive's command queue.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Queue {
     /// Commands that the drive holds at one time.
@@ -285,7 +286,7 @@ impl Default for Queue {
 }
 
 /// Order in which queued commands are served.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Scheduling {
     /// As they come.
@@ -298,7 +299,7 @@ pub enum Scheduling {
 }
 
 /// Where the sectors are. Give `zone`, measured, or `data_sheet`.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Geometry {
     /// Recorded surfaces.
@@ -332,7 +333,7 @@ fn one() -> u32 {
 }
 
 /// Order in which addresses run over the tracks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Order {
     /// All surfaces of a cylinder from the first, then the next cylinder.
@@ -345,7 +346,7 @@ pub enum Order {
 }
 
 /// Where spare sectors are kept, and whether slipped sectors use them.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Sparing {
     /// Nowhere; slipped sectors shorten the zone.
@@ -374,7 +375,7 @@ pub enum Sparing {
 }
 
 /// Cylinders with the same number of sectors a track.
-#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Zone {
     /// First cylinder, from 0 at the outer edge.
@@ -408,7 +409,7 @@ pub struct Zone {
 
 /// A layout from capacity and sustained rates: zones of equal width, sectors per track falling evenly inwards, skews just
 /// long enough to switch.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct DataSheet {
     /// Formatted capacity.

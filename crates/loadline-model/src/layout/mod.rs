@@ -20,6 +20,7 @@ use crate::device::SECTOR_BYTES;
 use crate::units::Bytes;
 use failure::Failure;
 use place::Places;
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 
 /// What stays together on a disk where a volume is spread over the stroke, and the chunk of layouts that know none (JBOD,
@@ -40,7 +41,7 @@ const MOST_BYTES: u128 = 1 << 60;
 const LARGEST_CHUNK: u64 = 1 << 30;
 
 /// How a volume lies on its disks.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Kind {
     /// One disk after the other.
@@ -101,7 +102,7 @@ impl Kind {
 }
 
 /// Which part of each disk a volume takes that doesn't fill it.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Placement {
     /// The lowest addresses, which are the outer and fast ones.
@@ -112,7 +113,7 @@ pub enum Placement {
 }
 
 /// How the parity of a stripe is kept right when part of its data is written.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum ParityWrite {
     /// The way that reads fewer times; at a draw read-modify-write, which leaves the other disks alone (assumed of

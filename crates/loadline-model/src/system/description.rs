@@ -10,6 +10,7 @@ use crate::cache::Order;
 use crate::drive::Scheduling;
 use crate::layout::{Kind, ParityWrite, Placement};
 use crate::units::{Bytes, BytesPerSecond, Time};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
@@ -17,7 +18,7 @@ use std::collections::BTreeMap;
 const LONGEST_FILE: usize = 1 << 20;
 
 /// A storage system as its file describes it: an array (`pool` and `volume`, and what is in front of them), or `station`s.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct SystemDescription {
     /// What it is, for people.
@@ -52,7 +53,7 @@ pub struct SystemDescription {
 }
 
 /// Who asks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Hosts {
     /// How many; I/Os come from them in turn.
@@ -70,7 +71,7 @@ pub struct Hosts {
 }
 
 /// What takes commands, holds the cache and drives the disks.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Controller {
     /// How many; each serves its share of the addresses.
@@ -100,7 +101,7 @@ pub struct Controller {
 }
 
 /// The controllers' cache, all controllers together.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Cache {
     /// What becomes of writes.
@@ -149,7 +150,7 @@ pub struct Cache {
 }
 
 /// What becomes of writes.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum CacheMode {
     /// Acknowledged when in the cache.
@@ -162,7 +163,7 @@ pub enum CacheMode {
 }
 
 /// The state of the cache's battery or capacitor.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum Battery {
     /// It holds.
@@ -173,7 +174,7 @@ pub enum Battery {
 }
 
 /// Between controllers and drives.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Backend {
     /// Loops, or lanes of wide ports, over which the drives are spread evenly.
@@ -183,7 +184,7 @@ pub struct Backend {
 }
 
 /// The drives.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Pool {
     /// How many.
@@ -214,7 +215,7 @@ pub struct Pool {
 }
 
 /// How data lie on the drives.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Volume {
     /// The layout.
@@ -243,7 +244,7 @@ pub struct Volume {
 }
 
 /// Which copy of mirrored data is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MirrorRead {
     /// In turn.
@@ -256,7 +257,7 @@ pub enum MirrorRead {
 }
 
 /// A queueing station.
-#[derive(Debug, Clone, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Station {
     /// Its name.
@@ -275,7 +276,7 @@ pub struct Station {
 }
 
 /// The distribution of a service time.
-#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case", deny_unknown_fields)]
 pub enum ServiceTime {
     /// Always the same.

@@ -1,12 +1,13 @@
 //! Links by name: what a port of the field's standards carries after line coding.
 
 use crate::units::{BytesPerSecond, Time};
+use schemars::JsonSchema;
 use serde::de::{self, Deserializer, MapAccess, Visitor};
 use serde::{Deserialize, Serialize, Serializer};
 use std::fmt;
 
 /// What a link carries.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct LinkKind {
     /// Data rate in one direction, line coding taken off.
