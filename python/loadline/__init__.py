@@ -14,11 +14,27 @@ if TYPE_CHECKING:
     from loadline.reporting.report import report
     from loadline.result.schema import Result
     from loadline.result.store import Run
+    from loadline.system.description import System, load_system
+    from loadline.system.simulate import simulate
     from loadline.workload.plan import Options
     from loadline.workload.profile import Profile, Workload
     from loadline.workload.suite import Suite, load_suite
 
-__all__ = ["Options", "Profile", "Result", "Run", "Suite", "Workload", "load_suite", "report", "resume", "run"]
+__all__ = [
+    "Options",
+    "Profile",
+    "Result",
+    "Run",
+    "Suite",
+    "System",
+    "Workload",
+    "load_suite",
+    "load_system",
+    "report",
+    "resume",
+    "run",
+    "simulate",
+]
 
 _HOME = {
     "Options": "workload.plan",
@@ -26,11 +42,14 @@ _HOME = {
     "Result": "result.schema",
     "Run": "result.store",
     "Suite": "workload.suite",
+    "System": "system.description",
     "Workload": "workload.profile",
     "load_suite": "workload.suite",
+    "load_system": "system.description",
     "report": "reporting.report",
     "resume": "measuring.run",
     "run": "measuring.run",
+    "simulate": "system.simulate",
 }
 
 

@@ -1,7 +1,9 @@
 """Types of the Rust core. Only the rooms `result`, `system` and `measuring` import it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Self, final
+
+from loadline.workload.model import ModelStream
 
 @final
 class Histogram:
@@ -139,3 +141,150 @@ def series_parquet(columns: Sequence[tuple[str, str, Sequence[object]]]) -> byte
         ValueError: unknown type, columns of different lengths, a value that doesn't fit its type (a bool fits none),
             two columns of one name, or no column.
     """
+
+@final
+class Drive:
+    """A hard disk as its drive file describes it.
+
+    Raises:
+        ValueError: (dotted key, what is wrong) of the first key that can't be.
+    """
+
+    def __new__(cls, text: str) -> Self: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def note(self) -> str | None: ...
+    @property
+    def figures(self) -> list[tuple[str, str, str | None]]:
+        """(dotted key, value in effect, where it is from) of every key, in order."""
+    @property
+    def capacity_bytes(self) -> int: ...
+
+@final
+class Description:
+    """A storage system as its file describes it, with settings of dotted keys put in.
+
+    Args:
+        text: the file, TOML.
+        settings: dotted key and value, in order.
+
+    Raises:
+        ValueError: (dotted key, what is wrong) of the first key that can't be.
+    """
+
+    def __new__(cls, text: str, settings: Sequence[tuple[str, str]] = ()) -> Self: ...
+    @property
+    def drive(self) -> str | None:
+        """The name or path of its drives' file; None of stations."""
+    def memory_bytes(self, drive: Drive | None) -> int:
+        """What a simulation of it takes at most, besides the I/Os under way: an estimate on the safe side."""
+
+@final
+class System:
+    """A described system, ready to be loaded.
+
+    Args:
+        drive: of arrays, the drive that the description names.
+
+    Raises:
+        ValueError: (dotted key, what is wrong) of a combination that can't be built.
+    """
+
+    def __new__(cls, description: Description, drive: Drive | None = None) -> Self: ...
+    @property
+    def title(self) -> str: ...
+    @property
+    def note(self) -> str | None: ...
+    @property
+    def figures(self) -> list[tuple[str, str, str | None]]:
+        """(dotted key, value in effect, where it is from) of every key, in order; defaults have no source."""
+    @property
+    def capacity_bytes(self) -> int | None:
+        """What hosts can address; None of stations, which have no addresses."""
+    def simulate(
+        self,
+        streams: Sequence[ModelStream],
+        *,
+        seed: int,
+        replication: int = 0,
+        ios: int,
+        precision_fraction: float | None = None,
+    ) -> Simulation:
+        """The system at rest with its cache warm, about to be loaded.
+
+        Args:
+            seed, replication: the same two give the same simulation; replication 0 has the seed itself.
+            ios: I/Os to count after the warm-up; the most of them with a precision.
+            precision_fraction: ends when the half-widths of the 95 % confidence intervals of throughput and mean
+                response are at most this share of them.
+
+        Raises:
+            ValueError: (key, what is wrong) for streams that can't be or don't fit.
+        """
+
+@final
+class Simulation:
+    """A system under load."""
+
+    def work(self, longest_ms: int) -> bool:
+        """Simulates for about so long by the wall clock, without the interpreter's lock; True once it has ended."""
+    def outcome(self) -> Outcome:
+        """What was counted so far."""
+
+@final
+class Outcome:
+    """What a simulation found out."""
+
+    @property
+    def ended(self) -> str:
+        """`ios`, `precision`, `most-ios` (before the precision), `longest`, `overloaded` or `stalled`."""
+    @property
+    def steady(self) -> bool:
+        """The warm-up was found to be over before counting began."""
+    @property
+    def warmup_ns(self) -> int:
+        """Simulated time before counting."""
+    @property
+    def runtime_ns(self) -> int:
+        """Simulated time while counting."""
+    @property
+    def read(self) -> Flow: ...
+    @property
+    def write(self) -> Flow: ...
+    @property
+    def iops_ci95(self) -> float | None:
+        """Half-width of the 95 % confidence interval, by batch means; None of too few I/Os."""
+    @property
+    def latency_mean_ci95_ns(self) -> float | None: ...
+    @property
+    def outstanding_mean(self) -> float:
+        """I/Os inside the system and waiting in hosts, mean over time."""
+    @property
+    def components(self) -> list[tuple[str, float]]:
+        """Utilisation by component, in the order in which the description names them; delays have none."""
+    @property
+    def events(self) -> int: ...
+
+def unroll(settings: Sequence[str]) -> list[list[tuple[str, str]]]:
+    """All combinations of settings such as `pool.drives=84:336:42`; the last key's values follow each other fastest.
+
+    Raises:
+        ValueError: (key, what is wrong) for what can't be read, or makes too many.
+    """
+
+def convert_drive(name: str, read: Callable[[str], str | None]) -> tuple[str, list[str]]:
+    """A drive file (TOML) out of a DiskSim parameter file, and warnings about what it has no word for.
+
+    Args:
+        read: gives the text of a file by the name that stands in the parameters, None if it isn't there.
+
+    Raises:
+        ValueError: ("", what is wrong with file and line).
+    """
+
+def system_schema() -> str:
+    """The JSON Schema of a system's file."""
+
+def drive_schema() -> str:
+    """The JSON Schema of a drive's file."""

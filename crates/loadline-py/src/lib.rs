@@ -5,7 +5,10 @@
 mod flow;
 mod histogram;
 mod series;
+mod simulation;
 mod stream;
+mod system;
+mod workload;
 
 use loadline_logs::Error;
 use pyo3::exceptions::{PyRuntimeError, PyValueError};
@@ -28,5 +31,11 @@ mod _core {
     #[pymodule_export]
     use crate::series::series_parquet;
     #[pymodule_export]
+    use crate::simulation::{PyOutcome, PySimulation};
+    #[pymodule_export]
     use crate::stream::{PyInterval, PyJob, PyStatusStream};
+    #[pymodule_export]
+    use crate::system::{
+        PyDescription, PyDrive, PySystem, convert_drive, drive_schema, system_schema, unroll,
+    };
 }

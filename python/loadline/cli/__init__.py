@@ -34,6 +34,9 @@ VERBS = (
     Verb("resume", "Complete a run that was interrupted.", "resume"),
     Verb("ls", "List the runs in the store.", "ls"),
     Verb("show", "Show a run: its table, its progress, what failed.", "show"),
+    Verb("systems", "List the described systems, or explain one.", "systems"),
+    Verb("drives", "List the drives, explain one, or convert a parameter file.", "drives"),
+    Verb("simulate", "Simulate a described system under a suite.", "simulate"),
     Verb("report", "Write the results of runs to a file.", "report"),
 )
 

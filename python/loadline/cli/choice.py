@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from pathlib import Path
 from typing import Any, TypeVar
 
 import click
@@ -14,12 +15,20 @@ from loadline.units import parse_bytes, parse_duration
 from loadline.workload.plan import Options
 from loadline.workload.suite import DEPTHS, RUNTIME_NS, suite_names
 
+_SYSTEMS = Path(__file__).parent.parent / "catalog" / "systems"
+
 F = TypeVar("F", bound=Callable[..., Any])
 
 
 def complete_suite(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """What the shell may put for SUITE: names of the catalog, else files."""
     known = [CompletionItem(name) for name in suite_names() if name.startswith(incomplete)]
+    return known or complete_path(context, parameter, incomplete)
+
+
+def complete_system(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
+    """What the shell may put for SYSTEM: names of the catalog, else files."""
+    known = [CompletionItem(path.stem) for path in sorted(_SYSTEMS.glob("*.toml")) if path.stem.startswith(incomplete)]
     return known or complete_path(context, parameter, incomplete)
 
 
@@ -61,6 +70,70 @@ def point_options(function: F) -> F:
     ):
         function = option(function)
     return function
+
+
+#: --set, for verbs about described systems.
+set_option = click.option(
+    "--set",
+    "settings",
+    multiple=True,
+    metavar="KEY=VALUE",
+    help="Change the system; VALUE,VALUE or FIRST:LAST:STEP sweeps. May be repeated: all combinations.",
+)
+
+
+def model_options(function: F) -> F:
+    """Adds the options that choose and change what a model is asked; `read_model` makes them an `Options`."""
+    for option in reversed(
+        (
+            set_option,
+            click.option(
+                "--profile", "only", multiple=True, metavar="NAME", help="Only this profile; may be repeated."
+            ),
+            click.option(
+                "--queue-depth", "queue_depth", metavar="N[,N...]", help="Outstanding I/Os a job; a list sweeps."
+            ),
+            click.option("--jobs", type=click.IntRange(1, 4096), metavar="N", help="Concurrent jobs."),
+            click.option("--variants", is_flag=True, help="Add the suite's variants."),
+            click.option("--as-published", is_flag=True, help="Ask for it literally as its source did."),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+def effort_options(function: F) -> F:
+    """Adds the options that say when a simulation knows enough."""
+    for option in reversed(
+        (
+            click.option("--ios", type=click.IntRange(1), metavar="N", help="I/Os to count of each point."),
+            click.option(
+                "--until-precision", metavar="SHARE", help="Until IOPS and mean latency are known to, say, 1%."
+            ),
+            click.option(
+                "--replications",
+                type=click.IntRange(1, 10_000),
+                default=1,
+                metavar="N",
+                help="Independent ones of each point, merged.",
+            ),
+        )
+    ):
+        function = option(function)
+    return function
+
+
+def read_model(
+    *, queue_depth: str | None, jobs: int | None, only: tuple[str, ...], variants: bool, as_published: bool
+) -> Options:
+    """The options of `model_options` as quantities.
+
+    Raises:
+        InputError: a value that can't be.
+    """
+    return Options(
+        queue_depths=_depths(queue_depth), jobs=jobs, variants=variants, as_published=as_published, only=only
+    )
 
 
 def read(

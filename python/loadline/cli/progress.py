@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import fields
 from typing import Any
@@ -27,6 +27,20 @@ def display(kind: str) -> Iterator[event.Listener]:
             yield listen
     else:
         yield {"lines": _line, "json": _json, "none": lambda _: None}[kind]
+
+
+@contextmanager
+def counted(doing: str) -> Iterator[Callable[[int, int], None] | None]:
+    """A listener that shows how many of how many are done, as a bar on a terminal; None elsewhere."""
+    if not sys.stderr.isatty():
+        yield None
+        return
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
+    with Progress(*columns, console=output.terminal(err=True), transient=True, refresh_per_second=4) as bar:
+        task = bar.add_task(doing, total=None)
+        yield lambda done, total: bar.update(task, completed=done, total=total)
 
 
 def plan_lines(planned: event.Planned) -> list[str]:

@@ -50,6 +50,12 @@ def number(path: Path) -> int | None:
         return None
 
 
+def available_bytes(roots: Roots = HERE) -> int | None:
+    """Memory that a program can get without the machine's starting to swap; None where the kernel doesn't say."""
+    found = re.search(r"^MemAvailable:\s+(\d+) kB", text(roots.proc / "meminfo") or "", re.MULTILINE)
+    return int(found[1]) * 1024 if found else None
+
+
 def names(path: Path) -> tuple[str, ...]:
     """The sorted names in a folder, none when it's absent or unreadable."""
     try:

@@ -1,5 +1,5 @@
-"""What a storage system that is only described would do under a workload: load lines so far.
+"""What storage systems that are only described do under a workload; they come from the catalog or from files.
 
-Never: touches a target, starts a process, prints.
-Start reading at load_line.py, which finds the highest load that keeps a limit.
+Never: touches a target, starts a process, prints. The arithmetic of models is in Rust, behind `loadline._core`.
+Start reading at description.py for what a system is, then at simulate.py; load_line.py searches for load lines.
 """

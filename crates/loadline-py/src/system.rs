@@ -1,0 +1,193 @@
+//! `System`, `Drive`, and what is read of descriptions.
+
+use std::sync::Arc;
+
+use loadline_model::device::SECTOR_BYTES;
+use loadline_model::device::disk::Model;
+use loadline_model::drive::{self, DriveDescription};
+use loadline_model::sim::Seed;
+use loadline_model::system::{Setting, SystemDescription, unroll as unroll_settings};
+use loadline_model::{Error, Figure, System};
+use pyo3::exceptions::PyValueError;
+use pyo3::prelude::*;
+
+use crate::simulation::PySimulation;
+use crate::workload::{self, ModelStream};
+
+type Pairs = Vec<(String, String)>;
+
+/// A `ValueError` of the dotted key (empty for the whole) and of what is wrong there.
+pub fn refused(error: &Error) -> PyErr {
+    match error {
+        Error::Description { path, why } => PyValueError::new_err((path.clone(), why.clone())),
+        other => PyValueError::new_err((String::new(), other.to_string())),
+    }
+}
+
+/// (key, value, source), as Python takes them.
+fn figures(figures: Vec<Figure>) -> Vec<(String, String, Option<String>)> {
+    let tuple = |figure: Figure| (figure.key, figure.value, figure.source);
+    figures.into_iter().map(tuple).collect()
+}
+
+#[pyclass(name = "Drive", module = "loadline._core", frozen)]
+pub struct PyDrive {
+    description: DriveDescription,
+    model: Arc<Model>,
+}
+
+#[pymethods]
+impl PyDrive {
+    #[new]
+    fn new(py: Python<'_>, text: &str) -> PyResult<Self> {
+        let read = py.detach(|| {
+            let description = DriveDescription::from_toml(text)?;
+            let model = Arc::new(Model::new(&description)?);
+            Ok(PyDrive { description, model })
+        });
+        read.map_err(|error| refused(&error))
+    }
+
+    #[getter]
+    fn title(&self) -> &str {
+        &self.description.title
+    }
+
+    #[getter]
+    fn note(&self) -> Option<&str> {
+        self.description.note.as_deref()
+    }
+
+    #[getter]
+    fn figures(&self) -> Vec<(String, String, Option<String>)> {
+        figures(self.description.figures())
+    }
+
+    #[getter]
+    fn capacity_bytes(&self) -> u64 {
+        self.model.sectors() * SECTOR_BYTES
+    }
+}
+
+#[pyclass(name = "Description", module = "loadline._core", frozen)]
+pub struct PyDescription(SystemDescription);
+
+#[pymethods]
+impl PyDescription {
+    #[new]
+    #[pyo3(signature = (text, settings = Vec::new()))]
+    #[allow(
+        clippy::needless_pass_by_value,
+        reason = "Python's lists come as values"
+    )]
+    fn new(text: &str, settings: Pairs) -> PyResult<Self> {
+        let description = SystemDescription::from_toml(text, &settings);
+        description.map(Self).map_err(|error| refused(&error))
+    }
+
+    #[getter]
+    fn drive(&self) -> Option<&str> {
+        Some(&self.0.pool.as_ref()?.drive)
+    }
+
+    fn memory_bytes(&self, drive: Option<&PyDrive>) -> u64 {
+        System::memory_bytes(&self.0, drive.map(|drive| &drive.description))
+    }
+}
+
+#[pyclass(name = "System", module = "loadline._core", frozen)]
+pub struct PySystem(System);
+
+#[pymethods]
+impl PySystem {
+    #[new]
+    #[pyo3(signature = (description, drive = None))]
+    fn new(py: Python<'_>, description: &PyDescription, drive: Option<&PyDrive>) -> PyResult<Self> {
+        let model = drive.map(|drive| Arc::clone(&drive.model));
+        let system = py.detach(|| System::with_model(description.0.clone(), model));
+        system.map(Self).map_err(|error| refused(&error))
+    }
+
+    #[getter]
+    fn title(&self) -> &str {
+        &self.0.description().title
+    }
+
+    #[getter]
+    fn note(&self) -> Option<&str> {
+        self.0.description().note.as_deref()
+    }
+
+    #[getter]
+    fn figures(&self) -> Vec<(String, String, Option<String>)> {
+        figures(self.0.description().figures())
+    }
+
+    #[getter]
+    fn capacity_bytes(&self) -> Option<u64> {
+        self.0.capacity()
+    }
+
+    #[pyo3(signature = (streams, *, seed, replication = 0, ios, precision_fraction = None))]
+    fn simulate(
+        &self,
+        py: Python<'_>,
+        streams: Vec<ModelStream>,
+        seed: u64,
+        replication: u32,
+        ios: u64,
+        precision_fraction: Option<f64>,
+    ) -> PyResult<PySimulation> {
+        let streams = workload::streams(streams)?;
+        let plan = workload::plan(ios, precision_fraction);
+        let seed = Seed(seed).replication(replication);
+        let simulation = py.detach(|| self.0.simulate(&streams, plan, seed));
+        simulation
+            .map(PySimulation)
+            .map_err(|error| refused(&error))
+    }
+}
+
+/// All combinations of the settings' values.
+#[pyfunction]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "Python's lists come as values"
+)]
+pub fn unroll(settings: Vec<String>) -> PyResult<Vec<Pairs>> {
+    let parsed: Result<Vec<_>, _> = settings.iter().map(|text| Setting::parse(text)).collect();
+    let all = parsed.and_then(|parsed| unroll_settings(&parsed));
+    all.map_err(|error| refused(&error))
+}
+
+/// A drive file out of a `DiskSim` parameter file, and what the conversion could not carry over. `read` gives a file's text,
+/// or None.
+#[pyfunction]
+pub fn convert_drive(name: &str, read: &Bound<'_, PyAny>) -> PyResult<(String, Vec<String>)> {
+    let mut failed = None;
+    let converted = drive::from_disksim(name, &mut |name| {
+        let text = read.call1((name,)).and_then(|text| text.extract());
+        text.unwrap_or_else(|error| {
+            failed.get_or_insert(error);
+            None
+        })
+    });
+    if let Some(error) = failed {
+        return Err(error);
+    }
+    let converted = converted.map_err(|error| refused(&error))?;
+    let text = converted.description.to_toml();
+    Ok((text.map_err(|error| refused(&error))?, converted.warnings))
+}
+
+/// The JSON Schema of a system's file.
+#[pyfunction]
+pub fn system_schema() -> String {
+    loadline_model::system_schema()
+}
+
+/// The JSON Schema of a drive's file.
+#[pyfunction]
+pub fn drive_schema() -> String {
+    loadline_model::drive_schema()
+}

@@ -1,0 +1,100 @@
+"""`loadline simulate SYSTEM SUITE`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+import click
+
+from loadline.cli import choice, output
+from loadline.cli.progress import counted
+from loadline.errors import InputError
+from loadline.reporting.export import Contents, envelope
+from loadline.reporting.model_table import components_table, models_table
+from loadline.reporting.report import FORMATS, writable, write
+from loadline.result.schema import Result
+from loadline.system.simulate import simulate
+
+# More rows than that make the table of components a flood.
+_FEW = 24
+
+
+@click.command("simulate")
+@click.argument("system", shell_complete=choice.complete_system)
+@click.argument("suite", shell_complete=choice.complete_suite)
+@choice.model_options
+@choice.effort_options
+@click.option("--seed", type=click.IntRange(1, 2**31 - 1), default=1, metavar="N", help="Of all that is drawn; else 1.")
+@click.option("-o", "--output", "file", metavar="FILE", help=f"Write the rows; its ending is {', '.join(FORMATS)}.")
+@output.common
+def command(
+    system: str,
+    suite: str,
+    settings: tuple[str, ...],
+    ios: int | None,
+    until_precision: str | None,
+    replications: int,
+    seed: int,
+    file: str | None,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    """Simulate SYSTEM under SUITE.
+
+    SYSTEM is a name (see `loadline systems`) or the path of a TOML file, SUITE a name (see `loadline suites`) or a
+    path. Each point goes on until IOPS and mean latency are known to 1 %, but for 1,000,000 I/Os at most; its run time
+    in the suite is of no account. A --seed gives the same figures again.
+    """
+    if file is not None:
+        writable(file)
+    with counted("simulating") as listen:
+        results = simulate(
+            system,
+            suite,
+            seed=seed,
+            settings=settings,
+            options=choice.read_model(**options),
+            ios=ios,
+            until_precision=until_precision,
+            replications=replications,
+            listen=listen,
+        )
+    return conclude(results, f"{system} under {suite}, simulated", file, as_json=as_json)
+
+
+def conclude(results: Sequence[Result], title: str, file: str | None, *, as_json: bool, explain: bool = False) -> int:
+    """Prints what a model answered, and writes it to `file`; 2 if a point could not be answered, else 0."""
+    points = [result for result in results if result.role == "point"]
+    tables = [models_table(results)]
+    if explain or len(points) <= _FEW:
+        tables.append(components_table(results))
+    failed = [result for result in points if result.error]
+    failure = None
+    if failed:
+        message = f"{len(failed)} of {len(points)} points can't be answered: {failed[0].point}: {failed[0].error}"
+        failure = InputError(message, "Change the load, the limit or the system.")
+    if file is not None:
+        write(Contents(title, (), results, tuple(tables)), file)
+    if as_json:
+        body = envelope(results, error=output.error_body(failure) if failure else None)
+        output.document(body if file is None else {**body, "file": file})
+    else:
+        for number, table in enumerate(tables):
+            if number:
+                output.say()
+            output.show(table)
+        for result in points if explain else ():
+            output.say(f"\n{' '.join([result.point, *_settings(result)])}{' at the load line' if result.limit else ''}")
+            for line in result.provenance.get("working", ()):
+                output.say(f"  {line}")
+        if file is not None:
+            output.say(f"\nwrote {file}")
+    if failure is None:
+        return 0
+    output.complain(failure)
+    return failure.exit_code
+
+
+def _settings(result: Result) -> list[str]:
+    return [f"{key}={value}" for key, value in result.tags.items()]

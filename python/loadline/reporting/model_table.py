@@ -1,0 +1,150 @@
+"""Tables of what models answered: figures at the asked load and at the load line, and how busy each component is."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from loadline.reporting.table import UNKNOWN, Group, Table, count, findings_notes, megabytes, milliseconds
+from loadline.result.schema import Result
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What was answered of a point: `asked` at its own load, `line` at the load line; one row may be both."""
+
+    asked: Result
+    line: Result | None
+
+
+def paired(results: Sequence[Result]) -> list[Answer]:
+    """Points with their load lines, in order, without the probes. The answer to a ramp is a load line alone."""
+    answers: list[Answer] = []
+    for result in results:
+        if result.role == "probe":
+            continue
+        before = answers[-1] if answers else None
+        if result.limit is not None and before is not None and before.line is None and _same(before.asked, result):
+            answers[-1] = Answer(before.asked, result)
+        else:
+            answers.append(Answer(result, result if result.limit else None))
+    return answers
+
+
+def _same(one: Result, other: Result) -> bool:
+    return (one.system, one.tags, one.point) == (other.system, other.tags, other.point)
+
+
+def _load(result: Result) -> str:
+    """`32`; at a load line with the next one, which fails: `345, not 346`. Rates are `5,000/s`."""
+    if result.offered_per_s is not None:
+        return f"{count(result.offered_per_s)}/s"
+    if result.outstanding_asked is None:
+        return UNKNOWN
+    line = result.provenance.get("load_line") or {}
+    depth, following = line.get("load"), line.get("next")
+    if not depth or not following:
+        return str(result.outstanding_asked)
+    return f"{result.outstanding_asked}, not {result.outstanding_asked * following // depth}"
+
+
+def _line(answer: Answer, cell: Callable[[Result], str]) -> str:
+    if answer.line is None:
+        return UNKNOWN
+    return "none" if answer.line.error else cell(answer.line)
+
+
+def _saturation(answer: Answer) -> str:
+    found = answer.asked.saturation_iops
+    return count(answer.line.saturation_iops if found is None and answer.line is not None else found)
+
+
+def _percent_of(part: float | None, whole: float | None) -> str:
+    return UNKNOWN if part is None or not whole else f"{100 * part / whole:.1f}"
+
+
+#: Head, what stands in the cell, whether it is text. A column without any value is left out.
+_COLUMNS: tuple[tuple[str, Callable[[Answer], str], bool], ...] = (
+    ("outstanding", lambda answer: _load(answer.asked), True),
+    ("IOPS", lambda answer: count(answer.asked.total.iops), False),
+    ("±\n%", lambda answer: _percent_of(answer.asked.iops_ci95, answer.asked.total.iops), False),
+    ("MB/s", lambda answer: megabytes(answer.asked.total), False),
+    ("mean\nms", lambda answer: milliseconds(answer.asked.total.latency_mean_ns), False),
+    ("p99\nms", lambda answer: milliseconds(answer.asked.total.latency_p99_ns), False),
+    ("saturation\nIOPS", _saturation, False),
+    ("load line\nIOPS", lambda answer: _line(answer, lambda line: count(line.total.iops)), False),
+    ("at\noutstanding", lambda answer: _line(answer, _load), True),
+    ("bottleneck", lambda answer: answer.asked.bottleneck or UNKNOWN, True),
+)
+
+
+def models_table(results: Sequence[Result]) -> Table:
+    """A line for each point: figures at the asked load, saturation, the load line, the bottleneck.
+
+    Settings that differ between the rows have columns of their own. Below: errors, doubts, what the limits were.
+    """
+    answers = paired(results)
+    swept = swept_keys([answer.asked for answer in answers])
+    heads, text, cells = ["point"], {0}, [[_name(answer.asked) for answer in answers]]
+    for key in swept:
+        heads.append(key.replace(".", ".\n"))
+        cells.append([answer.asked.tags.get(key, UNKNOWN) for answer in answers])
+    ramps = all(answer.line is answer.asked for answer in answers)
+    for head, cell, is_text in _COLUMNS:
+        column = [cell(answer) for answer in answers]
+        if all(value == UNKNOWN for value in column) or (ramps and head in {"load line\nIOPS", "at\noutstanding"}):
+            continue
+        if is_text:
+            text.add(len(heads))
+        heads.append(head)
+        cells.append(column)
+    rows = tuple(zip(*cells, strict=True))
+    return Table(tuple(heads), (Group("", rows),), frozenset(text), tuple(_notes(answers, swept)))
+
+
+def components_table(results: Sequence[Result]) -> Table:
+    """Utilisation of every component in percent, a line for each point."""
+    answers = [answer.asked for answer in paired(results)]
+    swept = swept_keys(answers)
+    names = list(dict.fromkeys(name for answer in answers for name in answer.components))
+    rows = tuple(
+        (
+            _name(answer),
+            *(answer.tags.get(key, UNKNOWN) for key in swept),
+            *(_percent_of(answer.components.get(name), 1.0) for name in names),
+        )
+        for answer in answers
+    )
+    keys = tuple(key.replace(".", ".\n") for key in swept)
+    heads = tuple(_head(name) for name in names)
+    return Table(("busy, %", *keys, *heads), (Group("", rows),))
+
+
+def swept_keys(results: Sequence[Result]) -> list[str]:
+    """Settings that don't have one value in all rows, in the order in which they were given."""
+    keys = list(dict.fromkeys(key for result in results for key in result.tags))
+    return [key for key in keys if len({result.tags.get(key) for result in results}) > 1]
+
+
+def _head(name: str) -> str:
+    """The last word below the others, for narrow columns."""
+    front, _, last = name.rpartition(" ")
+    return f"{front}\n{last}" if front else name
+
+
+def _name(result: Result) -> str:
+    return result.point + (" (failed)" if result.error else "")
+
+
+def _notes(answers: Sequence[Answer], swept: Sequence[str]) -> Iterator[str]:
+    for answer in answers:
+        for result in {id(one): one for one in (answer.asked, answer.line) if one is not None}.values():
+            if result.error:
+                settings = " ".join(f"{key}={result.tags[key]}" for key in swept if key in result.tags)
+                yield f"{result.point}{' ' if settings else ''}{settings}: {result.error}"
+    limits = dict.fromkeys(answer.line.limit for answer in answers if answer.line is not None)
+    if limits:
+        kept = ", ".join(str(limit) for limit in limits)
+        yield f"load line: the highest load that keeps {kept}; `not` names the next one, which doesn't"
+    every = [result for answer in answers for result in (answer.asked, answer.line) if result is not None]
+    yield from findings_notes(list({id(result): result for result in every}.values()))

@@ -1,0 +1,56 @@
+"""What models are asked: points out of suites, workloads or streams, and the streams of one point as plain numbers."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import TypeAlias
+
+from loadline import _core
+from loadline.errors import InputError
+from loadline.workload.model import ModelStream, to_model
+from loadline.workload.plan import Options, Point, make_plan
+from loadline.workload.profile import Workload
+from loadline.workload.suite import Suite, load_suite
+
+#: A suite by name, path or itself; a stream, several that run together; or points.
+Asked: TypeAlias = str | Path | Suite | Workload | Sequence[Workload] | Point | Sequence[Point]
+
+# Stations have no addresses, so any working set will do.
+_NOWHERE_BYTES = 1 << 40
+
+
+def points_of(asked: Asked, options: Options = Options(), seed: int = 1) -> tuple[str | None, tuple[Point, ...]]:
+    """The suite's name, if it is one, and the points; `options` change a suite's, and point k gets `seed` + k.
+
+    Raises:
+        InputError: no such suite, or options that don't fit it.
+    """
+    if isinstance(asked, str | Path):
+        asked = load_suite(str(asked))[0]
+    if isinstance(asked, Suite):
+        return asked.name, make_plan(asked, options, seed)
+    if options != Options():
+        raise InputError("options change the points of a suite only", "Change the workload itself.")
+    if isinstance(asked, Workload):
+        asked = (asked,)
+    if isinstance(asked, Point):
+        return None, (asked,)
+    points = tuple(one for one in asked if isinstance(one, Point))
+    streams = tuple(one for one in asked if isinstance(one, Workload))
+    if not asked or (points and streams):
+        raise InputError("a workload needs streams, or points", "Give a Workload, several, or points of a plan.")
+    if points:
+        return None, points
+    name = "+".join(stream.profile.name for stream in streams)
+    return None, (Point(name, streams, runtime_ns=0, warmup_ns=0, seed=seed),)
+
+
+def streams_of(point: Point, system: _core.System) -> list[ModelStream]:
+    """The point's streams on the system's volume.
+
+    Raises:
+        InputError: what the volume can't hold, or models don't know.
+    """
+    capacity_bytes = system.capacity_bytes or _NOWHERE_BYTES
+    return [to_model(stream, capacity_bytes) for stream in point.streams]

@@ -1,0 +1,126 @@
+"""Systems by name or path: their files' text, what was set in them, and the core's System that is built of both."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from loadline import _core
+from loadline.errors import InputError
+from loadline.host.roots import available_bytes
+from loadline.system import file
+from loadline.system.drive import load_drive
+from loadline.system.refusal import refusal
+from loadline.units import format_size
+
+CATALOG = Path(__file__).parent.parent / "catalog" / "systems"
+
+
+@dataclass(frozen=True, slots=True)
+class System:
+    """A described storage system.
+
+    Attributes:
+        name: of the catalog, or the file's name without its ending.
+        text: the description, TOML.
+        path: the file, beside which drives named by a relative path are looked for.
+        settings: dotted keys and values put in after reading, in order.
+    """
+
+    name: str
+    text: str = field(repr=False)
+    path: Path
+    settings: tuple[tuple[str, str], ...] = ()
+
+    def build(self) -> _core.System:
+        """The system, ready to be loaded.
+
+        Raises:
+            InputError: a key, a value or a combination that can't be, or no such drive.
+        """
+        description = self._description()
+        name = description.drive
+        drive = None if name is None else load_drive(name, self.path.parent)
+        self._check_memory(description.memory_bytes(drive))
+        try:
+            return _core.System(description, drive)
+        except ValueError as error:
+            raise refusal(self.said, error) from None
+
+    def _description(self) -> _core.Description:
+        try:
+            return _core.Description(self.text, self.settings)
+        except ValueError as error:
+            raise refusal(self.said, error) from None
+
+    def _check_memory(self, wanted_bytes: int) -> None:
+        free_bytes = available_bytes()
+        if free_bytes is not None and wanted_bytes > free_bytes:
+            raise InputError(
+                f"{self.said}: to simulate it may take {format_size(wanted_bytes)} of memory, of which"
+                f" {format_size(free_bytes)} is free",
+                "Take a smaller cache (or a larger cache.page), or fewer drives.",
+            )
+
+    @property
+    def drive(self) -> str | None:
+        """The name or path of its drives' file; None of stations. Raises as `build`."""
+        return self._description().drive
+
+    @property
+    def said(self) -> str:
+        """The system and its settings for messages: `hdd-7k2 with pool.drives=2`."""
+        settings = " ".join(f"{key}={value}" for key, value in self.settings)
+        return f"{self.name} with {settings}" if settings else self.name
+
+
+def system_names() -> list[str]:
+    """The names of the catalog's systems, sorted."""
+    return file.names(CATALOG)
+
+
+def load_system(system: str | Path | System) -> System:
+    """The system of the catalog with that name, or of the TOML file at that path.
+
+    Raises:
+        InputError: no such system (with the nearest name), or a file that can't be read. What is in it is looked at
+            when it's built.
+    """
+    if isinstance(system, System):
+        return system
+    path = system if isinstance(system, Path) else file.locate(system, CATALOG, "system")
+    return System(path.stem, file.read(path, "system"), path)
+
+
+def unroll(system: System, settings: Sequence[str]) -> list[System]:
+    """The system under every combination of settings such as `pool.drives=84:336:42` or `volume.layout=raid5,raid10`.
+
+    Raises:
+        InputError: a setting that can't be read, or too many combinations.
+    """
+    try:
+        combinations = _core.unroll(list(settings))
+    except ValueError as error:
+        raise refusal("--set", error) from None
+    return [System(system.name, system.text, system.path, (*system.settings, *pairs)) for pairs in combinations]
+
+
+def settable() -> list[str]:
+    """Every dotted key that a description may have, those of sources left out."""
+    schema = json.loads(_core.system_schema())
+    return [key for key in _keys(schema, schema, "") if not key.startswith("source")]
+
+
+def _keys(schema: Mapping[str, Any], node: Mapping[str, Any], above: str) -> Iterator[str]:
+    """The leaves below a node of a JSON Schema, references followed."""
+    choices = [node, *node.get("anyOf", ()), *node.get("allOf", ())]
+    refs = [choice["$ref"].rpartition("/")[2] for choice in choices if "$ref" in choice]
+    tables = [table for table in (node, *(schema["$defs"][ref] for ref in refs)) if "properties" in table]
+    if not tables:
+        yield above
+    for table in tables:
+        for name, child in table["properties"].items():
+            yield from _keys(schema, child, f"{above}.{name}" if above else name)

@@ -1,0 +1,71 @@
+"""Drives: a TOML file each, in the catalog or of the user's, or made out of a DiskSim parameter file."""
+
+from __future__ import annotations
+
+from functools import lru_cache
+from pathlib import Path
+
+from loadline import _core
+from loadline.errors import InputError
+from loadline.system import file
+from loadline.system.refusal import refusal
+
+CATALOG = Path(__file__).parent.parent / "catalog" / "drives"
+
+# A measured disk with all its defects takes some 100 kB.
+_FILE_BYTES = 8 * 1024**2
+
+
+def drive_names() -> list[str]:
+    """The names of the catalog's drives, sorted."""
+    return file.names(CATALOG)
+
+
+def drive_text(name: str, beside: Path | None = None) -> tuple[Path, str]:
+    """The drive file of that name or path, and its text.
+
+    Raises:
+        InputError: no such drive (with the nearest name), or no text.
+    """
+    path = file.locate(name, CATALOG, "drive", beside)
+    return path, file.read(path, "drive", _FILE_BYTES)
+
+
+def load_drive(name: str, beside: Path | None = None) -> _core.Drive:
+    """The drive of that name, or at that path, which may be relative to `beside`.
+
+    Raises:
+        InputError: no such drive (with the nearest name), or a fault in its file.
+    """
+    path, text = drive_text(name, beside)
+    return _parsed(path, text)
+
+
+@lru_cache(maxsize=64)
+def _parsed(path: Path, text: str) -> _core.Drive:
+    try:
+        return _core.Drive(text)
+    except ValueError as error:
+        raise refusal(str(path), error) from None
+
+
+def convert_drive(path: Path) -> tuple[str, list[str]]:
+    """The drive file (TOML) that a DiskSim `.model` or `.diskspecs` file becomes, and warnings about what is lost.
+
+    Files that it names are looked for beside it; of a `.model` file the `.diskspecs` file of the same name is used too.
+
+    Raises:
+        InputError: it can't be read, or describes no disk that could be.
+    """
+    file.read(path, "parameter file", _FILE_BYTES)
+
+    def read(name: str) -> str | None:
+        near = path.parent / name
+        return file.read(near, "parameter file", _FILE_BYTES) if near.is_file() else None
+
+    try:
+        return _core.convert_drive(path.name, read)
+    except InputError:
+        raise
+    except ValueError as error:
+        raise refusal(str(path.parent), error) from None

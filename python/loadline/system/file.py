@@ -1,0 +1,58 @@
+"""Texts of descriptions, by name from the catalog or by path."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from loadline.errors import InputError
+from loadline.workload.suite import nearest
+
+
+def locate(name: str, catalog: Path, what: str, beside: Path | None = None) -> Path:
+    """The file of the catalog with that name, or the file at that path: something with a `/`, or ending in `.toml`.
+
+    Args:
+        what: `system` or `drive`, for messages.
+        beside: where a relative path is looked for first.
+
+    Raises:
+        InputError: the catalog has no such name.
+    """
+    if "/" in name or name.endswith(".toml"):
+        near = None if beside is None else beside / name
+        return near if near is not None and near.is_file() else Path(name)
+    known = names(catalog)
+    if name not in known:
+        listed = f"`loadline {what}s` lists them; a path to a .toml file works too."
+        raise InputError(f"no {what} is named {name[:100]!r}", nearest(name, known, listed))
+    return catalog / f"{name}.toml"
+
+
+def names(catalog: Path) -> list[str]:
+    """What the catalog has, sorted."""
+    return sorted(path.stem for path in catalog.glob("*.toml"))
+
+
+def read(path: Path, what: str, most_bytes: int = 1024**2) -> str:
+    """The text of a file.
+
+    Raises:
+        InputError: it isn't there, too long, no text, or can't be read.
+    """
+    try:
+        if path.exists() and not path.is_file():
+            raise InputError(f"{str(path)!r} is no file, so no {what}", "Name a file.")
+        with path.open("rb") as file:
+            data = file.read(most_bytes + 1)
+    except FileNotFoundError:
+        raise InputError(
+            f"there is no file {str(path)!r}", f"Check the path; `loadline {what}s` lists the {what}s by name."
+        ) from None
+    except (OSError, ValueError) as error:
+        raise InputError(f"{str(path)!r} can't be read: {error}", "Check the path.") from None
+    if len(data) > most_bytes:
+        raise InputError(f"{str(path)!r} is longer than {most_bytes >> 20} MiB: no {what}", "Check the path.")
+    try:
+        return data.decode("utf-8")
+    except UnicodeDecodeError as error:
+        raise InputError(f"{str(path)!r} is not text in UTF-8 (byte {error.start})", "Check the path.") from None

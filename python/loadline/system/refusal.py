@@ -1,0 +1,43 @@
+"""What the core says of a wrong description, as a message with a remedy."""
+
+from __future__ import annotations
+
+import re
+
+from loadline.errors import InputError
+from loadline.workload.suite import nearest
+
+#: What serde says of a key or name that it doesn't know.
+_UNKNOWN = re.compile(r"unknown (?:field|variant) `([^`]*)`, expected (?:one of )?(.*)", re.DOTALL)
+
+#: What it says of a value of another type than the key's.
+_WRONG = re.compile(r"invalid type: (.*), expected (.*)", re.DOTALL)
+
+#: Types of the core by their field's name.
+_TYPES = (
+    ("struct|map", "a table of keys"),
+    ("[iu](8|16|32|64)", "a whole number"),
+    ("f64", "a number"),
+    ("seq", "a list"),
+)
+
+
+def refusal(where: str, error: ValueError) -> InputError:
+    """The core's `ValueError` about `where`: a file, with what was set in it.
+
+    Its arguments are the dotted key and what is wrong. Of a name that isn't known the nearest one is suggested.
+    """
+    path, why = error.args if len(error.args) == 2 else ("", str(error))
+    at = f"{where}: {path}: " if path else f"{where}: "
+    unknown, wrong = _UNKNOWN.search(why), _WRONG.search(why)
+    if wrong is not None:
+        takes = next((said for kind, said in _TYPES if re.match(kind, wrong[2])), wrong[2])
+        return InputError(f"{at}{wrong[1]} can't stand there", f"It takes {takes}.")
+    if unknown is None:
+        what, colon, remedy = why.rpartition(": ")
+        if colon and not what.endswith("\n") and "\n" not in remedy:
+            return InputError(at + what, f"{remedy[:1].upper()}{remedy[1:].rstrip('.')}.")
+        return InputError(at + why)
+    name, expected = unknown.groups()
+    known = re.findall(r"`([^`]*)`", expected)
+    return InputError(f"{at}{name!r} isn't known there", nearest(name, known, f"Known: {', '.join(known)}."))

@@ -1,0 +1,275 @@
+"""Simulations: points on described systems, replicated and swept, and load lines by search."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Sequence
+from concurrent.futures import CancelledError
+from dataclasses import dataclass, replace
+from functools import lru_cache, partial
+from pathlib import Path
+from statistics import fmean, stdev
+from threading import Event
+from typing import Any
+
+from loadline import _core
+from loadline.errors import InputError
+from loadline.result.figures import merged
+from loadline.result.schema import Flow, Result
+from loadline.system.asked import Asked, points_of, streams_of
+from loadline.system.description import System, load_system, unroll
+from loadline.system.load_line import keeps, search_outstanding, search_rate
+from loadline.system.pool import Listener, in_order
+from loadline.system.row import busiest, finding, load_line_rows, row
+from loadline.units import format_percent, parse_fraction
+from loadline.workload.plan import Options, Point
+
+#: I/Os of a point at most, where nobody has said how many.
+MOST_IOS = 1_000_000
+
+# Whatever somebody asks for ends some day: a day at a million I/Os a second.
+_MOST_EVER = 1 << 36
+
+_DEFAULT_PRECISION = 0.01
+_SLICE_MS = 50
+
+#: Student's t at 97.5 % for 1, 2 ... 30 degrees of freedom.
+_T_975 = (
+    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
+    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
+    *(2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
+)
+
+# Of several ends the one that says most about the figures.
+_ENDS = ("overloaded", "stalled", "longest", "most-ios", "precision", "ios")
+
+
+@dataclass(frozen=True, slots=True)
+class Effort:
+    """When a simulation knows enough: so many I/Os counted, or a precision reached before that."""
+
+    ios: int = MOST_IOS
+    precision_fraction: float | None = _DEFAULT_PRECISION
+    replications: int = 1
+
+
+def effort(ios: int | None = None, until_precision: str | None = None, replications: int = 1) -> Effort:
+    """The effort that a user asks for; without anything 1 %, with 1,000,000 I/Os at most.
+
+    Raises:
+        InputError: both are given, a share that can't be, or numbers below 1.
+    """
+    if ios is not None and until_precision is not None:
+        raise InputError("a number of I/Os and a precision are both given", "Leave out one: what ends the simulation?")
+    if ios is not None and not 1 <= ios <= _MOST_EVER:
+        raise InputError(f"{ios} I/Os can't be simulated", f"Give a number from 1 to {_MOST_EVER:,}.")
+    if not 1 <= replications <= 10_000:
+        raise InputError(f"{replications} replications can't be", "Give a number from 1 to 10,000.")
+    if ios is not None:
+        return Effort(ios, None, replications)
+    if until_precision is None:
+        return Effort(replications=replications)
+    precision = float(parse_fraction(until_precision))
+    if not 1e-5 <= precision < 1:
+        raise InputError(f"a precision of {until_precision} can't be", "Give a share such as 1%, from 0.001% on.")
+    return Effort(_MOST_EVER, precision, replications)
+
+
+def simulate(
+    system: str | Path | System,
+    workload: Asked,
+    *,
+    seed: int = 1,
+    settings: Sequence[str] = (),
+    options: Options = Options(),
+    ios: int | None = None,
+    until_precision: str | None = None,
+    replications: int = 1,
+    threads: int | None = None,
+    listen: Listener | None = None,
+) -> list[Result]:
+    """Simulates every point of the workload on the system, under every combination of settings.
+
+    A seed gives the same results on any number of threads. Points of a suite are simulated until they are known well
+    enough, not for the suite's run time. A ramp's answer is the row at its load line, with the next load, which fails,
+    and the other probes as rows of role `probe`.
+
+    Args:
+        system: a name of the catalog, the path of a TOML file, or a System.
+        workload: a suite's name, path or itself; a Workload, or several that run together; or points of a plan.
+        settings: `pool.drives=84:336:42`, `volume.layout=raid5,raid10`; several make all combinations.
+        options: what to change of a suite.
+        ios: I/Os to count of each point, instead of a precision.
+        until_precision: a share such as `1%`, to which the 95 % confidence intervals of IOPS and mean latency shrink.
+            Without either it is 1 %, and 1,000,000 I/Os at most.
+        replications: independent ones, merged; then confidence intervals come from their spread.
+        threads: None for all cores.
+        listen: hears of the progress.
+
+    Returns:
+        Rows in the order of settings, then points. A point that can't be answered is a row with an error.
+
+    Raises:
+        InputError: nothing can be simulated: no such system or suite, a key or a value that can't be.
+    """
+    suite, points = points_of(workload, options, seed)
+    systems = unroll(load_system(system), settings)
+    asked = [(one, point) for one in systems for point in points]
+    return answers(asked, suite, effort(ios, until_precision, replications), threads, listen)
+
+
+def answers(
+    asked: Sequence[tuple[System, Point]], suite: str | None, work: Effort, threads: int | None, listen: Listener | None
+) -> list[Result]:
+    """The rows of every pair, in order.
+
+    Raises:
+        InputError: none of them can be answered; it says why the first can't.
+    """
+    tasks: list[Callable[[Event], list[_core.Outcome] | list[Result] | InputError]] = []
+    for one, point in asked:
+        if point.ramp is None:
+            tasks += [partial(_replication, one, point, work, number) for number in range(work.replications)]
+        else:
+            tasks.append(partial(_ramp, one, point, suite, work))
+    done = iter(in_order([partial(_or_refused, task) for task in tasks], threads, listen))
+    results: list[Result] = []
+    refusals: list[InputError] = []
+    for one, point in asked:
+        parts = [next(done) for _ in range(work.replications if point.ramp is None else 1)]
+        refused = next((part for part in parts if isinstance(part, InputError)), None)
+        if refused is not None:
+            refusals.append(refused)
+            results.append(row(one, point, suite, "simulated", error=refused.message, ended_by="error"))
+        elif point.ramp is None:
+            outcomes: Any = [outcome for part in parts for outcome in part]
+            results.append(result(one, point, suite, outcomes, work))
+        else:
+            rows: Any = parts[0]
+            results += rows
+    if refusals and len(refusals) == len(asked):
+        raise refusals[0]
+    return results
+
+
+def _or_refused(task: Callable[[Event], Any], stop: Event) -> Any:
+    try:
+        return task(stop)
+    except InputError as error:
+        return error
+
+
+@lru_cache(maxsize=4)
+def _built(system: System) -> _core.System:
+    return system.build()
+
+
+def _replication(system: System, point: Point, work: Effort, number: int, stop: Event) -> list[_core.Outcome]:
+    built = _built(system)
+    try:
+        simulation = built.simulate(
+            streams_of(point, built),
+            seed=point.seed or 1,
+            replication=number,
+            ios=work.ios,
+            precision_fraction=work.precision_fraction,
+        )
+    except ValueError as error:
+        raise InputError(f"{system.said}: {point.name}: {': '.join(map(str, error.args))}") from None
+    while not simulation.work(_SLICE_MS):
+        if stop.is_set():
+            raise CancelledError
+    return [simulation.outcome()]
+
+
+def _ramp(system: System, point: Point, suite: str | None, work: Effort, stop: Event) -> list[Result]:
+    ramp = point.ramp
+    assert ramp is not None, "only ramps are searched"
+
+    def ask(load: float) -> Result:
+        at = point.at(load)
+        outcomes = [_replication(system, at, work, number, stop)[0] for number in range(work.replications)]
+        return result(system, at, suite, outcomes, work)
+
+    def holds(answer: Result) -> bool:
+        return keeps(answer, ramp.limit)
+
+    if ramp.axis == "rate":
+        return load_line_rows(point, search_rate(ask, holds, ramp.low, ramp.high))
+    return load_line_rows(point, search_outstanding(ask, holds, int(ramp.low), int(ramp.high)))
+
+
+def result(system: System, point: Point, suite: str | None, outcomes: Sequence[_core.Outcome], work: Effort) -> Result:
+    """The row of a point out of the outcomes of its replications."""
+    runtime_ns = sum(outcome.runtime_ns for outcome in outcomes)
+    ended = {outcome.ended for outcome in outcomes}
+    ended_by = next(end for end in _ENDS if end in ended)
+    components = _weighted(outcomes, runtime_ns)
+    error = None
+    if ended_by == "overloaded":
+        offered = sum(getattr(stream.arrival, "rate_per_s", 0.0) for stream in point.streams)
+        error = f"the system doesn't carry {offered:,.0f} I/Os a second: more and more of them wait"
+    elif ended_by == "stalled":
+        error = "the model waits for itself; this is a fault of loadline's"
+    return row(
+        *(system, point, suite, "simulated"),
+        outstanding_achieved=fmean(outcome.outstanding_mean for outcome in outcomes),
+        total=_flow((flow for outcome in outcomes for flow in (outcome.read, outcome.write)), runtime_ns),
+        read=_flow((outcome.read for outcome in outcomes), runtime_ns),
+        write=_flow((outcome.write for outcome in outcomes), runtime_ns),
+        iops_ci95=_half_width([o.read.iops + o.write.iops for o in outcomes], outcomes[0].iops_ci95),
+        latency_mean_ci95_ns=_half_width([_mean_ns(o) for o in outcomes], outcomes[0].latency_mean_ci95_ns),
+        components=components,
+        bottleneck=busiest(components),
+        runtime_ns=runtime_ns,
+        warmup_ns=sum(outcome.warmup_ns for outcome in outcomes),
+        steady=all(outcome.steady for outcome in outcomes),
+        ended_by="error" if error else ended_by,
+        error=error,
+        findings=tuple(_findings(point, outcomes, ended_by, work)),
+        provenance={"seed": point.seed, "replications": len(outcomes)},
+    )
+
+
+def _flow(flows: Iterable[_core.Flow], runtime_ns: int) -> Flow:
+    several = list(flows)
+    whole = merged(several)
+    if not runtime_ns:
+        return whole
+    # Replications run one after the other: their counts add up, and so do their times.
+    ios, size_bytes = sum(flow.ios for flow in several), sum(flow.bytes for flow in several)
+    return replace(whole, iops=ios * 1e9 / runtime_ns, bytes_per_s=size_bytes * 1e9 / runtime_ns)
+
+
+def _weighted(outcomes: Sequence[_core.Outcome], runtime_ns: int) -> dict[str, float]:
+    sums: dict[str, float] = {}
+    for outcome in outcomes:
+        share = outcome.runtime_ns / runtime_ns if runtime_ns else 1 / len(outcomes)
+        for name, utilisation in outcome.components:
+            sums[name] = sums.get(name, 0.0) + share * utilisation
+    return sums
+
+
+def _mean_ns(outcome: _core.Outcome) -> float:
+    return _core.Flow.merge([outcome.read, outcome.write]).latency_mean_ns or 0.0
+
+
+def _half_width(values: Sequence[float], of_batches: float | None) -> float | None:
+    """Of the 95 % confidence interval: by the spread of replications, of a single one by its batch means."""
+    if len(values) == 1:
+        return of_batches
+    t = _T_975[min(len(values) - 1, len(_T_975)) - 1]
+    return t * stdev(values) / math.sqrt(len(values))
+
+
+def _findings(point: Point, outcomes: Sequence[_core.Outcome], ended_by: str, work: Effort) -> Iterable[dict[str, Any]]:
+    if ended_by == "most-ios" and work.precision_fraction is not None:
+        message = (
+            f"{format_percent(work.precision_fraction)} was not reached within {work.ios:,} I/Os; see the intervals"
+        )
+        yield finding(point, "precision", "note", message, {}, "Give --until-precision, or a number of --ios.")
+    if ended_by == "longest":
+        yield finding(point, "precision", "note", "the longest simulated time ended it", {}, "Ask for less.")
+    if not all(outcome.steady for outcome in outcomes):
+        message = "the warm-up wasn't over when counting had to begin: figures drift"
+        yield finding(point, "steady", "warning", message, {}, "Give more --ios, or look at the load: is it too high?")

@@ -1,0 +1,203 @@
+"""The verbs about described systems, as people and scripts meet them."""
+
+from __future__ import annotations
+
+import csv
+import json
+import os
+import pty
+import signal
+import subprocess
+from pathlib import Path
+
+import pytest
+from cli.program import PROGRAM, Loadline
+
+QUICK = ["--profile", "oltp-db", "--ios", "500"]
+
+
+def test_the_catalog_is_listed_with_what_it_is(loadline: Loadline) -> None:
+    said = loadline("systems")
+    assert (said.code, said.err) == (0, "")
+    [line] = [line for line in said.out.splitlines() if line.startswith("eva-v2-10k ")]
+    assert "168 FC disks" in line and line.split()[-1] == "cheetah-10k6-146"
+    listed = loadline("systems", "--json").json["systems"]
+    assert [one["name"] for one in listed] == sorted(one["name"] for one in listed)
+    assert next(one for one in listed if one["name"] == "hdd-7k2")["capacity_bytes"] == pytest.approx(1e12, rel=0.001)
+
+
+def test_a_system_is_explained_with_sources_and_what_can_be_set(loadline: Loadline) -> None:
+    said = loadline("systems", "hdd-7k2", "--set", "pool.tags=4")
+    assert said.code == 0
+    lines = said.out.splitlines()
+    [tags] = [line.split() for line in lines if line.startswith("pool.tags ")]
+    assert tags[1] == "4"
+    [overhead] = [line for line in lines if line.startswith("hosts.overhead ")]
+    assert "assumed: " in overhead
+    assert "cache.mode" in said.out and "volume.group" in said.out
+    [told] = loadline("systems", "hdd-7k2", "--json").json["systems"]
+    assert {"key": "pool.drives", "value": "1", "source": "one disk"} in told["figures"]
+    assert "controller.cores" in told["settable"]
+
+
+def test_a_drive_is_listed_explained_and_made_of_parameters(loadline: Loadline) -> None:
+    assert "savvio-10k1-73 " in loadline("drives").out
+    assert "rotation.speed" in loadline("drives", "savvio-10k1-73").out
+    again = loadline("drives", "--from", "missing.model", "-o", "x.toml")
+    assert again.code == 2 and "missing.model" in again.err
+    assert loadline("drives", "savvio-10k1-73", "--from", "x.model").code == 2
+    assert loadline("drives", "-o", "x.toml").code == 2
+
+
+PARAMETERS = """
+dm_disk single {
+    Block count = 100000,
+    Number of data surfaces = 2,
+    Number of cylinders = 1000,
+    Mechanical Model = dm_mech_g1 {
+        Access time type = trackSwitchPlusRotation,
+        Seek type = linear,
+        Average seek time = 5.0,
+        Constant access time = 0.0,
+        Single cylinder seek time = 1.0,
+        Full strobe seek time = 10.0,
+        Head switch time = 0.5,
+        Rotation speed (in rpms) = 10000,
+        Percent error in rpms = 0.0,
+        First ten seek times = 0.0
+    }
+}
+"""
+
+
+def test_a_parameter_file_that_describes_no_disk_is_refused_with_its_place(loadline: Loadline) -> None:
+    (loadline.folder / "odd.model").write_text(PARAMETERS)
+    said = loadline("drives", "--from", "odd.model")
+    assert said.code == 2 and "odd.model" in said.err
+    (loadline.folder / "loop.model").write_text("source loop.model\n")
+    assert loadline("drives", "--from", "loop.model").code == 2
+
+
+def test_a_simulation_prints_its_points_and_how_busy_all_components_were(loadline: Loadline) -> None:
+    said = loadline("simulate", "dl360-g6-p410i", "typical-12", *QUICK, "--set", "volume.layout=raid5,raid10")
+    assert said.code == 0, said.err
+    head, *rows = said.out.splitlines()
+    assert head.split()[:4] == ["point", "volume.layout", "outstanding", "IOPS"]
+    assert [row.split()[1] for row in rows if row.startswith("oltp-db")] == ["raid5", "raid10"] * 2
+    assert any(row.startswith("busy, %") and "disks" in row for row in rows)
+
+
+def test_a_simulation_is_one_object_and_the_same_again(loadline: Loadline) -> None:
+    words = ["simulate", "hdd-7k2", "database-ramp", "--ios", "1000", "--json"]
+    said = loadline(*words)
+    assert said.code == 0
+    body = said.json
+    assert list(body) == ["format", "results", "probes", "runs", "findings", "error"]
+    [line] = body["results"]
+    assert line["limit"] == "mean<=30ms" and line["saturation_iops"] >= line["iops"]
+    assert line["outstanding_asked"] + 1 in [probe["outstanding_asked"] for probe in body["probes"]]
+    assert loadline(*words).out == said.out
+
+
+@pytest.mark.parametrize("ending", ["csv", "json", "md"])
+def test_rows_are_written_in_every_format(loadline: Loadline, ending: str) -> None:
+    path = loadline.folder / f"rows.{ending}"
+    said = loadline("simulate", "hdd-7k2", "typical-12", *QUICK, "--set", "pool.tags=1,4", "-o", path)
+    assert said.code == 0 and f"wrote {path}" in said.out
+    text = path.read_text()
+    if ending == "csv":
+        rows = list(csv.DictReader(text.splitlines()))
+        assert [json.loads(row["tags"]) for row in rows] == [{"pool.tags": "1"}, {"pool.tags": "4"}]
+        assert all(row["origin"] == "simulated" and float(row["iops"]) > 0 for row in rows)
+    elif ending == "json":
+        assert len(json.loads(text)["results"]) == 2
+    else:
+        assert "| oltp-db |" in text
+
+
+def test_a_file_that_cannot_be_written_is_refused_before_anything_is_simulated(loadline: Loadline) -> None:
+    said = loadline("simulate", "hdd-7k2", "typical-12", "-o", "rows.xlsx", "--ios", "1000000000")
+    assert said.code == 2 and ".csv" in said.err
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["simulate", "hdd-7k3", "typical-12"], "Did you mean 'hdd-7k2'?"),
+        (["simulate", "hdd-7k2", "typical-21"], "Did you mean 'typical-12'?"),
+        (["simulate", "hdd-7k2", "typical-12", "--set", "pool.drvies=2"], "Did you mean 'drives'?"),
+        (["simulate", "hdd-7k2", "typical-12", "--set", "volume.layout=raid5"], "at least 3"),
+        (["simulate", "hdd-7k2", "typical-12", "--until-precision", "1"], "70%"),
+        (["simulate", "hdd-7k2", "typical-12", "--until-precision", "1%", "--ios", "5"], "Leave out one"),
+        (
+            ["simulate", "hdd-7k2", "database-ramp", "--as-published", "--set", "volume.size=1GB"],
+            "larger than the volume",
+        ),
+        (["simulate", "./missing.toml", "typical-12"], "missing.toml"),
+        (["simulate", "/dev/zero", "typical-12"], "/dev/zero"),
+        (["simulate", "eva-v2-10k", "web-ramp", "--set", "cache.read=900TiB"], "memory"),
+        (["systems", "nothing"], "loadline systems"),
+        (["drives", "nothing"], "loadline drives"),
+    ],
+)
+def test_a_refusal_names_what_is_wrong_and_what_to_do(loadline: Loadline, words: list[str], said: str) -> None:
+    answer = loadline(*words)
+    assert (answer.code, answer.out) == (2, "")
+    assert said in answer.err
+    assert loadline(*words, "--json").json["error"]["kind"] == "input"
+
+
+def test_some_impossible_combinations_leave_the_others_answered(loadline: Loadline) -> None:
+    said = loadline(
+        "simulate",
+        "hdd-7k2",
+        "typical-12",
+        *QUICK,
+        "--set",
+        "volume.layout=raid10",
+        "--set",
+        "pool.drives=3,4",
+        "--json",
+    )
+    assert said.code == 2
+    bad, good = said.json["results"]
+    assert bad["error"] and good["iops"] > 0 and said.json["error"]["message"].startswith("1 of 2 points")
+
+
+def test_an_interruption_ends_a_long_simulation_soon(loadline: Loadline) -> None:
+    running = loadline.start("simulate", "hdd-7k2", "typical-12", "--ios", "50000000000")
+    assert running.poll() is None
+    # Python and the core are up once the process has threads beside its first.
+    while running.poll() is None and len(list(Path(f"/proc/{running.pid}/task").iterdir())) < 2:
+        os.sched_yield()
+    running.send_signal(signal.SIGINT)
+    _, err = running.communicate(timeout=60)
+    assert running.returncode == 130 and "Traceback" not in err
+
+
+@pytest.mark.parametrize("columns", [80, 120])
+def test_tables_fit_a_terminal(loadline: Loadline, columns: int) -> None:
+    words = [PROGRAM, "simulate", "dl360-g6-p410i", "typical-12", "--ios", "300"]
+    ours, theirs = pty.openpty()
+    done = subprocess.run(
+        words,
+        stdout=theirs,
+        stderr=subprocess.PIPE,
+        stdin=subprocess.DEVNULL,
+        env={**loadline.environment, "COLUMNS": str(columns), "TERM": "dumb"},
+        cwd=loadline.folder,
+        timeout=120,
+    )
+    os.close(theirs)
+    shown = b""
+    try:
+        while piece := os.read(ours, 65536):
+            shown += piece
+    except OSError:
+        pass
+    finally:
+        os.close(ours)
+    assert done.returncode == 0, done.stderr
+    lines = shown.decode().splitlines()
+    assert any("oltp-db" in line for line in lines)
+    assert max(map(len, lines)) <= columns

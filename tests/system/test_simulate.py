@@ -1,0 +1,170 @@
+"""Simulations as Python calls them."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from pathlib import Path
+from threading import Event
+
+import pytest
+
+from loadline.errors import InputError
+from loadline.result.schema import Result
+from loadline.system.asked import points_of
+from loadline.system.description import load_system
+from loadline.system.pool import in_order
+from loadline.system.simulate import simulate
+from loadline.workload.plan import Options, Point
+from loadline.workload.profile import BlockShare, Closed, Open, Profile, Workload
+
+OLTP = Options(only=("oltp-db",))
+STATION = """
+title = "One server"
+[[station]]
+name = "server"
+service = { exponential = "1ms" }
+"""
+
+
+def reads(arrival: Closed | Open) -> Workload:
+    return Workload(Profile("reads", (BlockShare(4096, 1.0),), 1.0, 1.0, "random"), arrival)
+
+
+def a_system(folder: Path, text: str = STATION) -> Path:
+    path = folder / "described.toml"
+    path.write_text(text)
+    return path
+
+
+def test_littles_law_holds_and_directions_add_up() -> None:
+    [result] = simulate("hdd-7k2", "typical-12", options=OLTP, ios=5000)
+    total = result.total
+    assert total.iops is not None and total.latency_mean_ns is not None
+    assert total.iops * total.latency_mean_ns / 1e9 == pytest.approx(32, rel=0.01)
+    assert (result.read.iops or 0) + (result.write.iops or 0) == pytest.approx(total.iops)
+    assert (result.origin, result.system, result.suite, result.ended_by) == (
+        "simulated",
+        "hdd-7k2",
+        "typical-12",
+        "ios",
+    )
+    assert result.bottleneck == "disks" and result.components["disks"] == pytest.approx(1, abs=0.01)
+    assert total.latency_p50_ns is not None and total.latency_p99_ns is not None
+    assert total.latency_p50_ns < total.latency_p99_ns
+    assert Result.from_row(result.row()) == result
+
+
+def test_a_seed_gives_the_same_rows_on_any_number_of_threads() -> None:
+    def rows(seed: int, threads: int) -> list[Result]:
+        settings = ["pool.tags=1,4"]
+        return simulate("hdd-7k2", "typical-12", settings=settings, ios=500, replications=2, seed=seed, threads=threads)
+
+    assert rows(1, 1) == rows(1, 4)
+    assert rows(1, 4) != rows(2, 4)
+
+
+def test_settings_are_unrolled_in_order_and_stand_in_the_tags() -> None:
+    results = simulate(
+        "hdd-7k2", "typical-12", options=OLTP, ios=200, settings=["pool.tags=1:3:1", "pool.reads_first=true"]
+    )
+    assert [result.tags for result in results] == [
+        {"pool.tags": str(tags), "pool.reads_first": "true"} for tags in (1, 2, 3)
+    ]
+
+
+def test_replications_add_their_times_and_give_an_interval_of_their_own(tmp_path: Path) -> None:
+    path = a_system(tmp_path)
+    [one] = simulate(path, reads(Closed(4)), ios=2000)
+    [four] = simulate(path, reads(Closed(4)), ios=2000, replications=4)
+    assert four.runtime_ns is not None and one.runtime_ns is not None
+    assert four.runtime_ns > 3 * one.runtime_ns
+    assert four.iops_ci95 is not None and four.iops_ci95 > 0
+    # One server that is never idle: 1,000 a second.
+    assert four.total.iops == pytest.approx(1000, abs=4 * four.iops_ci95)
+    assert four.provenance["replications"] == 4
+
+
+def test_a_precision_ends_a_simulation(tmp_path: Path) -> None:
+    [result] = simulate(a_system(tmp_path), reads(Open(500.0, 32)), until_precision="5%")
+    assert result.ended_by == "precision"
+    assert result.total.latency_mean_ns == pytest.approx(2e6, rel=0.15)
+    assert result.latency_mean_ci95_ns is not None
+    assert result.latency_mean_ci95_ns <= 0.05 * (result.total.latency_mean_ns or 0)
+
+
+def test_an_open_load_above_saturation_ends_with_an_error(tmp_path: Path) -> None:
+    path = a_system(tmp_path)
+    under, over = simulate(path, [*_points(500.0), *_points(2000.0)], ios=300_000)
+    assert under.error is None
+    assert over.error is not None and "2,000" in over.error and over.ended_by == "error"
+
+
+def _points(rate_per_s: float) -> list[Point]:
+    [point] = points_of(reads(Open(rate_per_s, 32)))[1]
+    return [replace(point, name=f"r{rate_per_s:g}")]
+
+
+def test_a_ramp_is_answered_by_its_load_line_and_the_probes() -> None:
+    found = simulate("hdd-7k2", "database-ramp", ios=3000)
+    line, probes = found[0], found[1:]
+    assert (line.role, line.limit) == ("point", "mean<=30ms")
+    assert line.total.latency_mean_ns is not None and line.total.latency_mean_ns <= 30e6
+    assert line.provenance["load_line"]["next"] == (line.outstanding_asked or 0) + 1
+    following = next(p for p in probes if p.outstanding_asked == line.provenance["load_line"]["next"])
+    assert following.role == "probe"
+    assert following.total.latency_mean_ns is not None and following.total.latency_mean_ns > 30e6
+    assert line.saturation_iops == max(one.total.iops or 0 for one in found)
+
+
+def test_one_combination_that_cannot_be_is_a_row_with_an_error() -> None:
+    settings = ["volume.layout=raid5", "pool.drives=2,3"]
+    bad, good = simulate("hdd-7k2", "typical-12", options=OLTP, ios=200, settings=settings)
+    assert bad.error is not None and "pool.drives=2" in bad.error and bad.total.iops is None
+    assert good.error is None and good.total.iops is not None
+
+
+@pytest.mark.parametrize(
+    ("settings", "said"),
+    [
+        (["pool.drvies=3"], "Did you mean 'drives'?"),
+        (["volume.layout=raid55"], "Did you mean 'raid5'?"),
+        (["volume.layout=raid5"], "at least 3"),
+        (["pool.drive=savio-10k1-73"], "Did you mean 'savvio-10k1-73'?"),
+        (["hosts.overhead=5parsecs"], "duration"),
+        (["pool=3"], "pool"),
+        (["pool.drives"], "pool.drives=8"),
+        (["pool.drives=1,1", "pool.drives=2"], "twice"),
+        (["pool.drives=1:100000:1", "pool.tags=1:100:1"], "10000000 systems"),
+    ],
+)
+def test_what_cannot_be_set_says_where_and_what_to_do(settings: list[str], said: str) -> None:
+    with pytest.raises(InputError) as caught:
+        simulate("hdd-7k2", "typical-12", settings=settings, ios=10)
+    assert said in f"{caught.value.message} {caught.value.remedy}"
+
+
+def test_an_unknown_system_suggests_the_nearest() -> None:
+    with pytest.raises(InputError, match="hdd-7k3") as caught:
+        load_system("hdd-7k3")
+    assert "Did you mean 'hdd-7k2'?" in caught.value.remedy
+
+
+def test_a_drive_is_found_beside_the_system_that_names_it(tmp_path: Path) -> None:
+    drives = Path(load_system("hdd-7k2").path).parent.parent / "drives"
+    (tmp_path / "mine.toml").write_text((drives / "savvio-10k1-73.toml").read_text())
+    text = load_system("hdd-7k2").text.replace('"sata-7k2-1tb"', '"mine.toml"')
+    assert load_system(a_system(tmp_path, text)).build().capacity_bytes == pytest.approx(73.4e9, rel=0.01)
+
+
+def test_ctrl_c_ends_the_tasks_under_way() -> None:
+    ended = []
+
+    def endless(stop: Event) -> None:
+        ended.append(stop.wait(60))
+
+    def listen(done: int, total: int) -> None:
+        raise KeyboardInterrupt
+
+    with pytest.raises(KeyboardInterrupt):
+        in_order([endless, endless, endless], threads=2, listen=listen)
+    assert ended == [True, True]
