@@ -1,4 +1,4 @@
-"""Writes docs/reference/command-line.md and docs/reference/results.md from the code that they describe.
+"""Writes the pages of docs/reference that the code can tell: command line, results, and the schemas of descriptions.
 
 `make docs` runs it; a test compares what it would write with what is committed.
 """
@@ -12,7 +12,7 @@ from pathlib import Path
 
 import click
 
-from loadline import errors
+from loadline import _core, errors
 from loadline.cli import VERBS, loadline_command
 from loadline.measuring import series
 from loadline.reporting.export import envelope
@@ -177,7 +177,22 @@ def results() -> str:
     return "\n".join(parts)
 
 
-PAGES = {"command-line.md": command_line, "results.md": results}
+def system_schema() -> str:
+    """The JSON Schema of system files, for editors."""
+    return _core.system_schema() + "\n"
+
+
+def drive_schema() -> str:
+    """The JSON Schema of drive files."""
+    return _core.drive_schema() + "\n"
+
+
+PAGES = {
+    "command-line.md": command_line,
+    "results.md": results,
+    "system.schema.json": system_schema,
+    "drive.schema.json": drive_schema,
+}
 
 
 def _verb(context: click.Context) -> Iterator[str]:

@@ -17,6 +17,8 @@ from pathlib import Path
 import pytest
 from devices import loop_device, needs_root
 
+from loadline.system.description import settable
+
 ROOT = Path(__file__).parent.parent
 PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
@@ -145,6 +147,17 @@ def test_words_of_the_glossary_stand_once_and_in_order() -> None:
     words = [word.lower() for word in rows[1:]]
     assert len(words) > 50
     assert words == sorted(set(words))
+
+
+def test_the_guide_explains_every_key_of_a_system() -> None:
+    explained = set()
+    table = ""
+    for line in (ROOT / "docs/guides/describe-your-own-array.md").read_text().splitlines():
+        if head := re.match(r"\| `\[(\w+)\]` \|", line):
+            table = head[1]
+        elif row := re.match(r"\| (`\w+`(?:, `\w+`)*) \|", line):
+            explained |= {f"{table}.{key}" for key in re.findall(r"\w+", row[1])}
+    assert explained == {key for key in settable() if "." in key}
 
 
 @pytest.mark.parametrize("page", of_pages(PAGES))
