@@ -9,14 +9,15 @@
 //! of cylinders, zone), each with so many sectors that have addresses. A slipped sector pushes those behind it on by one,
 //! within its unit if it uses the unit's spares, else to the end of the zone.
 
+use super::data_sheet;
 use super::rotation::Angle;
+use super::spares::{Slips, Unit, remapped, slipped, unit};
 use crate::Error;
-use crate::device::SECTOR_BYTES;
-use crate::drive::{DataSheet, Geometry as Described, Order, Sparing, Zone as DescribedZone};
+use crate::drive::{Geometry as Described, Order, Zone as DescribedZone};
 use crate::units::Time;
 
 /// Cylinders beyond this are absurd (drives of today have some 500,000 tracks a surface).
-const MOST_CYLINDERS: u32 = 4_000_000;
+pub const MOST_CYLINDERS: u32 = 4_000_000;
 const MOST_SURFACES: u32 = 64;
 const MOST_ZONES: usize = 4096;
 
@@ -50,31 +51,6 @@ struct Zone {
     slips: Slips,
     /// Ordinals of remapped sectors and their substitutes, sorted.
     remapped: Vec<(u64, u64)>,
-}
-
-/// The pattern of spares: of `physical` sectors, after `front`, `addressed` have addresses.
-#[derive(Debug, Clone, PartialEq)]
-struct Unit {
-    physical: u64,
-    addressed: u64,
-    front: u64,
-    /// Slips give the front's spares away, so the addressed sectors begin earlier.
-    front_shrinks: bool,
-}
-
-#[derive(Debug, Clone, PartialEq)]
-enum Slips {
-    None,
-    /// Positions, and position less the number of slips before it in its unit.
-    Unit {
-        positions: Vec<u64>,
-        keys: Vec<u64>,
-    },
-    /// As positions among the sectors that aren't spares, and less the number of slips before.
-    Zone {
-        positions: Vec<u64>,
-        keys: Vec<u64>,
-    },
 }
 
 /// Sectors that follow each other on one track.
@@ -142,7 +118,7 @@ impl Geometry {
         let derived;
         let zones = match (&described.data_sheet, described.zone.is_empty()) {
             (Some(sheet), true) => {
-                derived = from_data_sheet(sheet, surfaces, switches)?;
+                derived = data_sheet::zones(sheet, surfaces, switches)?;
                 &derived
             }
             (None, false) => &described.zone,
@@ -447,251 +423,4 @@ impl Zone {
         };
         offset.min(self.sectors)
     }
-}
-
-impl Unit {
-    fn front(&self, slips: u64) -> u64 {
-        if self.front_shrinks {
-            self.front.saturating_sub(slips)
-        } else {
-            self.front
-        }
-    }
-
-    #[inline]
-    fn ordinal(&self, offset: u64, slips: u64) -> u64 {
-        if offset < self.addressed {
-            return self.front(slips) + offset;
-        }
-        let unit = offset / self.addressed;
-        unit * self.physical + self.front(slips) + (offset - unit * self.addressed)
-    }
-
-    fn before(&self, ordinal: u64, slips: u64, passed: u64) -> u64 {
-        let unit = ordinal / self.physical;
-        let within = ordinal % self.physical;
-        unit * self.addressed
-            + within
-                .saturating_sub(self.front(slips) + passed)
-                .min(self.addressed)
-    }
-}
-
-impl Slips {
-    /// Slips stay within their unit if its spares suffice; else all of them shorten the zone.
-    fn new(positions: Vec<u64>, unit: &Unit, within_unit: bool) -> Self {
-        if positions.is_empty() {
-            return Slips::None;
-        }
-        if let Some(keys) = within_unit.then(|| Self::keys(&positions, unit)).flatten() {
-            return Slips::Unit { positions, keys };
-        }
-        // Spares have no addresses anyway: only what would have one is slipped.
-        let positions: Vec<u64> = positions
-            .into_iter()
-            .filter(|&slip| unit.before(slip + 1, 0, 0) > unit.before(slip, 0, 0))
-            .map(|slip| unit.before(slip, 0, 0))
-            .collect();
-        let keys = positions
-            .iter()
-            .zip(0u64..)
-            .map(|(slip, index)| slip - index)
-            .collect();
-        Slips::Zone { positions, keys }
-    }
-
-    /// Each position less the slips before it in its unit; `None` if a unit has more slips than spares.
-    fn keys(positions: &[u64], unit: &Unit) -> Option<Vec<u64>> {
-        let spares = unit.physical - unit.addressed;
-        let (mut current, mut count) = (u64::MAX, 0);
-        positions
-            .iter()
-            .map(|&slip| {
-                if slip / unit.physical != current {
-                    current = slip / unit.physical;
-                    count = 0;
-                }
-                count += 1;
-                (count <= spares).then_some(slip - (count - 1))
-            })
-            .collect()
-    }
-}
-
-/// Sectors that a slip or defect means: itself, or those of its track.
-fn sectors_of(sparing: Sparing, zone: &DescribedZone, number: u64) -> std::ops::Range<u64> {
-    let per_track = u64::from(zone.sectors_per_track);
-    if sparing == Sparing::ZoneTracks {
-        let first = number.saturating_mul(per_track);
-        first..first.saturating_add(per_track)
-    } else {
-        number..number.saturating_add(1)
-    }
-}
-
-/// Positions of a zone's slipped sectors behind its unused ones, sorted.
-fn slipped(sparing: Sparing, zone: &DescribedZone, usable: u64) -> Vec<u64> {
-    let mut positions: Vec<u64> = zone
-        .slips
-        .iter()
-        .flat_map(|&slip| sectors_of(sparing, zone, slip))
-        .filter_map(|slip| slip.checked_sub(u64::from(zone.unused_sectors)))
-        .filter(|&slip| slip < usable)
-        .collect();
-    positions.sort_unstable();
-    positions.dedup();
-    positions
-}
-
-/// Positions of a zone's defective sectors with those of their substitutes, sorted; `None` if they lie beyond it.
-fn remapped(sparing: Sparing, zone: &DescribedZone, usable: u64) -> Option<Vec<(u64, u64)>> {
-    let unused = u64::from(zone.unused_sectors);
-    let mut pairs: Vec<(u64, u64)> = zone
-        .defects
-        .iter()
-        .flat_map(|&(defect, substitute)| {
-            sectors_of(sparing, zone, defect).zip(sectors_of(sparing, zone, substitute))
-        })
-        .filter_map(|(defect, substitute)| {
-            Some((defect.checked_sub(unused)?, substitute.checked_sub(unused)?))
-        })
-        .collect();
-    pairs.sort_unstable();
-    let inside = |&(defect, substitute): &(u64, u64)| defect < usable && substitute < usable;
-    pairs.iter().all(inside).then_some(pairs)
-}
-
-/// The pattern of spares of a zone, and whether slips stay within it.
-fn unit(
-    described: &Described,
-    zone: &DescribedZone,
-    usable: u64,
-    surfaces: u32,
-    last: bool,
-    slips: u64,
-) -> (Unit, bool) {
-    let per_track = u64::from(zone.sectors_per_track);
-    let cylinder = per_track * u64::from(surfaces);
-    let spares = u64::from(zone.spares);
-    let (physical, spares, front, within_unit) = match described.sparing {
-        Sparing::None => (usable, 0, false, false),
-        Sparing::DiskEnd => (usable, if last { spares } else { 0 }, false, last),
-        Sparing::ZoneTracks => (usable, (spares * per_track).max(slips), false, true),
-        // Slips beyond the spares shorten the zone.
-        Sparing::ZoneEnd => (usable, spares.max(slips), false, true),
-        Sparing::ZoneEndUnslipped => (usable, spares, false, false),
-        Sparing::TrackEnd => (per_track, spares, false, true),
-        Sparing::CylinderEnd => (cylinder, spares, false, true),
-        Sparing::CylinderEndUnslipped => (cylinder, spares, false, false),
-        Sparing::CylinderFront => (cylinder, spares, true, true),
-        Sparing::CylinderFrontUnslipped => (cylinder, spares, true, false),
-        Sparing::RangeEnd => (
-            cylinder * u64::from(described.spare_range.max(1)),
-            spares,
-            false,
-            true,
-        ),
-    };
-    let physical = physical.min(usable).max(1);
-    let spares = spares.min(physical);
-    let unit = Unit {
-        physical,
-        addressed: physical - spares,
-        front: if front { spares } else { 0 },
-        front_shrinks: front && within_unit,
-    };
-    (unit, within_unit)
-}
-
-/// Zones of equal width in cylinders. The sustained rate over a cylinder of H tracks of S sectors is
-/// H S 512 / (H revolution + (H - 1) track + cylinder), switches rounded up to sectors, which gives S at both edges; between
-/// them S falls evenly, and the number of cylinders follows from the capacity. Where the number of tracks is known, S is scaled
-/// so that they hold the capacity: rates of data sheets may count what isn't data, or leave out switches.
-fn from_data_sheet(
-    sheet: &DataSheet,
-    surfaces: u32,
-    switches: Switches,
-) -> Result<Vec<DescribedZone>, Error> {
-    let at = |key: &str, why: &str| Error::at(format!("geometry.data_sheet.{key}"), why);
-    if !(1..=256).contains(&sheet.zones) {
-        return Err(at("zones", "is not between 1 and 256"));
-    }
-    if sheet.inner_rate > sheet.outer_rate {
-        return Err(at("inner_rate", "is above outer_rate"));
-    }
-    let sectors = sheet.capacity.0 / SECTOR_BYTES;
-    if !(100_000..=200_000_000_000).contains(&sectors) {
-        return Err(at("capacity", "is not between 51.2MB and 102TB"));
-    }
-    let heads = f64::from(surfaces);
-    let revolution = switches.revolution.ns() as f64;
-    let cycle = heads * revolution
-        + (heads - 1.0) * switches.track.ns() as f64
-        + switches.cylinder.ns() as f64;
-    let per_track = |rate: u64| rate as f64 * cycle / 1e9 / heads / SECTOR_BYTES as f64;
-    let (mut outer, mut inner) = (per_track(sheet.outer_rate.0), per_track(sheet.inner_rate.0));
-    if let Some(tracks) = sheet.tracks_per_surface {
-        if !(100..=MOST_CYLINDERS).contains(&tracks) {
-            return Err(at("tracks_per_surface", "is absurd for a disk"));
-        }
-        let scale = sectors as f64 / heads / f64::from(tracks) / f64::midpoint(outer, inner);
-        outer *= scale;
-        inner *= scale;
-    }
-    if !(inner >= 8.0 && outer <= 100_000.0) {
-        return Err(at(
-            "outer_rate",
-            "gives an absurd number of sectors on a track",
-        ));
-    }
-    let zones = sheet.zones;
-    let counts: Vec<u32> = (0..zones)
-        .map(|zone| {
-            let along = if zones == 1 {
-                0.5
-            } else {
-                f64::from(zone) / f64::from(zones - 1)
-            };
-            (outer + along * (inner - outer)).round() as u32
-        })
-        .collect();
-    let mean = counts.iter().map(|&count| f64::from(count)).sum::<f64>() / f64::from(zones);
-    let cylinders = (sectors as f64 / heads / mean).ceil() as u64;
-    if cylinders < u64::from(zones) * 2 || cylinders > u64::from(MOST_CYLINDERS) {
-        return Err(at(
-            "capacity",
-            "gives an absurd number of cylinders: check it against the rates",
-        ));
-    }
-    let mut left = sectors;
-    let mut described = Vec::new();
-    let mut first = 0u32;
-    for (index, &count) in counts.iter().enumerate() {
-        let per_cylinder = u64::from(count) * u64::from(surfaces);
-        let last_zone = index + 1 == counts.len();
-        let share = (cylinders / u64::from(zones)).min(left / per_cylinder);
-        let cylinders = if last_zone {
-            left.div_ceil(per_cylinder).max(1)
-        } else {
-            share.max(1)
-        };
-        let physical = cylinders * per_cylinder;
-        let skew = |time: Time| (time.ns() as f64 / revolution * f64::from(count)).ceil();
-        described.push(DescribedZone {
-            first_cylinder: first,
-            last_cylinder: first + cylinders as u32 - 1,
-            sectors_per_track: count,
-            track_skew_sectors: skew(switches.track),
-            cylinder_skew_sectors: skew(switches.cylinder),
-            ..DescribedZone::default()
-        });
-        first += cylinders as u32;
-        // What the last cylinder has too much is the drive's own, at its front.
-        described[0].unused_sectors = physical.saturating_sub(left) as u32;
-        left = left.saturating_sub(physical);
-        if left == 0 {
-            break;
-        }
-    }
-    Ok(described)
 }

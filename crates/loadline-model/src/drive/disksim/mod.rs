@@ -4,7 +4,9 @@
 //! CMU-PDL-08-101, 2008, sections 3 and 4. `parse` reads the general form (blocks, lists, `source`), `convert` knows the disk.
 
 mod convert;
+mod keys;
 mod parse;
+mod seek;
 
 use super::DriveDescription;
 use crate::Error;

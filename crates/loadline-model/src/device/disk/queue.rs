@@ -1,0 +1,96 @@
+//! Scheduling: which request, or which extent of the buffer, is served next.
+
+use super::transfer::Target;
+use super::{Disk, Queued};
+use crate::drive::{Destage, Scheduling};
+use crate::sim::Way;
+use crate::units::Time;
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Choice {
+    /// Index in the queue.
+    Request(usize),
+    /// Index in the dirty extents.
+    Destage(usize),
+}
+
+impl Disk {
+    /// What to do next. The queue isn't empty.
+    pub(super) fn choose(&self, now: Time) -> Choice {
+        if self.scheduling == Scheduling::Fifo || self.queue.len() == 1 && self.dirty.is_empty() {
+            return Choice::Request(self.oldest(|_| true).unwrap_or(0));
+        }
+        let idle = self.model.cache.destage == Destage::Idle;
+        let room = !self.write_back || self.dirty.len() < self.most_dirty;
+        if let Some(index) = self.within_reach(room) {
+            return Choice::Request(index);
+        }
+        let pressed = self.write_back && idle && self.dirty.len() * 4 >= self.most_dirty * 3;
+        let mut best = (u64::MAX, Choice::Request(0));
+        let overheads = [Way::Read, Way::Write].map(|way| self.overhead(way, false));
+        for (index, queued) in self.queue.iter().enumerate() {
+            let way = queued.request.way;
+            if way == Way::Read || !self.write_back {
+                let ready = self.ready_at(queued, now, overheads[usize::from(way == Way::Write)]);
+                let cost = self.cost(now, ready, queued.target, queued.request.lbn, way);
+                if cost < best.0 {
+                    best = (cost, Choice::Request(index));
+                }
+            }
+        }
+        if pressed || best.0 == u64::MAX {
+            for (index, dirty) in self.dirty.iter().enumerate() {
+                let cost = self.cost(now, dirty.from, dirty.target, dirty.lbn, Way::Write);
+                if cost < best.0 {
+                    best = (cost, Choice::Destage(index));
+                }
+            }
+        }
+        best.1
+    }
+
+    /// The oldest request for which the arm needn't move: what the buffer answers, and a read that begins in what was read
+    /// ahead or goes on from it.
+    fn within_reach(&self, room: bool) -> Option<usize> {
+        let (low, length) = match self.ahead {
+            Some(ahead) => {
+                let low = self.segments.get(ahead.segment).low;
+                (low, ahead.next - low + 1)
+            }
+            None if self.ready == 0 => return None,
+            None => (0, 0),
+        };
+        self.oldest(|queued| match queued.request.way {
+            Way::Read => queued.ready || queued.request.lbn.wrapping_sub(low) < length,
+            Way::Write => queued.ready && room,
+        })
+    }
+
+    fn oldest(&self, wanted: impl Fn(&Queued) -> bool) -> Option<usize> {
+        let mut best: Option<usize> = None;
+        for (index, queued) in self.queue.iter().enumerate() {
+            if wanted(queued) && best.is_none_or(|best| queued.order < self.queue[best].order) {
+                best = Some(index);
+            }
+        }
+        best
+    }
+
+    /// What the scheduling minimises, for an access that the arm can begin at `ready`.
+    #[inline]
+    pub(super) fn cost(&self, now: Time, ready: Time, target: Target, lbn: u64, way: Way) -> u64 {
+        match self.scheduling {
+            Scheduling::Sptf => {
+                let from = now.max(self.idle_from);
+                let start = from.max(ready);
+                let access = self.model.mechanics.access(start, self.head, target, way);
+                (start - from + access).ns()
+            }
+            Scheduling::CLook | Scheduling::Fifo => {
+                // Addresses before the head come after all those behind it.
+                let passed = u64::from(target.cylinder < self.head.cylinder);
+                passed << 62 | lbn
+            }
+        }
+    }
+}
