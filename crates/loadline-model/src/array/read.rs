@@ -186,8 +186,13 @@ impl Array {
         context.task().bytes = bytes;
         self.miss(context, address, bytes, Fetch::Ahead);
         let accesses = self.accesses(context, address, bytes);
+        // As late as the read that it follows: ahead of it, the drives would go on from behind and turn back.
+        let overhead = self
+            .parts
+            .overhead
+            .map(|(node, time)| (node, Work::Lasting(time)));
         let command = self.command(controller, Time::ZERO, accesses);
-        self.pass(context, [command], Phase::Ordered)
+        self.pass(context, [overhead, command], Phase::Ordered)
     }
 
     /// From the first to the last byte of a window that is neither there nor on its way.
