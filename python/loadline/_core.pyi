@@ -288,3 +288,22 @@ def system_schema() -> str:
 
 def drive_schema() -> str:
     """The JSON Schema of a drive's file."""
+
+def replay(
+    drive: str,
+    writes: Sequence[bool],
+    lbns: Sequence[int],
+    sectors: Sequence[int],
+    pauses_ns: Sequence[int],
+    host_sector_ns: int | None = None,
+) -> list[int]:
+    """Service times in ns of requests to one drive, one outstanding at a time, each a pause after the end of the last.
+
+    Args:
+        drive: the text of a drive file.
+        lbns, sectors: first address and length, in sectors of 512 bytes.
+        host_sector_ns: time of a sector on the host's side of the interface, if that is slower than the drive's.
+
+    Raises:
+        ValueError: what is wrong with the drive, columns of different lengths, or a request that isn't on the drive.
+    """

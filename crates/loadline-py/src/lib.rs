@@ -4,6 +4,7 @@
 
 mod flow;
 mod histogram;
+mod replay;
 mod series;
 mod simulation;
 mod stream;
@@ -28,6 +29,8 @@ mod _core {
     use crate::flow::PyFlow;
     #[pymodule_export]
     use crate::histogram::PyHistogram;
+    #[pymodule_export]
+    use crate::replay::replay;
     #[pymodule_export]
     use crate::series::series_parquet;
     #[pymodule_export]

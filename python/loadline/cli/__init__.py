@@ -37,6 +37,7 @@ VERBS = (
     Verb("systems", "List the described systems, or explain one.", "systems"),
     Verb("drives", "List the drives, explain one, or convert a parameter file.", "drives"),
     Verb("simulate", "Simulate a described system under a suite.", "simulate"),
+    Verb("validate", "Compare forecasts with what others measured.", "validate"),
     Verb("report", "Write the results of runs to a file.", "report"),
 )
 

@@ -1,0 +1,261 @@
+"""The field report on HP DL360 servers has conclusions instead of figures: its matrix is run, and each is judged.
+
+"Hardly" means 10 % here, which is what the report itself says of generations; "orders of magnitude" a factor of 10.
+Everything runs at a depth of 1, as the report's job file did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass, replace
+from itertools import product
+from statistics import median
+from typing import TypeAlias
+
+from loadline.result.schema import Result
+from loadline.system.description import System
+from loadline.system.validation.comparison import Conclusion, Section, Verdict
+from loadline.system.validation.load import Asking, described
+from loadline.workload.plan import Options, Point, make_plan
+from loadline.workload.suite import load_suite
+
+_SYSTEMS = {"5": "dl360-g5-p400i", "6": "dl360-g6-p410i", "7": "dl360-g7-p410i", "8": "dl360p-g8-p420i"}
+_DRIVES = {"3G 10K": "savvio-10k1-73", "6G 10K": "savvio-10k3-300", "6G 15K": "savvio-15k2-146"}
+_ARRAYS = (("raid5", 3), ("raid5", 4), ("raid5", 8), ("raid10", 4), ("raid10", 8))
+_CACHES = {"on": "write-back", "off": "off"}
+_HARDLY = 0.1
+
+# There are 1,440 points.
+_MOST_IOS = 2000
+
+
+@dataclass(frozen=True, slots=True)
+class Case:
+    """A point of the matrix."""
+
+    generation: str
+    layout: str
+    disks: int
+    drive: str
+    cache: str
+    profile: str
+
+    def matches(self, only: dict[str, object]) -> bool:
+        """Whether its fields have these values; a tuple holds several."""
+        values = {key: value if isinstance(value, tuple) else (value,) for key, value in only.items()}
+        return all(getattr(self, key) in value for key, value in values.items())
+
+
+Matrix: TypeAlias = dict[Case, Result]
+Figure: TypeAlias = Callable[[Result], float | None]
+
+
+def _iops(result: Result) -> float | None:
+    return result.total.iops
+
+
+def _write_ms(result: Result) -> float | None:
+    return None if result.write.latency_mean_ns is None else result.write.latency_mean_ns / 1e6
+
+
+def _ratios(matrix: Matrix, field: str, pair: tuple[str, str], of: Figure = _iops, **only: object) -> list[float]:
+    """A figure of the cases where `field` has the first value, over that of the same cases with the second."""
+    found = []
+    for case, result in matrix.items():
+        other = matrix[replace(case, **{field: pair[1]})] if case.matches({**only, field: pair[0]}) else None  # type: ignore[arg-type]
+        if other is not None and (above := of(result)) is not None and (below := of(other)):
+            found.append(above / below)
+    return found
+
+
+def _span(ratios: Sequence[float]) -> str:
+    return f"{min(ratios):.2f} to {max(ratios):.2f}, median {median(ratios):.2f}"
+
+
+def _agrees(yes: bool, part: bool = False) -> Verdict:
+    return "agrees" if yes else "in part" if part else "differs"
+
+
+def conclusions(asking: Asking) -> Section:
+    """Every generation, RAID level, number and kind of disks, cache on and off, under the twelve profiles: judged."""
+    asking = replace(asking, ios=min(asking.ios, _MOST_IOS))
+    points = make_plan(load_suite("typical-12")[0], Options(as_published=True), asking.seed)
+    matrix = _run(asking, points)
+    classes: dict[str, tuple[str, ...]] = {
+        kind: tuple(point.profile_name for point in points if point.access_class == kind)
+        for kind in ("random", "combined", "sequential")
+    }
+    found = [
+        *_of_cache(matrix),
+        *_of_drives(matrix, classes, asking, points),
+        *_of_generations(matrix, classes),
+        *_of_faults(matrix, asking, points),
+    ]
+    about = (
+        f"{len(matrix):,} simulated points: four generations, RAID 5 on 3, 4 and 8 disks and RAID 10 on 4 and 8, three"
+        " kinds of disks, cache on and off, twelve profiles at a depth of 1."
+    )
+    systems = tuple(described(name) for name in _SYSTEMS.values())
+    return Section("dl360", "HP DL360 Gen5 to Gen8: conclusions", about, systems, conclusions=tuple(found))
+
+
+def _run(asking: Asking, points: Sequence[Point]) -> Matrix:
+    cases = [
+        Case(generation, layout, disks, drive, cache, point.profile_name)
+        for generation, (layout, disks), drive, cache in product(_SYSTEMS, _ARRAYS, _DRIVES, _CACHES)
+        for point in points
+    ]
+    by_name = {point.profile_name: point for point in points}
+    asked = [(_system(case), by_name[case.profile]) for case in cases]
+    return dict(zip(cases, asking.rows(asked), strict=True))
+
+
+def _system(case: Case, **more: str) -> System:
+    return described(
+        _SYSTEMS[case.generation],
+        volume__layout=case.layout,
+        pool__drives=str(case.disks),
+        pool__drive=_DRIVES[case.drive],
+        cache__mode=_CACHES[case.cache],
+        **more,
+    )
+
+
+def _of_cache(matrix: Matrix) -> Iterator[Conclusion]:
+    newer = ("6", "7", "8")
+    by_profile = {
+        profile: median(_ratios(matrix, "cache", ("on", "off"), generation=newer, profile=profile))
+        for profile in dict.fromkeys(case.profile for case in matrix)
+    }
+    gain = median(by_profile.values())
+    most = max(by_profile, key=by_profile.__getitem__)
+    yield Conclusion(
+        "The cache board gives up to 40 % more IOPS (Gen6 to Gen8).",
+        _agrees(1 < max(by_profile.values()) <= 1.4 + _HARDLY, part=gain > 1),
+        f"median over profiles {gain:.2f} times; "
+        + ", ".join(f"{key} {value:.2f}" for key, value in by_profile.items()),
+        f"At depth 1 a cached write costs no disk access, so what only writes ({most}) gains most.",
+    )
+    latency = _ratios(matrix, "cache", ("off", "on"), _write_ms, generation=newer)
+    yield Conclusion(
+        "With it latency is orders of magnitude less.",
+        _agrees(median(latency) >= 10, part=max(latency) >= 10),
+        f"mean latency of writes without cache over with it: {_span(latency)}",
+        "Of writes. Reads find next to nothing in a cache that is small beside the disks, except in sequence.",
+    )
+    oldest = _ratios(matrix, "cache", ("on", "off"), generation="5")
+    rest = _ratios(matrix, "cache", ("on", "off"), generation=newer)
+    yield Conclusion(
+        "Gen5's P400i is the exception: its cache isn't worth using.",
+        _agrees(median(oldest) < 1.02, part=median(oldest) < median(rest) * (1 - _HARDLY)),
+        f"IOPS with cache over without, Gen5: {_span(oldest)}; Gen6 to Gen8: {_span(rest)}",
+        "Nothing that is public about the P400i says why; in the model a cache is a cache.",
+    )
+
+
+def _of_drives(
+    matrix: Matrix, classes: dict[str, tuple[str, ...]], asking: Asking, points: Sequence[Point]
+) -> Iterator[Conclusion]:
+    by_class = {
+        kind: median(_ratios(matrix, "drive", ("6G 15K", "6G 10K"), profile=profiles, cache="off"))
+        for kind, profiles in classes.items()
+    }
+    yield Conclusion(
+        "Rotation speed matters (15K against 10K), most on random access.",
+        _agrees(
+            by_class["random"] == max(by_class.values()) and by_class["random"] > 1 + _HARDLY, by_class["random"] > 1
+        ),
+        "IOPS at 15K over 10K, cache off: " + ", ".join(f"{kind} {value:.2f}" for kind, value in by_class.items()),
+        "Single sequential writes at depth 1 wait for a revolution each, so they gain from speed as well.",
+    )
+    base = Case("6", "raid10", 4, "6G 10K", "on", "")
+    slow, fast = (
+        asking.rows([(_system(base, backend__link=link), point) for point in points]) for link in ("sas-3g", "sas-6g")
+    )
+    links = [(b.total.iops or 0.0) / (a.total.iops or 1.0) for a, b in zip(slow, fast, strict=True)]
+    yield Conclusion(
+        "3G against 6G links hardly matters.",
+        _agrees(max(links) < 1 + _HARDLY, part=median(links) < 1 + _HARDLY),
+        f"IOPS of the same disks with 6G over 3G links (Gen6, RAID 10 of 4): {_span(links)}",
+    )
+    by_layout = [
+        (matrix[case].total.iops or 0.0) / (matrix[replace(case, layout="raid5")].total.iops or 1.0)
+        for case in matrix
+        if case.matches({"layout": "raid10", "disks": 4, "drive": "6G 15K", "profile": classes["random"]})
+    ]
+    yield Conclusion(
+        "Recommended: RAID 10 of four 6G 15K disks.",
+        "in part" if median(by_layout) > 1 else "differs",
+        f"IOPS of RAID 10 over RAID 5 on the same four disks, random profiles: {_span(by_layout)}",
+        "No prices are here. A rebuild reads one disk of RAID 10, and all others of RAID 5.",
+    )
+
+
+def _of_generations(matrix: Matrix, classes: dict[str, tuple[str, ...]]) -> Iterator[Conclusion]:
+    pairs = [("7", "6"), ("8", "6"), ("8", "7")]
+    off = [ratio for pair in pairs for ratio in _ratios(matrix, "generation", pair, cache="off")]
+    on = [ratio for pair in pairs for ratio in _ratios(matrix, "generation", pair, cache="on")]
+    near = sum(abs(ratio - 1) <= _HARDLY for ratio in (*off, *on)) / len((*off, *on))
+    yield Conclusion(
+        "Server generation hardly matters: at most 10 % in IOPS between Gen6, 7 and 8.",
+        _agrees(near == 1, part=near > 0.8),
+        f"{near:.0%} of pairs differ by 10 % or less; ratios with cache off {_span(off)}; on {_span(on)}",
+        "The P420i's larger cache and faster processor show where the cache serves; the report had 256 MB on all.",
+    )
+    sequential = _ratios(matrix, "generation", ("5", "6"), profile=classes["sequential"])
+    yield Conclusion(
+        "Gen5 falls behind on sequential access.",
+        _agrees(median(sequential) < 1 - _HARDLY, part=median(sequential) < 1),
+        f"IOPS of Gen5 over Gen6, sequential profiles: {_span(sequential)}",
+        "In the model only the processor's time for a command differs at depth 1.",
+    )
+    same = _ratios(matrix, "generation", ("7", "6"), drive="3G 10K")
+    yield Conclusion(
+        "Gen7 is slower than Gen6 with 3G 10K disks, unexplained.",
+        _agrees(median(same) < 0.98),
+        f"IOPS of Gen7 over Gen6: {_span(same)}",
+        "Both have the same controller with the same figures; whatever differed isn't public.",
+    )
+
+
+def _of_faults(matrix: Matrix, asking: Asking, points: Sequence[Point]) -> Iterator[Conclusion]:
+    mixed = [
+        point for point in points if 0 < point.streams[0].profile.read_fraction < 1 and point.access_class == "random"
+    ]
+    names = tuple(point.profile_name for point in mixed)
+    uncached = [
+        _write_over_read(result) for case, result in matrix.items() if case.matches({"cache": "off", "profile": names})
+    ]
+    base = Case("8", "raid10", 4, "6G 10K", "off", "")
+    forgotten = [
+        _write_over_read(result)
+        for result in asking.rows([(_system(base, pool__write_cache="true"), p) for p in mixed])
+    ]
+    yield Conclusion(
+        "Write latency below read latency without cache can't be: some write-back cache was on.",
+        _agrees(min(uncached) >= 1 and max(forgotten) < 1, part=median(uncached) >= 1 and max(forgotten) < 1),
+        f"mean of writes over reads, random mixes: caches off {_span(uncached)}; the disks' own on {_span(forgotten)}",
+    )
+    writes = [ms for result in matrix.values() if (ms := _write_ms(result)) is not None]
+    yield Conclusion(
+        "Writes alone span 0.2 to 7 ms, so that a log scale is needed.",
+        _agrees(max(writes) / min(writes) >= 10),
+        f"means of the matrix: {min(writes):.2f} to {max(writes):.1f} ms",
+        "Cached writes are faster in the model: real drivers and interrupts take longer than the assumed 15 µs.",
+    )
+    deep = make_plan(
+        load_suite("typical-12")[0], Options(only=("media-streaming", "decision-support-system-db")), asking.seed
+    )
+    cases = [Case(generation, "raid10", 4, "6G 15K", "on", "") for generation in _SYSTEMS]
+    rows = asking.rows([(_system(case), point) for case in cases for point in deep])
+    buses = [max((share for name, share in row.components.items() if "bus" in name), default=0.0) for row in rows]
+    yield Conclusion(
+        "Measured, four 6G disks showed no bottleneck in the bus, against the arithmetic of link rates.",
+        _agrees(max(buses) < 0.9),
+        f"utilisation of the controller's bus, 64 KB and 1 MB reads at depth 32: at most {max(buses):.2f}",
+        "Four disks deliver what their media do, a fraction of what their links carry.",
+    )
+
+
+def _write_over_read(result: Result) -> float:
+    return (result.write.latency_mean_ns or 0.0) / (result.read.latency_mean_ns or 1.0)

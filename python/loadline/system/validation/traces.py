@@ -1,0 +1,80 @@
+"""Request traces of real disks, replayed through models of the same disks; the yardstick is DiskSim."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from pathlib import Path
+
+from loadline import _core
+from loadline.errors import InputError
+from loadline.system.drive import convert_drive
+from loadline.system.refusal import refusal
+from loadline.system.validation import data
+from loadline.system.validation.comparison import Comparison, Section
+from loadline.system.validation.published import published
+
+
+def traces(folder: Path) -> Section:
+    """The demerit figures of all traces, beside those of DiskSim.
+
+    Raises:
+        InputError: a trace or a parameter file is missing, or has a line that can't be read.
+    """
+    found, files = [], []
+    for disk in published()["disksim"]["disk"]:
+        name = f"{disk['trace']}.trace"
+        text, digest = data.read(folder, name)
+        drive, _ = convert_drive(folder / disk["parameters"])
+        measured_ms, modelled_ms = _replayed(folder / name, text, drive, disk.get("host_sector_ns"))
+        mean_ms = sum(measured_ms) / len(measured_ms)
+        rms_ms = demerit(measured_ms, modelled_ms)
+        note = f"{rms_ms / mean_ms:.1%} of the mean; DiskSim {disk['rms_ms']} ms, {disk['rms_ms'] / mean_ms:.1%}"
+        found.append(
+            Comparison(
+                f"{disk['title']}, mean service time",
+                "ms",
+                mean_ms,
+                sum(modelled_ms) / len(modelled_ms),
+                note=f"{len(measured_ms)} requests",
+            )
+        )
+        found.append(Comparison(f"{disk['title']}, demerit figure", "ms", None, rms_ms, most=disk["rms_ms"], note=note))
+        files.append((name, digest))
+    about = (
+        "The demerit figure is the root mean square horizontal distance between the distributions of measured and"
+        " modelled service times (Ruemmler and Wilkes 1994). The bar is what DiskSim 4.0 reaches with its own models."
+    )
+    return Section("traces", "Three SCSI disks, request by request", about, (), tuple(found), files=tuple(files))
+
+
+def demerit(measured: Sequence[float], modelled: Sequence[float]) -> float:
+    """The root mean square distance of two distributions of as many values, in their unit."""
+    pairs = zip(sorted(measured), sorted(modelled), strict=True)
+    return math.sqrt(sum((a - b) ** 2 for a, b in pairs) / len(measured))
+
+
+def _replayed(path: Path, text: str, drive: str, host_sector_ns: int | None) -> tuple[list[float], list[float]]:
+    """Measured and modelled service times in ms of a trace's requests."""
+    rows = [(number, line.split()) for number, line in enumerate(text.splitlines(), 1) if line.strip()]
+    writes, lbns, sectors, services, pauses_ns = [], [], [], [], []
+    for number, fields in rows:
+        try:
+            way, _, lbn, count, service_us, pause_us = fields
+            if way not in ("R", "W"):
+                raise ValueError
+            writes.append(way == "W")
+            lbns.append(int(lbn))
+            sectors.append(int(count))
+            services.append(float(service_us) / 1000)
+            pauses_ns.append(round(float(pause_us) * 1000))
+        except ValueError:
+            message = f"{path}:{number} is no request: R or W, a word, address, sectors, and two times in µs"
+            raise InputError(message, "Mend the file.") from None
+    if not rows:
+        raise InputError(f"{path} has no requests", "Mend the file.")
+    try:
+        modelled_ns = _core.replay(drive, writes, lbns, sectors, pauses_ns, host_sector_ns)
+    except (ValueError, OverflowError) as error:
+        raise refusal(str(path), ValueError(str(error))) from None
+    return services, [service_ns / 1e6 for service_ns in modelled_ns]
