@@ -62,15 +62,32 @@ mod tests {
     use super::*;
     use std::path::Path;
 
+    fn collect(value: &toml::Value, keys: &mut Vec<String>) {
+        match value {
+            toml::Value::Table(table) => {
+                for (key, value) in table {
+                    keys.push(key.clone());
+                    collect(value, keys);
+                }
+            }
+            toml::Value::Array(values) => values.iter().for_each(|value| collect(value, keys)),
+            _ => {}
+        }
+    }
+
     #[test]
     fn every_key_of_the_catalog_is_in_the_schemas() {
         let catalog = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/loadline/catalog");
         for (folder, schema) in [("systems", system_schema()), ("drives", drive_schema())] {
             for file in std::fs::read_dir(catalog.join(folder)).unwrap() {
                 let text = std::fs::read_to_string(file.unwrap().path()).unwrap();
-                let keys = text.lines().filter_map(|line| line.split_once(" = "));
-                for (key, _) in keys.filter(|(key, _)| !key.starts_with(['"', ' '])) {
-                    assert!(schema.contains(&format!("\"{}\": ", key.trim())), "{key}");
+                let mut table: toml::Table = text.parse().unwrap();
+                // Its keys are those of the others.
+                table.remove("source");
+                let mut keys = Vec::new();
+                collect(&toml::Value::Table(table), &mut keys);
+                for key in keys {
+                    assert!(schema.contains(&format!("\"{key}\": ")), "{key}");
                 }
             }
         }

@@ -475,13 +475,15 @@ mod tests {
             ..Profile::random_reads(Bytes(4096), Bytes(1 << 40))
         };
         let mut requests = Requests::new(&profile, Seed(1), 0).unwrap();
-        let (mut reads, mut large, mut jumps, mut end) = (0, 0, 0, 0);
+        let (mut reads, mut large, mut jumps, mut ends) = (0, 0, 0, [0; 2]);
         for _ in 0..100_000 {
             let (way, address, bytes) = requests.draw();
             reads += u32::from(way == Way::Read);
             large += u32::from(bytes == 8192);
-            jumps += u32::from(address != end);
-            end = address + u64::from(bytes);
+            // Reads follow reads, and writes follow writes.
+            let end = &mut ends[way as usize];
+            jumps += u32::from(address != *end);
+            *end = address + u64::from(bytes);
         }
         for (count, share) in [(reads, 0.7), (large, 0.25), (jumps, 0.25)] {
             assert!(
