@@ -136,6 +136,7 @@ fn load(profile: &Profile) -> Load {
         } else {
             Place::Ascending { streams: 1, gap: 0 }
         },
+        background: false,
     };
     let mut accesses = vec![
         access(Kind::Read, profile.read_fraction),

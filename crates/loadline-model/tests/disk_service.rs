@@ -34,6 +34,7 @@ fn load(model: &Model, kind: Kind, bytes: u32, place: Place, weight: f64) -> Loa
             kind,
             bytes,
             place,
+            background: false,
         }],
         span: 0..model.sectors() * 512,
     }

@@ -35,6 +35,8 @@ pub struct Access {
     pub bytes: u32,
     /// Where it goes.
     pub place: Place,
+    /// It belongs to work that no host waits for.
+    pub background: bool,
 }
 
 /// What an access does.
@@ -53,6 +55,8 @@ pub enum Kind {
 pub enum Place {
     /// Anywhere, at a multiple of its size.
     Random,
+    /// On from where the last access of its way ended, whatever that was.
+    Onward,
     /// On from the last access of its stream.
     Ascending {
         /// How many streams take turns, from 1; they begin evenly spread over the span.
@@ -70,6 +74,8 @@ pub struct ServiceTime {
     pub mean_ns: f64,
     /// Squared coefficient of variation: variance / mean^2.
     pub scv: f64,
+    /// Share of work in the background among the requests at the drive, as a mean over time.
+    pub background_fraction: f64,
 }
 
 /// A prime, and two of its primitive roots, among the best of all in the spectral test in 2 to 4 dimensions (Knuth, The Art of
@@ -102,8 +108,18 @@ pub fn service(
     load.check(model);
     queued
         .iter()
-        .map(|&queued| Closed::new(model, options, load, queued).measure())
+        .map(|&queued| Closed::new(model, options, load, queued, Time::ZERO).measure())
         .collect()
+}
+
+/// Response times of a single host that pauses for so long after each answer: of a drive that has time to empty its buffer, as
+/// drives of a large array with little to do have.
+///
+/// # Panics
+/// As [`service`].
+pub fn alone(model: &Arc<Model>, options: &Options, load: &Load, pause: Time) -> ServiceTime {
+    load.check(model);
+    Closed::new(model, options, load, 1, pause).measure()
 }
 
 impl Load {
@@ -116,7 +132,7 @@ impl Load {
         assert!(!self.accesses.is_empty(), "a load needs an access");
         for access in &self.accesses {
             let streams = match access.place {
-                Place::Random => 1,
+                Place::Random | Place::Onward => 1,
                 Place::Ascending { streams, .. } => streams,
             };
             let bytes = u64::from(access.bytes);
@@ -140,17 +156,31 @@ struct Closed<'a> {
     shares: Vec<f64>,
     /// By access: where its streams go on, and whose turn it is.
     streams: Vec<(Vec<u64>, usize)>,
+    /// Where the last read and the last write ended.
+    ends: [u64; 2],
     place: u32,
     kind: u32,
     rng: Rng,
     /// By token: what follows it.
     rewrites: Vec<Option<Request>>,
+    /// By token: when it was submitted, and whether it is work in the background.
+    submitted: Vec<(Time, bool)>,
+    /// Time that requests have spent at the drive, those of hosts and those in the background, ns.
+    inside_ns: [f64; 2],
     under_way: Vec<(Time, u64)>,
     free_at: Time,
+    /// Between an answer and the next request; 0 unless there is only one at a time.
+    pause: Time,
 }
 
 impl<'a> Closed<'a> {
-    fn new(model: &Arc<Model>, options: &Options, load: &'a Load, queued: u32) -> Self {
+    fn new(
+        model: &Arc<Model>,
+        options: &Options,
+        load: &'a Load,
+        queued: u32,
+        pause: Time,
+    ) -> Self {
         let disk = Disk::new(Arc::clone(model), options);
         let queued = (queued as usize).clamp(1, disk.tags());
         let sum: f64 = load.accesses.iter().map(|access| access.weight).sum();
@@ -168,12 +198,16 @@ impl<'a> Closed<'a> {
                 .iter()
                 .map(|access| load.begins(access))
                 .collect(),
+            ends: [load.span.start; 2],
             place: 1,
             kind: 1,
             rng: Seed(1).rng(Purpose::Place, 0),
             rewrites: vec![None; queued],
+            submitted: vec![(Time::ZERO, false); queued],
+            inside_ns: [0.0; 2],
             under_way: Vec::with_capacity(queued),
             free_at: Time::ZERO,
+            pause,
         };
         for token in 0..queued {
             closed.submit(Time::ZERO, token as u64);
@@ -183,15 +217,17 @@ impl<'a> Closed<'a> {
 
     /// Lets the queue and the buffer become what they will always be, then counts.
     fn measure(mut self) -> ServiceTime {
+        let pause_ns = self.pause.ns() as f64;
         let mut last = self.warm(16 + 4 * self.rewrites.len());
         if self.buffers() {
             last = self.fill();
         }
         let count = self.enough();
+        self.inside_ns = [0.0; 2];
         let (mut sum, mut squares) = (0.0, 0.0);
         for _ in 0..count {
             let now = self.next();
-            let ns = (now - last).ns() as f64;
+            let ns = ((now - last).ns() as f64 - pause_ns).max(0.0);
             sum += ns;
             squares += ns * ns;
             last = now;
@@ -201,6 +237,7 @@ impl<'a> Closed<'a> {
         ServiceTime {
             mean_ns,
             scv: (squares / (mean_ns * mean_ns) - 1.0).max(0.0),
+            background_fraction: self.inside_ns[1] / self.inside_ns.iter().sum::<f64>().max(1.0),
         }
     }
 
@@ -261,8 +298,10 @@ impl<'a> Closed<'a> {
                     if self.disk.queued() == 0 || self.under_way[place].0 <= self.free_at =>
                 {
                     let (now, token) = self.under_way.swap_remove(place);
+                    let (since, background) = self.submitted[token as usize];
+                    self.inside_ns[usize::from(background)] += (now - since).ns() as f64;
                     self.begin(now);
-                    self.submit(now, token);
+                    self.submit(now + self.pause, token);
                     return now;
                 }
                 _ => self.begin(self.free_at),
@@ -286,6 +325,7 @@ impl<'a> Closed<'a> {
         let request = self.rewrites[token as usize]
             .take()
             .unwrap_or_else(|| self.draw(token));
+        self.submitted[token as usize].0 = now;
         let result = self.disk.enqueue(now, request);
         assert!(result.is_ok(), "{request:?} is refused: {result:?}");
         self.begin(now);
@@ -299,6 +339,7 @@ impl<'a> Closed<'a> {
             number = number.min(self.shares.len() - 1);
         }
         let access = &self.load.accesses[number];
+        self.submitted[token as usize].1 = access.background;
         let bytes = u64::from(access.bytes);
         let Range { start, end } = self.load.span;
         let address = match access.place {
@@ -306,6 +347,10 @@ impl<'a> Closed<'a> {
                 let places = (end - start) / bytes;
                 let place = even(&mut self.place, PLACES, &mut self.rng) * places as f64;
                 start + (place as u64).min(places - 1) * bytes
+            }
+            Place::Onward => {
+                let last = self.ends[usize::from(access.kind != Kind::Read)];
+                if last + bytes > end { start } else { last }
             }
             Place::Ascending { gap, .. } => {
                 let (ends, turn) = &mut self.streams[number];
@@ -319,6 +364,7 @@ impl<'a> Closed<'a> {
                 address
             }
         };
+        self.ends[usize::from(access.kind != Kind::Read)] = address + bytes;
         let lbn = address / SECTOR_BYTES;
         let request = |way| Request {
             token,
@@ -340,7 +386,7 @@ impl Load {
     /// Where the streams of an access begin, and the first to have its turn.
     fn begins(&self, access: &Access) -> (Vec<u64>, usize) {
         let streams = match access.place {
-            Place::Random => 0,
+            Place::Random | Place::Onward => 0,
             Place::Ascending { streams, .. } => u64::from(streams),
         };
         let Range { start, end } = self.span;
