@@ -14,7 +14,7 @@ use std::sync::Arc;
 
 /// Addresses belong to controllers in turn by regions of this size: assumed, for arrays share out whole volumes, of which hosts
 /// see several.
-const REGION: u64 = 1 << 20;
+pub(crate) const REGION: u64 = 1 << 20;
 
 /// The logic of an array.
 #[derive(Clone)]
@@ -377,7 +377,7 @@ impl Flow for Array {
 }
 
 /// Where data lie, with the failed drives failed.
-fn layout(pool: &Pool, volume: &Volume, model: &disk::Model) -> Result<Layout, Error> {
+pub(crate) fn layout(pool: &Pool, volume: &Volume, model: &disk::Model) -> Result<Layout, Error> {
     let shape = Shape {
         kind: volume.layout,
         disks: pool.drives,

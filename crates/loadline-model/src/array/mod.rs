@@ -10,7 +10,7 @@
 //! ```
 
 mod destage;
-mod flow;
+pub(crate) mod flow;
 mod parts;
 mod read;
 mod warm;

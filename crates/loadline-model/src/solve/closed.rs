@@ -367,6 +367,38 @@ fn divide(part: &[f64], center: &[f64], populations: &[f64]) -> (Vec<f64>, Vec<f
     (in_part, in_center)
 }
 
+/// Throughput per ns, and the mean number at a center beside `network`, with 1, 2 ... customers; the center does so many per ns
+/// with 1, 2 ... at it.
+pub(super) fn beside(network: &Network, rates: &[f64]) -> Result<Vec<(f64, f64)>, Error> {
+    let empty = network
+        .centers
+        .iter()
+        .all(|center| network.demand_ns(center) == 0.0);
+    let part: Vec<f64> = if empty && network.think_ns == 0.0 {
+        return Ok((1u32..)
+            .zip(rates)
+            .map(|(n, &rate)| (rate, f64::from(n)))
+            .collect());
+    } else if empty {
+        (1..=rates.len())
+            .map(|n| n as f64 / network.think_ns)
+            .collect()
+    } else {
+        let alone = Closed::solve(network, rates.len() as u32)?;
+        alone.throughput_per_s.iter().map(|x| x / 1e9).collect()
+    };
+    let mut shares = Shares::new(rates);
+    let merged = part.iter().map(|&part| {
+        let (shares, throughput) = shares.next(part);
+        let inside = (0u32..)
+            .zip(shares)
+            .map(|(n, share)| f64::from(n) * share)
+            .sum();
+        (throughput, inside)
+    });
+    Ok(merged.collect())
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -2,14 +2,28 @@
 //! It must never simulate, iterate to a tolerance, or give an approximation without its name.
 //! Start reading at `network.rs` for what is solved, at `closed.rs` and `open.rs` for how.
 
+mod ask;
 mod bounds;
 mod closed;
+mod drives;
+mod fork;
+mod mix;
 mod network;
 mod open;
+mod parts;
+mod popularity;
+mod rule;
+mod runs;
+mod solver;
+mod stations;
+mod system;
+mod view;
 mod working;
 
 pub use bounds::{Asymptotes, Bounds};
 pub use closed::{Closed, ClosedCenter};
 pub use network::{Center, Class, Demand, Network, Servers};
 pub use open::{Method, Open, OpenCenter, erlang_c};
+pub use rule::{LOAD_LINE_FRACTION, Rule};
+pub use system::{Point, Solution};
 pub use working::{Line, Working};

@@ -111,7 +111,14 @@ fn utilisation(
 }
 
 impl Working {
-    fn add(&mut self, name: &str, formula: &str, numbers: String, value: f64, unit: &'static str) {
+    pub(super) fn add(
+        &mut self,
+        name: &str,
+        formula: &str,
+        numbers: String,
+        value: f64,
+        unit: &'static str,
+    ) {
         let (name, formula) = (name.to_owned(), formula.to_owned());
         self.lines.push(Line {
             name,

@@ -1,0 +1,396 @@
+//! What I/Os ask of the drives: counted on the layout itself, as the mean over a fixed sample of places.
+
+use super::popularity::{Leaving, Popularity};
+use crate::device::disk::service::Kind;
+use crate::layout::{Extent, Layout, WritePlan};
+use crate::sim::{Profile, Purpose, Rng, Seed};
+use crate::system::MirrorRead;
+use std::ops::Range;
+
+/// Places that are looked at. Means over them are off by some percent where I/Os differ much, which they seldom do: a stripe
+/// is like the other.
+const SAMPLE: u32 = 64;
+
+/// Accesses side by side, which end with the slowest.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Step {
+    /// Share of the I/Os that take this step.
+    pub(super) share: f64,
+    /// Accesses and drives that have one, as means over the I/Os that take it.
+    pub(super) accesses: f64,
+    pub(super) drives: f64,
+}
+
+/// What an I/O, or a stripe's destaging, asks of the drives, as a mean.
+#[derive(Debug, Clone, PartialEq, Default)]
+pub(super) struct Ask {
+    /// What is read first, and what is written then.
+    pub(super) steps: [Step; 2],
+    /// Accesses of an I/O by kind and size; one that reads and writes the same place counts twice.
+    pub(super) accesses: Vec<(f64, Kind, u32)>,
+    /// Bytes through the parity engine.
+    pub(super) xor_bytes: f64,
+    /// Bytes over the loops, to the drives and from them.
+    pub(super) inward_bytes: f64,
+    pub(super) outward_bytes: f64,
+}
+
+impl Ask {
+    /// Accesses of an I/O.
+    pub(super) fn count(&self) -> f64 {
+        self.steps
+            .iter()
+            .map(|step| step.share * step.accesses)
+            .sum()
+    }
+
+    /// Drives that the steps of an I/O are at, summed over steps.
+    pub(super) fn drives(&self) -> f64 {
+        self.steps.iter().map(|step| step.share * step.drives).sum()
+    }
+
+    /// Steps of an I/O.
+    pub(super) fn steps(&self) -> f64 {
+        self.steps.iter().map(|step| step.share).sum()
+    }
+
+    /// One more I/O of a sample of so many.
+    fn add(&mut self, plan: &WritePlan, samples: f64) {
+        for (step, extents) in self.steps.iter_mut().zip([&plan.reads, &plan.writes]) {
+            if extents.is_empty() {
+                continue;
+            }
+            let drives = (0..extents.len())
+                .filter(|&n| {
+                    extents[..n]
+                        .iter()
+                        .all(|before| before.disk != extents[n].disk)
+                })
+                .count();
+            step.share += 1.0 / samples;
+            step.accesses += extents.len() as f64 / samples;
+            step.drives += drives as f64 / samples;
+        }
+        for extent in &plan.reads {
+            let again = plan.writes.contains(extent);
+            let (kind, weight) = if again {
+                (Kind::Rewrite, 2.0)
+            } else {
+                (Kind::Read, 1.0)
+            };
+            self.count_access(weight / samples, kind, extent.bytes);
+            self.outward_bytes += f64::from(extent.bytes) / samples;
+        }
+        for extent in &plan.writes {
+            if !plan.reads.contains(extent) {
+                self.count_access(1.0 / samples, Kind::Write, extent.bytes);
+            }
+            self.inward_bytes += f64::from(extent.bytes) / samples;
+        }
+        self.xor_bytes += plan.xor_bytes as f64 / samples;
+    }
+
+    fn count_access(&mut self, weight: f64, kind: Kind, bytes: u32) {
+        match self
+            .accesses
+            .iter_mut()
+            .find(|known| known.1 == kind && known.2 == bytes)
+        {
+            Some(known) => known.0 += weight,
+            None => self.accesses.push((weight, kind, bytes)),
+        }
+    }
+
+    /// Sums over a sample become means over those that take a step.
+    fn finish(mut self) -> Self {
+        for step in &mut self.steps {
+            if step.share > 0.0 {
+                step.accesses /= step.share;
+                step.drives /= step.share;
+            }
+        }
+        self
+    }
+}
+
+/// The draws of a sample are always the same.
+fn rng() -> Rng {
+    Seed(0).rng(Purpose::Layout, 0)
+}
+
+/// Looks at a layout under a profile.
+pub(super) struct Survey<'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) profile: &'a Profile,
+    pub(super) mirror_read: MirrorRead,
+}
+
+impl Survey<'_> {
+    /// Places of a sample, each with a size: one after the other if all is sequential, else anywhere.
+    fn places(&self) -> Vec<(u64, u32)> {
+        let Profile {
+            start,
+            working_set,
+            align,
+            blocks,
+            random_fraction,
+            ..
+        } = self.profile;
+        let weights: f64 = blocks.iter().map(|block| block.1).sum();
+        let mut rng = rng();
+        let mut next = 0;
+        let place = |number| {
+            // Sizes in their shares, evenly mixed: the golden section's multiples are.
+            let share = (f64::from(number) * 0.618_033_988_749_895).fract() * weights;
+            let mut sum = 0.0;
+            let size = blocks.iter().find(|block| {
+                sum += block.1;
+                share < sum
+            });
+            let bytes = size.unwrap_or(&blocks[0]).0.0;
+            let offset = if *random_fraction > 0.0 {
+                rng.below((working_set.0 - bytes) / align.0 + 1) * align.0
+            } else if next + bytes <= working_set.0 {
+                next
+            } else {
+                0
+            };
+            next = offset + bytes;
+            (start.0 + offset, bytes as u32)
+        };
+        (0..SAMPLE).map(place).collect()
+    }
+
+    /// What a read asks for that the cache can't answer, `bytes` long if not as the profile says.
+    pub(super) fn read(&self, bytes: Option<u64>) -> Ask {
+        let mut plan = WritePlan::default();
+        let mut ask = Ask::default();
+        let mut turn = 0;
+        for (address, size) in self.places() {
+            let end = self.profile.start.0 + self.profile.working_set.0;
+            let size = bytes.map_or(u64::from(size), |bytes| bytes.min(end - address)) as u32;
+            plan.reads.clear();
+            let mut choose = |copies: &[Extent]| self.choice(&mut turn, copies.len());
+            plan.xor_bytes = self
+                .layout
+                .read(address, size, &mut choose, &mut plan.reads);
+            ask.add(&plan, f64::from(SAMPLE));
+        }
+        ask.finish()
+    }
+
+    /// What a write asks for that goes through to the drives.
+    pub(super) fn write(&self) -> Ask {
+        let mut plan = WritePlan::default();
+        let mut ask = Ask::default();
+        for (address, size) in self.places() {
+            self.layout.write(&[(address, size)], &mut plan);
+            ask.add(&plan, f64::from(SAMPLE));
+        }
+        ask.finish()
+    }
+
+    /// What the destaging of a stripe asks for.
+    pub(super) fn destage(&self, dirty_bytes: f64) -> Destage {
+        let stripe_bytes = self.layout.stripe_bytes();
+        let Profile {
+            start, working_set, ..
+        } = self.profile;
+        let block = self.profile.mean_bytes().round().max(1.0) as u64;
+        let chances = Chances::of(self.profile, dirty_bytes);
+        let end = start.0 + working_set.0;
+        let stripes = start.0 / stripe_bytes..(end - 1) / stripe_bytes + 1;
+        let (mut rng, mut plan, mut ask) = (rng(), WritePlan::default(), Ask::default());
+        let (mut ranges, mut bytes, mut dirty) = (Vec::new(), 0.0, 0.0);
+        for _ in 0..SAMPLE {
+            let number = stripes.start + rng.below(stripes.end - stripes.start);
+            let span = (number * stripe_bytes).max(start.0)..((number + 1) * stripe_bytes).min(end);
+            chances.draw(&mut rng, start.0, block, &span, &mut ranges);
+            self.layout.write(&ranges, &mut plan);
+            ask.add(&plan, f64::from(SAMPLE));
+            bytes += ranges.iter().map(|range| f64::from(range.1)).sum::<f64>() / f64::from(SAMPLE);
+            dirty += chances.any(blocks(start.0, block, &span).count()) / f64::from(SAMPLE);
+        }
+        Destage {
+            ask: ask.finish(),
+            bytes,
+            dirty_fraction: dirty,
+        }
+    }
+
+    /// The part of a drive that is touched.
+    pub(super) fn span(&self) -> Range<u64> {
+        let Profile {
+            start, working_set, ..
+        } = self.profile;
+        let last = start.0 + working_set.0.saturating_sub(1);
+        let sample = self.places().into_iter().map(|place| place.0);
+        let (mut reads, mut low, mut high) = (Vec::new(), u64::MAX, 0);
+        for address in [start.0, last].into_iter().chain(sample) {
+            self.layout.read(address, 1, &mut |_| 0, &mut reads);
+            for extent in &reads {
+                low = low.min(extent.address / 512 * 512);
+                high = high.max((extent.address / 512 + 1) * 512);
+            }
+        }
+        low..high
+    }
+
+    /// How a sequential stream of reads lies on the drives.
+    pub(super) fn trail(&self, bytes: Option<u64>) -> Trail {
+        let Profile {
+            start, working_set, ..
+        } = self.profile;
+        let size = bytes.unwrap_or(self.profile.mean_bytes() as u64).max(1);
+        let rows =
+            4 * u64::from(self.layout.disks()) * self.layout.chunk_bytes().min(4 << 20) / size;
+        let (mut turn, mut reads) = (0, Vec::new());
+        let mut ends = vec![None; self.layout.disks() as usize];
+        let (mut left_out, mut accesses) = (0, 0);
+        for number in 0..rows.clamp(16, 2048).min(working_set.0 / size) {
+            let mut choose = |copies: &[Extent]| self.choice(&mut turn, copies.len());
+            self.layout.read(
+                start.0 + number * size,
+                size as u32,
+                &mut choose,
+                &mut reads,
+            );
+            for extent in &reads {
+                let end = &mut ends[extent.disk as usize];
+                if let Some(gap) = end.and_then(|end| extent.address.checked_sub(end)) {
+                    left_out += gap;
+                    accesses += 1;
+                }
+                *end = Some(extent.address + u64::from(extent.bytes));
+            }
+        }
+        let drives = ends.iter().flatten().count() as f64;
+        Trail {
+            gap: left_out / accesses.max(1) / 512 * 512,
+            drives,
+        }
+    }
+
+    /// The copy that a read takes.
+    fn choice(&self, turn: &mut usize, copies: usize) -> usize {
+        if self.mirror_read == MirrorRead::First {
+            return 0;
+        }
+        *turn += 1;
+        *turn % copies
+    }
+
+    /// Copies among which a read chooses.
+    pub(super) fn copies(&self) -> f64 {
+        let mirrored = matches!(
+            self.layout.kind(),
+            crate::layout::Kind::Raid1 | crate::layout::Kind::Raid10 | crate::layout::Kind::Vraid1
+        );
+        if mirrored && self.mirror_read != MirrorRead::First {
+            f64::from(self.layout.redundancy() + 1)
+        } else {
+            1.0
+        }
+    }
+
+    /// Share of a working set's random reads that find all in a cache of so much clean and dirty content.
+    pub(super) fn hits(&self, bytes: f64) -> f64 {
+        Popularity::of(self.profile).hit_fraction(bytes, Leaving::LeastRecent)
+    }
+}
+
+/// How a sequential stream lies.
+pub(super) struct Trail {
+    /// Bytes that a drive leaves out between two accesses, as a mean: parity, or what other copies serve.
+    pub(super) gap: u64,
+    /// Drives that serve it. A choice of copies in turn can come to the same one each time.
+    pub(super) drives: f64,
+}
+
+/// What destaging takes.
+pub(super) struct Destage {
+    /// Of a stripe.
+    pub(super) ask: Ask,
+    /// Dirty bytes of a stripe that is destaged.
+    pub(super) bytes: f64,
+    /// Share of stripes that are destaged when the sweep comes by.
+    pub(super) dirty_fraction: f64,
+}
+
+/// How dirty blocks lie in a stripe: each is dirty with a probability that is higher behind a dirty one.
+struct Chances {
+    alone: f64,
+    behind: f64,
+}
+
+impl Chances {
+    fn of(profile: &Profile, dirty_bytes: f64) -> Self {
+        // Writes have their own end to go on from.
+        let onward = 1.0 - profile.random_fraction;
+        let alone = if profile.random_fraction > 0.0 {
+            Popularity::of(profile).swept_fraction(dirty_bytes)
+        } else {
+            1.0
+        };
+        Chances {
+            alone: alone.clamp(1e-12, 1.0),
+            behind: onward.max(alone).min(1.0),
+        }
+    }
+
+    /// Probability that any of `count` blocks is dirty.
+    fn any(&self, count: usize) -> f64 {
+        1.0 - (1.0 - self.alone).powf(count as f64)
+    }
+
+    /// Dirty ranges of a stripe that has one.
+    fn draw(
+        &self,
+        rng: &mut Rng,
+        start: u64,
+        block: u64,
+        span: &Range<u64>,
+        ranges: &mut Vec<(u64, u32)>,
+    ) {
+        ranges.clear();
+        let count = blocks(start, block, span).count();
+        // The first dirty one, given that there is one: geometric, cut off.
+        let drawn = rng.fraction() * self.any(count);
+        let first = if self.alone >= 1.0 {
+            0.0
+        } else {
+            (-drawn).ln_1p() / (-self.alone).ln_1p()
+        };
+        let mut before = false;
+        for (number, at) in blocks(start, block, span).enumerate() {
+            let dirty = match (number as f64).total_cmp(&first.floor().min(count as f64 - 1.0)) {
+                std::cmp::Ordering::Less => false,
+                std::cmp::Ordering::Equal => true,
+                std::cmp::Ordering::Greater => {
+                    rng.fraction() < if before { self.behind } else { self.alone }
+                }
+            };
+            if dirty {
+                let bytes = (at.end - at.start) as u32;
+                match ranges.last_mut() {
+                    Some(last) if before => last.1 += bytes,
+                    _ => ranges.push((at.start, bytes)),
+                }
+            }
+            before = dirty;
+        }
+    }
+}
+
+/// The blocks of a working set that lie in a span, cut at its ends.
+fn blocks(start: u64, block: u64, span: &Range<u64>) -> impl Iterator<Item = Range<u64>> + use<> {
+    let span = span.clone();
+    let first = (span.start - start) / block;
+    (first..)
+        .map(move |number| start + number * block)
+        .take_while({
+            let end = span.end;
+            move |&at| at < end
+        })
+        .map(move |at| at.max(span.start)..(at + block).min(span.end))
+}

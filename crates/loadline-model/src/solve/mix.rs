@@ -1,0 +1,288 @@
+//! A whole workload on a system: what its I/Os ask for, class by class, and what they leave in the background.
+
+use super::ask::Ask;
+use super::drives::{Curve, Drives, Order};
+use super::network::Class;
+use super::parts::Passing;
+use super::view::View;
+use crate::array::flow::REGION;
+use crate::device::disk::service::{self, Access, Load, Place};
+use crate::device::disk::{self, Options};
+use crate::sim::Way;
+use crate::units::Time;
+use std::ops::Range;
+use std::sync::Arc;
+
+/// One class of I/Os.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Kind {
+    pub(super) class: Class,
+    pub(super) way: Way,
+    pub(super) passing: Passing,
+    /// What it waits for at the drives.
+    pub(super) ask: Option<(Ask, Place)>,
+}
+
+/// Work that I/Os leave behind.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Background {
+    /// How often a mean I/O leaves it.
+    pub(super) per_io: f64,
+    pub(super) ask: Ask,
+    pub(super) place: Place,
+}
+
+/// A whole workload on a system.
+#[derive(Debug, Clone)]
+pub(super) struct Mix {
+    pub(super) kinds: Vec<Kind>,
+    /// Destaging, of which only so many can be under way.
+    pub(super) destaging: Vec<Background>,
+    pub(super) most_destages: f64,
+    /// Reading ahead of what no I/O waits for yet.
+    pub(super) ahead: Vec<Background>,
+    /// Windows under way of sequential streams that the cache reads ahead of: so many, and so many more for each outstanding
+    /// I/O. `None` where I/Os wait for the drives themselves.
+    pub(super) windows: Option<(f64, f64)>,
+    /// The part of each drive that is touched; empty at first.
+    span: Range<u64>,
+    /// Share of I/Os at random places, of profiles with such, that go on from the last one instead.
+    pub(super) onward: f64,
+    /// Share of these whose data are on the same drive.
+    pub(super) near: f64,
+    /// Drives that a sequential load is at; 0 for all.
+    pub(super) active: f64,
+    /// Of a load that is sequential altogether.
+    pub(super) order: Option<Order>,
+    /// Facts for the working: name, numbers, value.
+    pub(super) facts: Vec<(String, String, f64)>,
+}
+
+/// What goes to the drives, an I/O.
+struct Asked<'a> {
+    /// How often.
+    share: f64,
+    ask: &'a Ask,
+    place: Place,
+    background: bool,
+}
+
+impl Mix {
+    pub(super) fn empty() -> Self {
+        Mix {
+            kinds: Vec::new(),
+            destaging: Vec::new(),
+            most_destages: 0.0,
+            ahead: Vec::new(),
+            windows: None,
+            span: 0..0,
+            onward: 0.0,
+            near: 1.0,
+            active: 0.0,
+            order: None,
+            facts: Vec::new(),
+        }
+    }
+
+    /// Another part of each drive is touched too.
+    pub(super) fn touch(&mut self, span: Range<u64>) {
+        if self.span.is_empty() {
+            self.span = span;
+        } else {
+            self.span = self.span.start.min(span.start)..self.span.end.max(span.end);
+        }
+    }
+
+    fn asked(&self) -> impl Iterator<Item = Asked<'_>> {
+        let foreground = self.kinds.iter().filter_map(|kind| {
+            let (ask, place) = kind.ask.as_ref()?;
+            Some(Asked {
+                share: kind.class.share,
+                ask,
+                place: *place,
+                background: false,
+            })
+        });
+        let background = self.destaging.iter().chain(&self.ahead).map(|work| Asked {
+            share: work.per_io,
+            ask: &work.ask,
+            place: work.place,
+            background: true,
+        });
+        foreground.chain(background)
+    }
+
+    /// Controllers that work at the same time for `outstanding` I/Os, as a mean.
+    ///
+    /// A sequential stream works its way through a region of addresses, whose controller is left when the next region begins
+    /// with as many I/Os in its queue as are outstanding: while it does these, the next one works too. With r I/Os in a region,
+    /// one works alone for r - N of them: 1 / (1 - N / r) work as a mean.
+    pub(super) fn controllers(&self, outstanding: u32) -> f64 {
+        let Some(order) = self.order else {
+            return f64::INFINITY;
+        };
+        let moved = |kind: &Kind| {
+            kind.class.share * (kind.passing.inward_bytes + kind.passing.outward_bytes)
+        };
+        let bytes: f64 = self.kinds.iter().map(moved).sum();
+        let window = f64::from(outstanding) / order.streams * bytes / REGION as f64;
+        if window < 1.0 {
+            order.streams / (1.0 - window)
+        } else {
+            f64::INFINITY
+        }
+    }
+
+    /// Share of the I/Os that go one way.
+    pub(super) fn share(&self, way: Way) -> f64 {
+        let of_way = self.kinds.iter().filter(|kind| kind.way == way);
+        of_way.map(|kind| kind.class.share).sum()
+    }
+
+    /// Sets of accesses that a mean I/O waits for, of I/Os that go one way.
+    pub(super) fn foreground_sets(&self, way: Way) -> f64 {
+        let of_way = self.kinds.iter().filter(|kind| kind.way == way);
+        let sets = |kind: &Kind| {
+            kind.ask
+                .as_ref()
+                .map_or(0.0, |(ask, _)| kind.class.share * ask.steps())
+        };
+        of_way.map(sets).sum()
+    }
+
+    /// Sets that a mean I/O leaves for destaging, and for reading ahead.
+    pub(super) fn background_sets(&self) -> [f64; 2] {
+        [&self.destaging, &self.ahead].map(|works| {
+            works
+                .iter()
+                .map(|work| work.per_io * work.ask.steps())
+                .sum()
+        })
+    }
+
+    /// Everything in the background together.
+    pub(super) fn background(&self, view: &View<'_>) -> Passing {
+        let works = self.destaging.iter().chain(&self.ahead);
+        works.fold(Passing::default(), |sum, work| {
+            sum.plus(work.per_io, &view.passing(&work.ask))
+        })
+    }
+
+    /// The drives under this mix, which loops let no more than so many I/Os per ns to; `None` if nothing goes to them.
+    pub(super) fn drives(&self, view: &View<'_>, most_per_ns: f64) -> Option<Drives> {
+        let sets: f64 = self
+            .asked()
+            .map(|asked| asked.share * asked.ask.steps())
+            .sum();
+        if sets == 0.0 {
+            return None;
+        }
+        let all = |of: fn(&Ask) -> f64, background: bool| -> f64 {
+            let asked = self.asked().filter(|asked| asked.background == background);
+            asked.map(|asked| asked.share * of(asked.ask)).sum()
+        };
+        let a_set = |background: bool| {
+            all(Ask::count, background) / all(Ask::steps, background).max(1e-300)
+        };
+        let wide = all(Ask::drives, false) + all(Ask::drives, true);
+        let accesses = all(Ask::count, false) + all(Ask::count, true);
+        let followers: f64 = self
+            .asked()
+            .map(|asked| asked.share * asked.ask.steps() * self.following(asked.place))
+            .sum();
+        let count = if self.active > 0.0 {
+            self.active
+        } else {
+            f64::from(view.pool.drives - view.pool.failed)
+        };
+        let groups = (count * sets / wide).max(1.0);
+        let (curve, rested) = self.curve(view, groups);
+        Some(Drives {
+            curve,
+            rested,
+            count,
+            each: accesses / wide,
+            wide: wide / sets,
+            background_accesses: if all(Ask::steps, true) > 0.0 {
+                a_set(true) / a_set(false).max(1e-300)
+            } else {
+                1.0
+            },
+            most_per_ns: most_per_ns * sets,
+            order: self.order,
+            clump: sets / (sets - followers).max(1e-3 * sets),
+        })
+    }
+
+    /// Share of the accesses at a place that go on from another one on the same drive.
+    fn following(&self, place: Place) -> f64 {
+        match place {
+            Place::Random => self.onward * self.near,
+            Place::Onward => self.near,
+            Place::Ascending { .. } => 0.0,
+        }
+    }
+
+    /// Times of one drive, and of its single accesses if it has a buffer for writes, and others of `groups` to leave it in peace.
+    fn curve(&self, view: &View<'_>, groups: f64) -> (Curve, Option<service::ServiceTime>) {
+        let mut accesses: Vec<Access> = Vec::new();
+        for Asked {
+            share,
+            ask,
+            place,
+            background,
+        } in self.asked()
+        {
+            // On another drive there is nothing to go on from.
+            let near = self.following(place);
+            let other = if place == Place::Onward {
+                Place::Random
+            } else {
+                place
+            };
+            for (place, part) in [(other, 1.0 - near), (Place::Onward, near)] {
+                for &(count, kind, bytes) in &ask.accesses {
+                    // A rewrite is drawn once for its two accesses.
+                    let drawn = if kind == service::Kind::Rewrite {
+                        count / 2.0
+                    } else {
+                        count
+                    };
+                    let weight = share * part * drawn;
+                    if weight > 0.0 {
+                        accesses.push(Access {
+                            weight,
+                            kind,
+                            bytes,
+                            place,
+                            background,
+                        });
+                    }
+                }
+            }
+        }
+        let options = Options {
+            scheduling: view.pool.scheduling,
+            tags: view.pool.tags,
+            write_back: view.pool.write_cache,
+            ..Options::default()
+        };
+        let load = Load {
+            accesses,
+            span: self.span.clone(),
+        };
+        let tags = disk::Disk::new(Arc::clone(view.model), &options).tags() as u32;
+        let mut queued: Vec<u32> = (0..tags.ilog2()).map(|power| 1 << power).collect();
+        queued.push(tags);
+        let times = service::service(view.model, &options, &load, &queued);
+        let writes = load
+            .accesses
+            .iter()
+            .any(|access| access.kind != service::Kind::Read);
+        let rested = (groups > 1.0 && writes && view.pool.write_cache == Some(true)).then(|| {
+            let pause_ns = (groups - 1.0) * times[0].mean_ns;
+            service::alone(view.model, &options, &load, Time::from_ns(pause_ns as u64))
+        });
+        (Curve::new(&queued, &times), rested)
+    }
+}

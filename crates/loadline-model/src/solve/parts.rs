@@ -1,0 +1,273 @@
+//! What I/Os ask of everything before the drives: host software, links, processors, mirror links, parity engines.
+
+use super::network::{Center, Class, Demand, Network, Servers};
+use crate::system::{Link, SystemDescription};
+use crate::units::{BytesPerSecond, Time};
+
+/// What an I/O of a kind, or work in the background, asks of what lies before the drives.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Passing {
+    /// From a host, which has software to run.
+    pub(super) hosted: bool,
+    /// Bytes from hosts and to hosts.
+    pub(super) inward_bytes: f64,
+    pub(super) outward_bytes: f64,
+    /// Processor time, ns.
+    pub(super) command_ns: f64,
+    /// Bytes copied to the other controller.
+    pub(super) mirrored_bytes: f64,
+    /// Bytes through the parity engine.
+    pub(super) xor_bytes: f64,
+    /// Bytes over loops.
+    pub(super) loop_inward_bytes: f64,
+    pub(super) loop_outward_bytes: f64,
+}
+
+impl Passing {
+    /// `self` and `share` of another.
+    #[must_use]
+    pub(super) fn plus(self, share: f64, other: &Passing) -> Self {
+        let sum = |a: f64, b: f64| a + share * b;
+        Passing {
+            hosted: self.hosted,
+            inward_bytes: sum(self.inward_bytes, other.inward_bytes),
+            outward_bytes: sum(self.outward_bytes, other.outward_bytes),
+            command_ns: sum(self.command_ns, other.command_ns),
+            mirrored_bytes: sum(self.mirrored_bytes, other.mirrored_bytes),
+            xor_bytes: sum(self.xor_bytes, other.xor_bytes),
+            loop_inward_bytes: sum(self.loop_inward_bytes, other.loop_inward_bytes),
+            loop_outward_bytes: sum(self.loop_outward_bytes, other.loop_outward_bytes),
+        }
+    }
+}
+
+/// A component of the system, by the simulator's name.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Part {
+    pub(super) name: &'static str,
+    pub(super) copies: u32,
+    /// 0 for a delay.
+    pub(super) servers: u32,
+    /// Beside the drives, not on the way.
+    pub(super) beside: bool,
+    /// Work in ns that an I/O of each class brings while its issuer waits.
+    pub(super) foreground_ns: Vec<f64>,
+    /// Latency in ns after the work, which occupies nobody.
+    pub(super) latency_ns: Vec<f64>,
+    /// Work in the background that a mean I/O leaves, ns.
+    pub(super) background_ns: f64,
+}
+
+impl Part {
+    /// Work of a mean I/O in the foreground, ns.
+    pub(super) fn mean_ns(&self, classes: &[Class]) -> f64 {
+        classes
+            .iter()
+            .zip(&self.foreground_ns)
+            .map(|(class, work)| class.share * work)
+            .sum()
+    }
+
+    /// I/Os per ns that use it up; infinite for a delay.
+    pub(super) fn capacity(&self, classes: &[Class]) -> f64 {
+        f64::from(self.servers * self.copies) / (self.mean_ns(classes) + self.background_ns)
+    }
+}
+
+/// What all of `asked`, an entry a class, and `background` ask of each part. A sequential load is at no more than `most_controllers`.
+pub(super) fn parts(
+    system: &SystemDescription,
+    asked: &[Passing],
+    background: &Passing,
+    most_controllers: f64,
+) -> Vec<Part> {
+    let mut found = Parts {
+        asked,
+        background,
+        crowding: 1.0,
+        all: Vec::new(),
+    };
+    if let Some(hosts) = &system.hosts {
+        found.add("host overhead", (1, 0), |passing| {
+            if passing.hosted {
+                time_ns(hosts.overhead)
+            } else {
+                0.0
+            }
+        });
+        if let Some(link) = &hosts.link {
+            let names = ["host links in", "host links out", "host links"];
+            found.links(names, hosts.count * hosts.ports, link, |passing| {
+                [passing.inward_bytes, passing.outward_bytes]
+            });
+        }
+    }
+    if let Some(controller) = &system.controller {
+        let used = f64::from(controller.count).min(most_controllers);
+        // Not whole as a mean over time: so many controllers, and as much more work for each as they are too many.
+        let count = (used.round() as u32).max(1);
+        found.crowding = f64::from(count) / used;
+        found.add("controllers", (count, controller.cores), |passing| {
+            passing.command_ns
+        });
+        if let Some(bus) = &controller.bus {
+            let names = [
+                "controller buses in",
+                "controller buses out",
+                "controller buses",
+            ];
+            found.links(names, count, bus, |passing| {
+                [passing.inward_bytes, passing.outward_bytes]
+            });
+        }
+        if let Some(rate) = controller.xor {
+            found.add("parity engines", (count, 1), |passing| {
+                carried_ns(passing.xor_bytes, rate)
+            });
+        }
+        let mirror = system
+            .cache
+            .as_ref()
+            .filter(|cache| cache.mirrored && system.writes_back());
+        if let Some(kind) = mirror
+            .and_then(|cache| cache.mirror_link.as_ref())
+            .map(Link::kind)
+        {
+            found.add("mirror links", (count, 1), |passing| {
+                carried_ns(passing.mirrored_bytes, kind.rate)
+            });
+            found.latency(kind.latency, |passing| passing.mirrored_bytes > 0.0);
+        }
+    }
+    found.crowding = 1.0;
+    if let Some(backend) = &system.backend {
+        let first = found.all.len();
+        let names = ["loops in", "loops out", "loops"];
+        found.links(names, backend.loops, &backend.link, |passing| {
+            [passing.loop_inward_bytes, passing.loop_outward_bytes]
+        });
+        found.all[first..]
+            .iter_mut()
+            .for_each(|part| part.beside = true);
+    }
+    found.all
+}
+
+fn time_ns(time: Time) -> f64 {
+    time.ns() as f64
+}
+
+fn carried_ns(bytes: f64, rate: BytesPerSecond) -> f64 {
+    bytes * 1e9 / rate.0 as f64
+}
+
+struct Parts<'a> {
+    asked: &'a [Passing],
+    background: &'a Passing,
+    crowding: f64,
+    all: Vec<Part>,
+}
+
+impl Parts<'_> {
+    fn add(
+        &mut self,
+        name: &'static str,
+        (copies, servers): (u32, u32),
+        work_ns: impl Fn(&Passing) -> f64,
+    ) {
+        let background = Passing {
+            hosted: false,
+            ..*self.background
+        };
+        let work_ns = |passing: &Passing| self.crowding * work_ns(passing);
+        let part = Part {
+            name,
+            copies,
+            servers,
+            beside: false,
+            foreground_ns: self.asked.iter().map(&work_ns).collect(),
+            latency_ns: vec![0.0; self.asked.len()],
+            background_ns: work_ns(&background),
+        };
+        if part.background_ns > 0.0 || part.foreground_ns.iter().any(|&work| work > 0.0) {
+            self.all.push(part);
+        }
+    }
+
+    /// The part that was added last delays what uses it by so much more.
+    fn latency(&mut self, latency: Time, used: impl Fn(&Passing) -> bool) {
+        if let Some(part) = self.all.last_mut() {
+            for (delay, passing) in part.latency_ns.iter_mut().zip(self.asked) {
+                *delay += if used(passing) { time_ns(latency) } else { 0.0 };
+            }
+        }
+    }
+
+    fn links(
+        &mut self,
+        names: [&'static str; 3],
+        copies: u32,
+        link: &Link,
+        bytes: impl Fn(&Passing) -> [f64; 2],
+    ) {
+        let kind = link.kind();
+        if kind.half_duplex {
+            self.add(names[2], (copies, 1), |passing| {
+                carried_ns(bytes(passing).iter().sum(), kind.rate)
+            });
+            self.latency(kind.latency, |passing| {
+                bytes(passing).iter().sum::<f64>() > 0.0
+            });
+            return;
+        }
+        for (way, name) in names[..2].iter().enumerate() {
+            let before = self.all.len();
+            self.add(name, (copies, 1), |passing| {
+                carried_ns(bytes(passing)[way], kind.rate)
+            });
+            if self.all.len() > before {
+                self.latency(kind.latency, |passing| bytes(passing)[way] > 0.0);
+            }
+        }
+    }
+}
+
+/// The network of all parts on the way of an I/O.
+pub(super) fn network(parts: &[Part], classes: &[Class], think_ns: f64) -> Network {
+    let mut centers = Vec::new();
+    for part in parts.iter().filter(|part| !part.beside) {
+        let demands = |work: &[f64]| -> Vec<Demand> {
+            let demand = |&service_ns: &f64| Demand {
+                visits: if service_ns > 0.0 { 1.0 } else { 0.0 },
+                service_ns,
+                scv: 0.0,
+            };
+            work.iter().map(demand).collect()
+        };
+        let servers = if part.servers == 0 {
+            Servers::Delay
+        } else {
+            Servers::Queue(part.servers)
+        };
+        centers.push(Center {
+            name: part.name.to_owned(),
+            copies: part.copies,
+            servers,
+            demands: demands(&part.foreground_ns),
+        });
+        if part.latency_ns.iter().any(|&latency| latency > 0.0) {
+            let name = format!("{}, latency", part.name);
+            centers.push(Center {
+                name,
+                copies: 1,
+                servers: Servers::Delay,
+                demands: demands(&part.latency_ns),
+            });
+        }
+    }
+    Network {
+        classes: classes.to_vec(),
+        centers,
+        think_ns,
+    }
+}

@@ -1,0 +1,236 @@
+//! How often each place of a working set is asked for, and what of it a cache then holds.
+//!
+//! Places are grouped into bins of equal popularity, so that sums over places have some hundred terms at most. A cache that
+//! forgets what rested longest holds a place of request rate r with probability 1 - exp(-r T), where T follows from the
+//! cache's size: the sum over places is what it holds (Che, Tung and Wang 2002, "Hierarchical web caching systems:
+//! modeling, design and experimental results", IEEE JSAC 20(7); first by Fagin 1977).
+
+use crate::sim::{Profile, Spread};
+
+/// Steps of a bisection: as many as a double has digits, and some for the exponent.
+const HALVINGS: u32 = 100;
+
+/// Bins of a popularity that isn't given in steps.
+const BINS: u32 = 200;
+
+/// Places of equal popularity.
+#[derive(Debug, Clone, Copy, PartialEq)]
+struct Bin {
+    /// Share of the I/Os.
+    share: f64,
+    places: f64,
+}
+
+/// How I/Os spread over places.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Popularity {
+    bins: Vec<Bin>,
+    /// Size of a place, bytes.
+    pub(super) place_bytes: f64,
+}
+
+/// When a place that was written to leaves the cache again.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub(super) enum Leaving {
+    /// When all others have been used since.
+    LeastRecent,
+    /// When a sweep over all places comes by, wherever the place lies.
+    Swept,
+}
+
+impl Leaving {
+    /// Share of time in which a place is held whose requests come `x` times in the span after which it leaves.
+    ///
+    /// A sweep finds a place with probability 1 - exp(-x), held since its first request: over a period (1 - (1 - exp(-x)) / x).
+    fn held(self, x: f64) -> f64 {
+        match self {
+            Leaving::LeastRecent => -(-x).exp_m1(),
+            Leaving::Swept if x < 1e-6 => x / 2.0,
+            Leaving::Swept => 1.0 + (-x).exp_m1() / x,
+        }
+    }
+}
+
+impl Popularity {
+    /// Of the random places of a profile.
+    pub(super) fn of(profile: &Profile) -> Self {
+        let place_bytes = profile.mean_bytes().max(profile.align.0 as f64);
+        let places = (profile.working_set.0 as f64 / place_bytes).max(1.0);
+        let bins = match &profile.spread {
+            Spread::Uniform => vec![Bin { share: 1.0, places }],
+            // The share of the first k of n places is H(k) / H(n), near enough by the integral from 1/2 to k + 1/2.
+            Spread::Zipf { theta } => by_rank(places, |rank| {
+                let sum = |upper: f64| {
+                    let power = 1.0 - theta;
+                    if power.abs() < 1e-9 {
+                        (2.0 * upper).ln()
+                    } else {
+                        (upper.powf(power) - 0.5f64.powf(power)) / power
+                    }
+                };
+                sum(rank + 0.5) / sum(places + 0.5)
+            }),
+            Spread::Pareto { h } => {
+                let power = (1.0 - h).ln() / h.ln();
+                by_rank(places, |rank| (rank / places).powf(power))
+            }
+            Spread::Normal { deviation_fraction } => normal(places, *deviation_fraction),
+            Spread::Zoned { zones } => zones
+                .iter()
+                .filter(|zone| zone.1 > 0.0)
+                .map(|&(share, space)| Bin {
+                    share,
+                    places: space * places,
+                })
+                .collect(),
+        };
+        Popularity { bins, place_bytes }
+    }
+
+    /// Bytes of all places.
+    pub(super) fn bytes(&self) -> f64 {
+        self.place_bytes * self.bins.iter().map(|bin| bin.places).sum::<f64>()
+    }
+
+    /// Share of requests that find their place in a cache which holds `bytes`.
+    pub(super) fn hit_fraction(&self, bytes: f64, leaving: Leaving) -> f64 {
+        let Some(span) = self.span(bytes, leaving) else {
+            return if bytes > 0.0 { 1.0 } else { 0.0 };
+        };
+        self.bins
+            .iter()
+            .map(|bin| bin.share * leaving.held(bin.share / bin.places * span))
+            .sum()
+    }
+
+    /// Share of places that are held when the sweep comes by, as a mean over those that it finds: how densely they lie.
+    pub(super) fn swept_fraction(&self, bytes: f64) -> f64 {
+        let Some(span) = self.span(bytes, Leaving::Swept) else {
+            return 1.0;
+        };
+        let found = |bin: &Bin| -(-bin.share / bin.places * span).exp_m1();
+        let all: f64 = self.bins.iter().map(|bin| bin.places * found(bin)).sum();
+        let squares: f64 = self
+            .bins
+            .iter()
+            .map(|bin| bin.places * found(bin).powi(2))
+            .sum();
+        if all > 0.0 { squares / all } else { 0.0 }
+    }
+
+    /// Requests in which a place leaves the cache again; `None` if nothing leaves, or nothing is held.
+    fn span(&self, bytes: f64, leaving: Leaving) -> Option<f64> {
+        if bytes <= 0.0 || bytes >= 0.999_999 * self.bytes() {
+            return None;
+        }
+        let held = |span: f64| {
+            let held = |bin: &Bin| bin.places * leaving.held(bin.share / bin.places * span);
+            self.place_bytes * self.bins.iter().map(held).sum::<f64>()
+        };
+        let (mut low, mut high) = (0.0, 1.0);
+        while held(high) < bytes && high < 1e300 {
+            high *= 16.0;
+        }
+        for _ in 0..HALVINGS {
+            let middle = f64::midpoint(low, high);
+            if held(middle) < bytes {
+                low = middle;
+            } else {
+                high = middle;
+            }
+        }
+        Some(high)
+    }
+}
+
+/// Bins of geometrically growing numbers of places, from the share of I/Os that the first so many places get.
+fn by_rank(places: f64, share_of_first: impl Fn(f64) -> f64) -> Vec<Bin> {
+    let (mut bins, mut before, mut share_before) = (Vec::new(), 0.0, 0.0);
+    let growth = places.powf(1.0 / f64::from(BINS));
+    for bin in 1..=BINS {
+        let until = if bin == BINS {
+            places
+        } else {
+            growth.powf(f64::from(bin)).floor()
+        };
+        if until > before {
+            let share = share_of_first(until);
+            bins.push(Bin {
+                share: share - share_before,
+                places: until - before,
+            });
+            (before, share_before) = (until, share);
+        }
+    }
+    bins
+}
+
+/// Bins around the middle, of a normal distribution cut off at both ends.
+fn normal(places: f64, deviation: f64) -> Vec<Bin> {
+    let density = |bin: u32| {
+        let z = ((f64::from(bin) + 0.5) / f64::from(BINS) - 0.5) / deviation;
+        (-0.5 * z * z).exp()
+    };
+    let sum: f64 = (0..BINS).map(density).sum();
+    let bin = |bin| Bin {
+        share: density(bin) / sum,
+        places: places / f64::from(BINS),
+    };
+    (0..BINS).map(bin).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Bytes;
+
+    fn spread(spread: Spread) -> Popularity {
+        Popularity::of(&Profile {
+            spread,
+            ..Profile::random_reads(Bytes(4096), Bytes(4096 * 100_000))
+        })
+    }
+
+    #[test]
+    fn shares_and_places_of_all_bins_add_up() {
+        for kind in [
+            Spread::Uniform,
+            Spread::Zipf { theta: 0.9 },
+            Spread::Zipf { theta: 1.0 },
+            Spread::Pareto { h: 0.2 },
+            Spread::Normal {
+                deviation_fraction: 0.1,
+            },
+            Spread::Zoned {
+                zones: vec![(0.9, 0.1), (0.1, 0.9)],
+            },
+        ] {
+            let popularity = spread(kind);
+            let shares: f64 = popularity.bins.iter().map(|bin| bin.share).sum();
+            assert!((shares - 1.0).abs() < 1e-9, "{shares}");
+            assert!((popularity.bytes() / 409_600_000.0 - 1.0).abs() < 1e-9);
+        }
+    }
+
+    #[test]
+    fn a_uniform_load_hits_what_the_cache_holds() {
+        for leaving in [Leaving::LeastRecent, Leaving::Swept] {
+            let hits = spread(Spread::Uniform).hit_fraction(4096.0 * 25_000.0, leaving);
+            assert!((hits - 0.25).abs() < 1e-9, "{hits}");
+        }
+    }
+
+    #[test]
+    fn a_cache_of_everything_always_hits_and_one_of_nothing_never() {
+        let zipf = spread(Spread::Zipf { theta: 1.1 });
+        assert!((zipf.hit_fraction(1e12, Leaving::LeastRecent) - 1.0).abs() < 1e-12);
+        assert!((zipf.hit_fraction(0.0, Leaving::LeastRecent) - 0.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn a_sweep_finds_twice_the_mean_where_little_is_dirty() {
+        let uniform = spread(Spread::Uniform);
+        let swept = uniform.swept_fraction(uniform.bytes() / 1000.0);
+        assert!((swept / 0.002 - 1.0).abs() < 0.01, "{swept}");
+    }
+}

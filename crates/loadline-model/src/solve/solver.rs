@@ -1,0 +1,465 @@
+//! A mix of I/Os on the components of a system: its curve, its limits and how they were found.
+
+use super::closed::beside;
+use super::drives::Drives;
+use super::mix::Mix;
+use super::network::Class;
+use super::parts::{self, Part, Passing};
+use super::system::{Asked, Point, Solution};
+use super::view::View;
+use super::working::Working;
+use super::{Closed, Open};
+use crate::Error;
+use crate::sim::Way;
+
+/// Sets of accesses for each I/O.
+#[derive(Debug, Clone, Copy)]
+struct Sets {
+    /// That somebody waits for.
+    foreground: f64,
+    destaging: f64,
+    ahead: f64,
+}
+
+impl Sets {
+    fn all(self) -> f64 {
+        self.foreground + self.destaging + self.ahead
+    }
+}
+
+/// A mix on a system, ready to be solved.
+pub(super) struct Solver {
+    mix: Mix,
+    classes: Vec<Class>,
+    parts: Vec<Part>,
+    drives: Option<Drives>,
+    sets: Sets,
+    /// The most sets that can be at the drives: as many as have among them all the destages there can be at a time.
+    bound: f64,
+    /// I/Os per ns that the system can do at most, and the component that sets the limit.
+    limit: (f64, String),
+}
+
+impl Solver {
+    pub(super) fn new(view: &View<'_>, mix: Mix, most: u32) -> Self {
+        let passings: Vec<Passing> = mix.kinds.iter().map(|kind| kind.passing).collect();
+        let classes: Vec<Class> = mix.kinds.iter().map(|kind| kind.class.clone()).collect();
+        let parts = parts::parts(
+            view.system,
+            &passings,
+            &mix.background(view),
+            mix.controllers(most),
+        );
+        let loops = parts.iter().filter(|part| part.beside);
+        let loops = loops
+            .map(|part| part.capacity(&classes))
+            .fold(f64::INFINITY, f64::min);
+        let drives = mix.drives(view, loops);
+        let [destaging, ahead] = mix.background_sets();
+        let sets = Sets {
+            foreground: mix.foreground_sets(Way::Read) + mix.foreground_sets(Way::Write),
+            destaging,
+            ahead,
+        };
+        let bound = match &drives {
+            Some(drives) if destaging > 0.0 => {
+                let background = mix.most_destages * (destaging + ahead) / destaging;
+                if sets.foreground > 0.0 {
+                    drives.inside_with(background)
+                } else {
+                    background
+                }
+            }
+            _ => f64::INFINITY,
+        };
+        let mut solver = Solver {
+            mix,
+            classes,
+            parts,
+            drives,
+            sets,
+            bound,
+            limit: (f64::INFINITY, String::new()),
+        };
+        solver.limit = solver.least_capacity();
+        solver
+    }
+
+    pub(super) fn solve(self, asked: &Asked, most: u32) -> Result<Solution, Error> {
+        let think_ns = match asked {
+            Asked::Closed { think_ns, .. } => *think_ns,
+            Asked::Open { .. } => 0.0,
+        };
+        let curve = self.curve(most, think_ns)?;
+        let (limit, bottleneck) = self.limit.clone();
+        let at = match asked {
+            Asked::Closed { outstanding, .. } => Some(curve[*outstanding as usize - 1]),
+            Asked::Open { per_s, scv } => self.open(*per_s, *scv)?,
+        };
+        let power = |point: &Point| point.throughput_per_s / point.response_ns;
+        let knee = (1..)
+            .zip(&curve)
+            .max_by(|a, b| power(a.1).total_cmp(&power(b.1)).then(b.0.cmp(&a.0)));
+        let components = self.components(at.map_or(limit, |at| at.throughput_per_s / 1e9));
+        Ok(Solution {
+            knee: knee.map_or(1, |(n, _)| n),
+            saturation_per_s: limit * 1e9,
+            working: self.working(at.as_ref(), &components),
+            bottleneck,
+            components,
+            curve,
+            at,
+        })
+    }
+
+    /// I/Os per ns that the drives can do at most.
+    fn drives_limit(&self, drives: &Drives) -> f64 {
+        let most = if self.bound.is_finite() {
+            drives.at_most(self.bound)
+        } else {
+            drives.saturation()
+        };
+        most.min(drives.saturation()) / self.sets.all()
+    }
+
+    /// I/Os per ns that the system can do at most, and the component that sets the limit.
+    fn least_capacity(&self) -> (f64, String) {
+        let parts = self.parts.iter().filter(|part| part.servers > 0);
+        let parts = parts.map(|part| (part.capacity(&self.classes), part.name));
+        let drives = self
+            .drives
+            .as_ref()
+            .map(|drives| (self.drives_limit(drives), "disks"));
+        let least = parts.chain(drives).min_by(|a, b| a.0.total_cmp(&b.0));
+        least.map_or((f64::INFINITY, String::new()), |(limit, name)| {
+            (limit, name.to_owned())
+        })
+    }
+
+    fn curve(&self, most: u32, think_ns: f64) -> Result<Vec<Point>, Error> {
+        let network = parts::network(&self.parts, &self.classes, think_ns);
+        match &self.drives {
+            Some(drives) if self.sets.foreground > 0.0 => {
+                let sets = drives.hosts(most as usize, self.bound);
+                let rates: Vec<f64> = sets
+                    .into_iter()
+                    .map(|rate| rate / self.sets.all())
+                    .collect();
+                let points = (1..)
+                    .zip(beside(&network, &rates)?)
+                    .map(|(n, (x, inside))| {
+                        let x = x.min(self.limit.0);
+                        let response = f64::from(n) / x - think_ns;
+                        self.point(x, response - inside / x, inside, Way::Write)
+                    });
+                Ok(points.collect())
+            }
+            drives => {
+                let front = Closed::solve(&network, most)?;
+                Ok(self.buffered(&front, drives.as_ref(), think_ns))
+            }
+        }
+    }
+
+    /// The curve of I/Os that never wait for a drive itself, but for data that are read ahead, or for room in the cache.
+    fn buffered(&self, front: &Closed, drives: Option<&Drives>, think_ns: f64) -> Vec<Point> {
+        // As many sets as the streams' windows and the destages under way allow, in the mix's shares.
+        let bounds = |n: u32| {
+            let windows = self.mix.windows.map(|(each, more)| {
+                (each + more * f64::from(n)) * self.sets.all() / self.sets.ahead
+            });
+            (windows.unwrap_or(f64::INFINITY), self.bound)
+        };
+        let (windows, destages) = bounds(front.population);
+        let rates = drives.map(|drives| drives.rates(windows.min(destages)));
+        let limit = self.limit.0;
+        let points = (1..).zip(&front.throughput_per_s).map(|(n, &x)| {
+            let (windows, destages) = bounds(n);
+            let drives = rates.as_ref().map_or(f64::INFINITY, |rates| {
+                rates.at(windows.min(destages)) / self.sets.all()
+            });
+            let x = (x / 1e9).min(limit).min(drives);
+            let before = front
+                .throughput_per_s
+                .partition_point(|&below| below < x * 1e9);
+            let response = f64::from(n) / x - think_ns;
+            let front = front.response_ns[before.min(n as usize - 1)].min(response);
+            let waits = if windows < destages {
+                Way::Read
+            } else {
+                Way::Write
+            };
+            self.point(x, front, (response - front) * x, waits)
+        });
+        points.collect()
+    }
+
+    /// A point with `inside` I/Os at the drives or waiting, those of the way `waits` for room in the cache or for what is read
+    /// ahead, and `front_ns` of a mean I/O elsewhere.
+    fn point(&self, per_ns: f64, front_ns: f64, inside: f64, waits: Way) -> Point {
+        let most = match &self.drives {
+            Some(drives) if self.bound.is_finite() => {
+                self.bound * (1.0 - drives.background(self.bound))
+            }
+            _ => f64::INFINITY,
+        };
+        let at_drives = if self.sets.foreground > 0.0 {
+            inside.min(most)
+        } else {
+            0.0
+        };
+        let parked = inside - at_drives;
+        let mean = self.front_ns(|_| true);
+        let response = |way: Way| {
+            let share = self.mix.share(way);
+            if share <= 0.0 {
+                return None;
+            }
+            let front = if mean > 0.0 {
+                front_ns * self.front_ns(|of| of == way) / share / mean
+            } else {
+                front_ns
+            };
+            let of_way =
+                at_drives * self.mix.foreground_sets(way) / self.sets.foreground.max(1e-300);
+            let parked = if way == waits { parked } else { 0.0 };
+            Some((front + (of_way + parked) / (per_ns * share), share))
+        };
+        let (reads, writes) = (response(Way::Read), response(Way::Write));
+        Point {
+            throughput_per_s: per_ns * 1e9,
+            response_ns: [reads, writes]
+                .iter()
+                .flatten()
+                .map(|(ns, share)| ns * share)
+                .sum(),
+            read_response_ns: reads.map(|read| read.0),
+            write_response_ns: writes.map(|write| write.0),
+        }
+    }
+
+    /// Share x time before the drives of I/Os of some ways, alone there.
+    fn front_ns(&self, of: impl Fn(Way) -> bool) -> f64 {
+        let kinds = self
+            .mix
+            .kinds
+            .iter()
+            .enumerate()
+            .filter(|(_, kind)| of(kind.way));
+        let alone = |class: usize| -> f64 {
+            let parts = self.parts.iter().filter(|part| !part.beside);
+            parts
+                .map(|part| part.foreground_ns[class] + part.latency_ns[class])
+                .sum()
+        };
+        kinds
+            .map(|(class, kind)| kind.class.share * alone(class))
+            .sum()
+    }
+
+    /// At a rate from outside; `None` if that is above saturation.
+    fn open(&self, offered_per_s: f64, scv: f64) -> Result<Option<Point>, Error> {
+        if offered_per_s >= self.limit.0 * 1e9 {
+            return Ok(None);
+        }
+        let network = parts::network(&self.parts, &self.classes, 0.0);
+        let front = if network.centers.is_empty() {
+            0.0
+        } else {
+            Open::solve(&network, offered_per_s, scv)?.response_ns
+        };
+        let per_ns = offered_per_s / 1e9;
+        let inside = self
+            .drives
+            .as_ref()
+            .map_or(0.0, |drives| drives.open(per_ns * self.sets.all()));
+        let inside = inside * self.sets.foreground / self.sets.all().max(1e-300);
+        Ok(Some(self.point(per_ns, front, inside, Way::Write)))
+    }
+
+    /// Utilisations at a throughput.
+    fn components(&self, per_ns: f64) -> Vec<(String, f64)> {
+        let parts = self.parts.iter().filter(|part| part.servers > 0);
+        let used = |part: &Part| {
+            (
+                part.name.to_owned(),
+                (per_ns / part.capacity(&self.classes)).min(1.0),
+            )
+        };
+        let drives = self
+            .drives
+            .as_ref()
+            .map(|drives| ("disks".to_owned(), drives.busy(per_ns * self.sets.all())));
+        parts.map(used).chain(drives).collect()
+    }
+
+    /// How it was found, as on paper.
+    fn working(&self, at: Option<&Point>, components: &[(String, f64)]) -> Working {
+        let mut working = Working::default();
+        for (name, numbers, value) in &self.mix.facts {
+            working.add(name, "held, by popularity", numbers.clone(), *value, "");
+        }
+        self.explain_accesses(&mut working);
+        self.explain_demands(&mut working);
+        if let Some(drives) = &self.drives {
+            self.explain_drives(drives, &mut working);
+        }
+        let (limit, bottleneck) = &self.limit;
+        working.add(
+            "saturation",
+            "least capacity",
+            format!("capacity({bottleneck})"),
+            limit * 1e9,
+            "I/Os/s",
+        );
+        if let Some(at) = at {
+            let numbers = format!("mean value analysis of {} components", components.len());
+            working.add(
+                "X",
+                "with what is asked for",
+                numbers,
+                at.throughput_per_s,
+                "I/Os/s",
+            );
+            working.add(
+                "R",
+                "N / X - Z",
+                "by Little's law".to_owned(),
+                at.response_ns / 1e6,
+                "ms",
+            );
+        }
+        for (name, used) in components {
+            working.add(
+                &format!("U({name})"),
+                "X x D / servers",
+                String::from("as above"),
+                *used,
+                "",
+            );
+        }
+        working
+    }
+
+    fn explain_accesses(&self, working: &mut Working) {
+        for kind in &self.mix.kinds {
+            let accesses = kind.ask.as_ref().map_or(0.0, |(ask, _)| ask.count());
+            let numbers = format!("{:.4} of all I/Os", kind.class.share);
+            working.add(
+                &format!("accesses({})", kind.class.name),
+                "mean over the layout",
+                numbers,
+                accesses,
+                "accesses",
+            );
+        }
+        let writes = self.mix.share(Way::Write);
+        if writes > 0.0 && !self.mix.destaging.is_empty() {
+            let destages: f64 = self.mix.destaging.iter().map(|work| work.per_io).sum();
+            let accesses: f64 = self
+                .mix
+                .destaging
+                .iter()
+                .map(|work| work.per_io * work.ask.count())
+                .sum();
+            let numbers = format!(
+                "{:.4} destages x {:.4} / {:.4} written",
+                destages,
+                accesses / destages,
+                writes
+            );
+            working.add(
+                "factor(write)",
+                "destages x accesses / writes",
+                numbers,
+                accesses / writes,
+                "accesses",
+            );
+        }
+    }
+
+    fn explain_demands(&self, working: &mut Working) {
+        for part in self.parts.iter().filter(|part| part.servers > 0) {
+            let used = self
+                .classes
+                .iter()
+                .zip(&part.foreground_ns)
+                .filter(|(_, work)| **work > 0.0);
+            let mut terms: Vec<String> = used
+                .map(|(class, work)| format!("{:.4} x {:.4}", class.share, work / 1e6))
+                .collect();
+            if part.background_ns > 0.0 {
+                terms.push(format!("{:.4} in the background", part.background_ns / 1e6));
+            }
+            let demand = part.mean_ns(&self.classes) + part.background_ns;
+            working.add(
+                &format!("D({})", part.name),
+                "sum of share x work",
+                format!("{} ms", terms.join(" + ")),
+                demand / 1e6,
+                "ms",
+            );
+            let numbers = format!(
+                "{} x {} / {:.4} ms",
+                part.copies,
+                part.servers,
+                demand / 1e6
+            );
+            let capacity = part.capacity(&self.classes) * 1e9;
+            working.add(
+                &format!("capacity({})", part.name),
+                "copies x servers / D",
+                numbers,
+                capacity,
+                "I/Os/s",
+            );
+        }
+    }
+
+    fn explain_drives(&self, drives: &Drives, working: &mut Working) {
+        let (alone, crowded) = (drives.curve.at(1.0), drives.curve.last());
+        working.add(
+            "S(1)",
+            "service of an access, alone",
+            "drive model".to_owned(),
+            alone.mean_ns / 1e6,
+            "ms",
+        );
+        working.add(
+            "S(tags)",
+            "time between accesses, queue full",
+            "drive model".to_owned(),
+            crowded.mean_ns / 1e6,
+            "ms",
+        );
+        let sets = self.sets.all();
+        let numbers = format!("{:.4} x {:.4} x {:.4}", sets, drives.wide, drives.each);
+        let accesses = sets * drives.wide * drives.each;
+        working.add(
+            "V(disks)",
+            "sets x drives of a set x accesses there",
+            numbers,
+            accesses,
+            "accesses",
+        );
+        if self.bound.is_finite() {
+            let destages = format!("{} destages at most", self.mix.most_destages);
+            working.add(
+                "N(disks) at most",
+                "sets with so many destages among them",
+                destages,
+                self.bound,
+                "sets",
+            );
+        }
+        let numbers = format!("{:.1} drives, V, S", drives.count);
+        let capacity = self.drives_limit(drives) * 1e9;
+        working.add(
+            "capacity(disks)",
+            "drives / (V x S), or with the destages there can be",
+            numbers,
+            capacity,
+            "I/Os/s",
+        );
+    }
+}

@@ -1,0 +1,197 @@
+//! A described system under a workload, solved: throughput and response against what is outstanding, and what limits them.
+
+use super::solver::Solver;
+use super::stations;
+use super::view::View;
+use super::working::Working;
+use crate::Error;
+use crate::array::flow::layout;
+use crate::device::station::Service;
+use crate::sim::{Arrival, Pattern, Stream, Way};
+use crate::simulation::System;
+
+/// The largest population that is solved.
+const LARGEST: u32 = 1 << 14;
+
+/// What a system does with so many I/Os outstanding, or at a rate.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Point {
+    /// I/Os a second.
+    pub throughput_per_s: f64,
+    /// Mean response over all I/Os, ns.
+    pub response_ns: f64,
+    /// Mean response of reads, ns; `None` if there are none.
+    pub read_response_ns: Option<f64>,
+    /// Mean response of writes, ns; `None` if there are none.
+    pub write_response_ns: Option<f64>,
+}
+
+/// What the solver finds.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Solution {
+    /// With 1, 2 ... I/Os outstanding. Of an open load: what the same mix would do closed.
+    pub curve: Vec<Point>,
+    /// At the load that was asked for; `None` of an open load above saturation.
+    pub at: Option<Point>,
+    /// I/Os a second that no load exceeds.
+    pub saturation_per_s: f64,
+    /// The component that sets it.
+    pub bottleneck: String,
+    /// Number outstanding at which throughput / response is largest (Kleinrock's power).
+    pub knee: u32,
+    /// Utilisation of each component at the load that was asked for, 0 to 1, by the simulator's names; at saturation if that is
+    /// above it.
+    pub components: Vec<(String, f64)>,
+    /// How it was found.
+    pub working: Working,
+}
+
+/// What is asked for, all streams together.
+pub(super) enum Asked {
+    Closed {
+        outstanding: u32,
+        think_ns: f64,
+    },
+    /// The squared coefficient of variation is that of times between arrivals.
+    Open {
+        per_s: f64,
+        scv: f64,
+    },
+}
+
+impl System {
+    /// Solves the system under `streams`, closed or open ones, up to `most` I/Os outstanding, or as many as are asked for.
+    ///
+    /// # Errors
+    /// [`Error::Description`] for what [`System::check`] refuses, and for closed and open streams together.
+    pub fn solve(&self, streams: &[Stream], most: u32) -> Result<Solution, Error> {
+        self.check(streams)?;
+        let (asked, shares) = asked(streams)?;
+        let most = match asked {
+            Asked::Closed { outstanding, .. } => most.max(outstanding),
+            Asked::Open { .. } => most.max(1),
+        };
+        if most > LARGEST {
+            return Err(Error::at(
+                "arrival.outstanding",
+                format!(
+                    "{most} is more than can be solved: give at most {LARGEST}, or simulate it"
+                ),
+            ));
+        }
+        let Some(view) = self.view()? else {
+            let (think_ns, asked) = match asked {
+                Asked::Closed {
+                    outstanding,
+                    think_ns,
+                } => (think_ns, Ok(outstanding)),
+                Asked::Open { per_s, scv } => (0.0, Err((per_s, scv))),
+            };
+            let reads = streams
+                .iter()
+                .any(|stream| stream.profile.read_fraction > 0.0);
+            let writes = streams
+                .iter()
+                .any(|stream| stream.profile.read_fraction < 1.0);
+            let ways = [reads.then_some(Way::Read), writes.then_some(Way::Write)];
+            let ways: Vec<Way> = ways.into_iter().flatten().collect();
+            let network = stations::network(&self.description().station, think_ns);
+            return stations::solve(&network, most, asked, &ways);
+        };
+        let profiles: Vec<_> = shares
+            .into_iter()
+            .zip(streams.iter().map(|stream| &stream.profile))
+            .collect();
+        Solver::new(&view, view.mix(&profiles), most).solve(&asked, most)
+    }
+}
+
+/// What streams ask for together, and the share of each.
+fn asked(streams: &[Stream]) -> Result<(Asked, Vec<f64>), Error> {
+    let weight = |stream: &Stream| match &stream.arrival {
+        Arrival::Closed { outstanding, .. } => f64::from(*outstanding),
+        Arrival::Open { pattern, .. } => pattern.rate_per_s(),
+    };
+    let sum: f64 = streams.iter().map(weight).sum();
+    let shares = streams.iter().map(|stream| weight(stream) / sum).collect();
+    let open = streams
+        .iter()
+        .filter(|stream| matches!(stream.arrival, Arrival::Open { .. }))
+        .count();
+    if open == streams.len() {
+        let scv = match streams {
+            [
+                Stream {
+                    arrival: Arrival::Open { pattern, .. },
+                    ..
+                },
+            ] => pattern_scv(pattern),
+            // Several streams together are near to Poisson.
+            _ => 1.0,
+        };
+        return Ok((Asked::Open { per_s: sum, scv }, shares));
+    }
+    if open > 0 {
+        return Err(Error::at(
+            "arrival",
+            "the solver takes streams that are all closed or all open: simulate this mixture",
+        ));
+    }
+    let thinking = streams.iter().map(|stream| match &stream.arrival {
+        Arrival::Closed {
+            think,
+            burst,
+            outstanding,
+        } => f64::from(*outstanding) / sum * mean_ns(think) / f64::from(*burst),
+        Arrival::Open { .. } => 0.0,
+    });
+    Ok((
+        Asked::Closed {
+            outstanding: sum as u32,
+            think_ns: thinking.sum(),
+        },
+        shares,
+    ))
+}
+
+/// Squared coefficient of variation of times between arrivals.
+///
+/// Of a Poisson process modulated between rates a and b, left at rates u and v (Fischer and Meier-Hellstern 1993, "The
+/// Markov-modulated Poisson process cookbook"): 1 + 2 (a - b)^2 u v / ((u + v)^2 (a b + a v + b u)).
+fn pattern_scv(pattern: &Pattern) -> f64 {
+    match *pattern {
+        Pattern::Steady { .. } => 0.0,
+        Pattern::Poisson { .. } => 1.0,
+        Pattern::Modulated {
+            rates_per_s: [a, b],
+            stays,
+        } => {
+            let [from_a, from_b] = stays.map(|stay| 1e9 / stay.ns() as f64);
+            let apart = a - b;
+            1.0 + 2.0 * apart * apart * from_a * from_b
+                / ((from_a + from_b).powi(2) * (a * b + a * from_b + b * from_a))
+        }
+    }
+}
+
+fn mean_ns(service: &Service) -> f64 {
+    service.mean_ns().unwrap_or(0.0)
+}
+
+impl System {
+    fn view(&self) -> Result<Option<View<'_>>, Error> {
+        let description = self.description();
+        let (Some(pool), Some(volume), Some(model)) =
+            (&description.pool, &description.volume, self.drive())
+        else {
+            return Ok(None);
+        };
+        let layout = layout(pool, volume, model)?;
+        Ok(Some(View {
+            system: description,
+            pool,
+            layout,
+            model,
+        }))
+    }
+}

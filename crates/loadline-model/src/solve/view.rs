@@ -1,0 +1,451 @@
+//! From a description and its workload to what is solved: classes of I/Os, what each asks of every component, and the work that
+//! they leave in the background.
+
+use super::ask::{Ask, Destage, Survey};
+use super::drives::Order;
+use super::mix::{Background, Kind, Mix};
+use super::network::Class;
+use super::parts::Passing;
+use super::popularity::{Leaving, Popularity};
+use super::runs::Runs;
+use crate::cache;
+use crate::device::disk;
+use crate::device::disk::service::Place;
+use crate::layout::{self, Layout};
+use crate::sim::{Profile, Way};
+use crate::system::{Cache, CacheMode, Controller, Pool, SystemDescription};
+use crate::units::Time;
+use std::sync::Arc;
+
+const MEBIBYTE: f64 = 1_048_576.0;
+
+/// A system to look at.
+pub(super) struct View<'a> {
+    pub(super) system: &'a SystemDescription,
+    pub(super) pool: &'a Pool,
+    pub(super) layout: Layout,
+    pub(super) model: &'a Arc<disk::Model>,
+}
+
+/// One profile on it, with its share of all I/Os.
+struct Part<'a> {
+    view: &'a View<'a>,
+    share: f64,
+    profile: &'a Profile,
+    survey: Survey<'a>,
+    cache: Option<&'a Cache>,
+    content: Content,
+}
+
+impl View<'_> {
+    /// The mix of profiles with these shares of all I/Os.
+    pub(super) fn mix(&self, profiles: &[(f64, &Profile)]) -> Mix {
+        let mut mix = Mix::empty();
+        let places: f64 = sum(
+            profiles,
+            |share, profile| if scattered(profile) { share } else { 0.0 },
+        );
+        if places > 0.0 {
+            let onward = |share, profile: &Profile| {
+                if scattered(profile) {
+                    share * (1.0 - profile.random_fraction)
+                } else {
+                    0.0
+                }
+            };
+            mix.onward = sum(profiles, onward) / places;
+        } else {
+            mix.order = Some(self.order(profiles));
+        }
+        for &(share, profile) in profiles {
+            self.part(share, profile).add(&mut mix);
+        }
+        if let Some(cache) = &self.system.cache {
+            mix.most_destages = f64::from(cache.destage_depth) * f64::from(self.pool.drives);
+        }
+        mix
+    }
+
+    fn part<'a>(&'a self, share: f64, profile: &'a Profile) -> Part<'a> {
+        let volume = self.system.volume.as_ref();
+        let cache = self
+            .system
+            .cache
+            .as_ref()
+            .filter(|cache| cache.mode != CacheMode::Off);
+        Part {
+            view: self,
+            share,
+            profile,
+            survey: Survey {
+                layout: &self.layout,
+                profile,
+                mirror_read: volume.map_or_else(Default::default, |volume| volume.mirror_read),
+            },
+            cache,
+            content: Content::of(self.system, cache, profile, share),
+        }
+    }
+
+    /// How the sets of sequential profiles lie.
+    fn order(&self, profiles: &[(f64, &Profile)]) -> Order {
+        let jbod = self.layout.kind() == layout::Kind::Jbod;
+        let ends = |_, profile: &Profile| {
+            // Reads and writes go on each from their own end. Both begin at the same place, which is on the same disk of a JBOD.
+            let both = profile.read_fraction > 0.0 && profile.read_fraction < 1.0 && !jbod;
+            f64::from(profile.sequential_streams) * if both { 2.0 } else { 1.0 }
+        };
+        let buffered = self
+            .system
+            .cache
+            .as_ref()
+            .is_some_and(|cache| cache.mode != CacheMode::Off);
+        let bytes = sum(profiles, |share, profile| share * profile.mean_bytes());
+        // What a cache reads ahead or destages is a chunk or more.
+        let step = if buffered && !jbod {
+            1.0
+        } else {
+            (bytes / self.layout.chunk_bytes() as f64).min(1.0)
+        };
+        Order {
+            streams: sum(profiles, ends),
+            step,
+        }
+    }
+
+    pub(super) fn cost_ns(&self, time: fn(&Controller) -> Time) -> f64 {
+        self.system
+            .controller
+            .as_ref()
+            .map_or(0.0, |controller| time(controller).ns() as f64)
+    }
+
+    /// What accesses ask for before the drives.
+    pub(super) fn passing(&self, ask: &Ask) -> Passing {
+        Passing {
+            command_ns: self.cost_ns(|controller| controller.command_disk) * ask.count(),
+            xor_bytes: ask.xor_bytes,
+            loop_inward_bytes: ask.inward_bytes,
+            loop_outward_bytes: ask.outward_bytes,
+            ..Passing::default()
+        }
+    }
+}
+
+fn sum(profiles: &[(f64, &Profile)], of: impl Fn(f64, &Profile) -> f64) -> f64 {
+    profiles
+        .iter()
+        .map(|&(share, profile)| of(share, profile))
+        .sum()
+}
+
+fn scattered(profile: &Profile) -> bool {
+    profile.random_fraction > 0.0
+}
+
+impl Part<'_> {
+    fn add(&self, mix: &mut Mix) {
+        let chunk = self.view.layout.chunk_bytes() as f64;
+        mix.near = (1.0 - self.profile.mean_bytes() / chunk).max(0.0) / self.survey.copies();
+        mix.touch(self.survey.span());
+        if self.profile.read_fraction > 0.0 {
+            self.add_reads(mix);
+        }
+        if self.profile.read_fraction < 1.0 {
+            self.add_writes(mix);
+        }
+    }
+
+    fn add_reads(&self, mix: &mut Mix) {
+        let reads = self.share * self.profile.read_fraction;
+        let ahead = self.cache.filter(|cache| {
+            cache.read_ahead.0 > 0 && cache.streams >= self.profile.sequential_streams
+        });
+        let hits = if scattered(self.profile) {
+            self.survey.hits(self.content.bytes())
+        } else {
+            self.content.loops()
+        };
+        if let Some(cache) = ahead.filter(|_| !scattered(self.profile) && hits < 1.0) {
+            return self.add_windows(mix, reads, cache);
+        }
+        if self.content.bytes() > 0.0 {
+            mix.fact(
+                "hits of reads",
+                self.content.bytes(),
+                self.content.working_set,
+                hits,
+            );
+        }
+        let place = self.place(mix, None);
+        let missed = reads * (1.0 - hits);
+        self.add_read(mix, "read hit", reads * hits, None);
+        let runs = ahead
+            .filter(|_| self.profile.random_fraction < 1.0)
+            .map(|cache| Runs::of(self.profile, cache));
+        let Some(runs) = runs else {
+            return self.add_read(
+                mix,
+                "read miss",
+                missed,
+                Some((self.survey.read(None), place)),
+            );
+        };
+        self.add_read(
+            mix,
+            "read miss",
+            missed * runs.missed,
+            Some((self.survey.read(None), place)),
+        );
+        self.add_read(mix, "read ahead, there", missed * runs.hit, None);
+        for window in &runs.windows {
+            let ask = self.survey.read(Some(window.bytes));
+            self.add_read(
+                mix,
+                "read ahead, coming",
+                missed * window.waited,
+                Some((ask.clone(), Place::Onward)),
+            );
+            mix.ahead.push(Background {
+                per_io: missed * (window.share - window.waited),
+                ask,
+                place: Place::Onward,
+            });
+        }
+    }
+
+    /// Reads of sequential streams that the cache reads ahead of.
+    fn add_windows(&self, mix: &mut Mix, reads: f64, cache: &Cache) {
+        self.add_read(mix, "read ahead", reads, None);
+        let bytes = self.profile.mean_bytes();
+        let window = cache.read_ahead.0;
+        let a_window = bytes / window as f64;
+        let place = self.place(mix, Some(window));
+        mix.windows = Some((f64::from(self.profile.sequential_streams), a_window));
+        mix.ahead.push(Background {
+            per_io: reads * a_window,
+            ask: self.survey.read(Some(window)),
+            place,
+        });
+    }
+
+    /// A class of reads; one that waits for the drives with what it asks of them.
+    fn add_read(&self, mix: &mut Mix, name: &str, share: f64, ask: Option<(Ask, Place)>) {
+        if share <= 0.0 {
+            return;
+        }
+        let view = self.view;
+        let missed = ask
+            .as_ref()
+            .is_some_and(|(_, place)| *place != Place::Onward);
+        let command_ns = if missed {
+            view.cost_ns(|c| c.command_read)
+        } else {
+            view.cost_ns(|c| c.command_hit)
+        };
+        let passing = Passing {
+            hosted: true,
+            outward_bytes: self.profile.mean_bytes(),
+            command_ns,
+            ..Passing::default()
+        };
+        let drives = ask
+            .as_ref()
+            .map_or_else(Passing::default, |(ask, _)| view.passing(ask));
+        mix.kinds.push(Kind {
+            class: class(name, share),
+            way: Way::Read,
+            passing: passing.plus(1.0, &drives),
+            ask,
+        });
+    }
+
+    fn add_writes(&self, mix: &mut Mix) {
+        let writes = self.share * (1.0 - self.profile.read_fraction);
+        let bytes = self.profile.mean_bytes();
+        let view = self.view;
+        let mut passing = Passing {
+            hosted: true,
+            inward_bytes: bytes,
+            command_ns: view.cost_ns(|controller| controller.command_write),
+            ..Passing::default()
+        };
+        let mut ask = None;
+        if let Some(cache) = self.cache.filter(|_| view.system.writes_back()) {
+            passing.mirrored_bytes = bytes;
+            let absorbed = self.content.absorbed(self.profile, cache);
+            mix.fact(
+                "absorbed writes",
+                self.content.dirty,
+                self.content.working_set,
+                absorbed,
+            );
+            if absorbed < 1.0 {
+                let destage = self.survey.destage(self.content.dirty);
+                mix.destaging.push(Background {
+                    per_io: writes * (1.0 - absorbed) * bytes / destage.bytes,
+                    place: self.swept(&destage),
+                    ask: destage.ask,
+                });
+            }
+        } else {
+            let written = self.survey.write();
+            passing = passing.plus(1.0, &view.passing(&written));
+            ask = Some((written, steady(self.profile)));
+        }
+        mix.kinds.push(Kind {
+            class: class("write", writes),
+            way: Way::Write,
+            passing,
+            ask,
+        });
+    }
+
+    /// Where reads go, of windows of so many bytes if they are read ahead.
+    fn place(&self, mix: &mut Mix, window: Option<u64>) -> Place {
+        let mut place = steady(self.profile);
+        if let Place::Ascending { gap, .. } = &mut place {
+            let trail = self.survey.trail(window);
+            let chunk = self.view.layout.chunk_bytes() as f64;
+            let each = window
+                .map_or(self.profile.mean_bytes(), |window| window as f64)
+                .min(chunk);
+            let passed = trail.gap as f64;
+            // What is passed over now and then passes under the heads; more is skipped.
+            if passed < each {
+                mix.active = trail.drives * each / (each + passed);
+            } else {
+                mix.active = trail.drives;
+                *gap = trail.gap;
+            }
+        }
+        place
+    }
+
+    /// Where a sweep over dirty stripes comes by next on a drive.
+    fn swept(&self, destage: &Destage) -> Place {
+        let span = self.survey.span();
+        let stripes = self.profile.working_set.0 as f64 / self.view.layout.stripe_bytes() as f64;
+        let written = destage.ask.steps[1].accesses * destage.ask.steps[1].share;
+        let accesses =
+            stripes * destage.dirty_fraction * written / f64::from(self.view.pool.drives);
+        let each = destage.ask.inward_bytes / written.max(1e-9);
+        let apart = (span.end - span.start) as f64 / accesses.max(1.0);
+        Place::Ascending {
+            streams: 1,
+            gap: (apart - each).max(0.0) as u64 / 512 * 512,
+        }
+    }
+}
+
+fn class(name: &str, share: f64) -> Class {
+    Class {
+        name: name.to_owned(),
+        share,
+    }
+}
+
+/// Where the I/Os of a profile go; those that go on from the last one now and then are parted off later.
+fn steady(profile: &Profile) -> Place {
+    if scattered(profile) {
+        Place::Random
+    } else {
+        Place::Ascending {
+            streams: profile.sequential_streams,
+            gap: 0,
+        }
+    }
+}
+
+/// What the cache holds of a profile in the long run, bytes.
+struct Content {
+    clean: f64,
+    /// Where destaging settles, or less if the working set isn't that large.
+    dirty: f64,
+    working_set: f64,
+    /// What never leaves it.
+    low: f64,
+}
+
+impl Content {
+    fn of(
+        system: &SystemDescription,
+        cache: Option<&Cache>,
+        profile: &Profile,
+        share: f64,
+    ) -> Self {
+        let working_set = profile.working_set.0 as f64;
+        let Some(cache) = cache else {
+            return Content {
+                clean: 0.0,
+                dirty: 0.0,
+                working_set,
+                low: 0.0,
+            };
+        };
+        let writes = system.writes_back() && profile.read_fraction < 1.0;
+        let write = if writes {
+            share * cache.write.0 as f64
+        } else {
+            0.0
+        };
+        let low = write * cache.low_water;
+        let settled = f64::midpoint(low, write * cache.high_water);
+        let dirty = if working_set <= low {
+            working_set
+        } else {
+            settled.min(f64::midpoint(low, working_set))
+        };
+        let free = if cache.shared {
+            share * cache.write.0 as f64 - dirty
+        } else {
+            0.0
+        };
+        Content {
+            clean: share * cache.read.0 as f64 + free.max(0.0),
+            dirty,
+            working_set,
+            low,
+        }
+    }
+
+    fn bytes(&self) -> f64 {
+        self.clean + self.dirty
+    }
+
+    /// Hits of a sequential stream that begins again at the start: all or nothing.
+    fn loops(&self) -> f64 {
+        if self.working_set <= self.clean {
+            1.0
+        } else {
+            0.0
+        }
+    }
+
+    /// Share of writes that find their place dirty.
+    fn absorbed(&self, profile: &Profile, cache: &Cache) -> f64 {
+        if self.working_set <= self.low {
+            return 1.0;
+        }
+        if !scattered(profile) {
+            return 0.0;
+        }
+        let leaving = match cache.destage_order {
+            cache::Order::Ascending => Leaving::Swept,
+            cache::Order::Oldest => Leaving::LeastRecent,
+        };
+        Popularity::of(profile).hit_fraction(self.dirty, leaving)
+    }
+}
+
+impl Mix {
+    /// Notes what part of a working set the cache holds, and what that does.
+    fn fact(&mut self, name: &str, held: f64, working_set: f64, value: f64) {
+        let numbers = format!(
+            "{:.1} of {:.1} MiB",
+            held / MEBIBYTE,
+            working_set / MEBIBYTE
+        );
+        self.facts.push((name.to_owned(), numbers, value));
+    }
+}
