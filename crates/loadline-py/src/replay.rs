@@ -13,6 +13,10 @@ use pyo3::prelude::*;
 /// Service times in ns of requests that come one at a time: each so long after the end of the one before.
 #[pyfunction]
 #[pyo3(signature = (drive, writes, lbns, sectors, pauses_ns, host_sector_ns = None))]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "Python's lists come as values"
+)]
 pub fn replay(
     py: Python<'_>,
     drive: &str,
