@@ -4,41 +4,42 @@ mod laws;
 
 use laws::{little, plan, scaled, stream};
 use loadline_model::System;
-use loadline_model::sim::{Arrival, Ended, Outcome, Seed};
+use loadline_model::sim::{Arrival, Ended, Seed};
 use loadline_model::system::SystemDescription;
 use std::path::Path;
 
 /// Mean service of a disk, in ms; the files say where it's from.
 const S: f64 = 7.0;
 
-fn run(name: &str, arrival: Arrival) -> Outcome {
+fn system(name: &str) -> System {
     let file = Path::new(env!("CARGO_MANIFEST_DIR"))
         .join("../../python/loadline/catalog/systems")
         .join(format!("{name}.toml"));
     let text = std::fs::read_to_string(file).unwrap();
     let description = SystemDescription::from_toml(&text, &[]).unwrap();
-    let system = System::new(description, None).unwrap();
-    let outcome = system
-        .simulate(&[stream(arrival)], plan(), Seed(1))
-        .unwrap()
-        .finish();
-    assert!(outcome.steady && outcome.ended == Ended::Precise, "{name}");
-    little(&outcome);
-    outcome
+    System::new(description, None).unwrap()
 }
 
-/// The mean response within three standard errors, of at most 0.3 % each.
+/// The mean response: simulated within three standard errors, of at most 0.3 % each, and solved within 1 %.
 fn answers(name: &str, arrival: Arrival, theory_ms: f64) {
-    let found = scaled(run(name, arrival).response_ns_estimate, 1e-6);
+    let (system, streams) = (system(name), [stream(arrival)]);
+    let outcome = system.simulate(&streams, plan(), Seed(1)).unwrap().finish();
+    assert!(outcome.steady && outcome.ended == Ended::Precise, "{name}");
+    little(&outcome);
+    let found = scaled(outcome.response_ns_estimate, 1e-6);
     let off = (found.mean - theory_ms) / found.error;
-    println!(
-        "{name}: {theory_ms:.4} ms, simulated {:.4}, {off:+.2} standard errors",
-        found.mean
-    );
     assert!(
         found.error <= 0.003 * found.mean && off.abs() <= 3.0,
-        "{name}: {} instead of {theory_ms} ms",
+        "{name}: simulated {} instead of {theory_ms} ms",
         found.mean
+    );
+    let solved_ms = system.solve(&streams, 1).unwrap().at.unwrap().response_ns / 1e6;
+    println!(
+        "{name}: {theory_ms:.4} ms, simulated {off:+.2} standard errors off, solved {solved_ms:.4}"
+    );
+    assert!(
+        (solved_ms / theory_ms - 1.0).abs() < 0.01,
+        "{name}: solved {solved_ms} instead of {theory_ms} ms"
     );
 }
 
