@@ -13,6 +13,7 @@ mod open;
 mod parts;
 mod popularity;
 mod rule;
+mod ruled;
 mod runs;
 mod solver;
 mod stations;

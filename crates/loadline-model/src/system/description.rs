@@ -47,6 +47,9 @@ pub struct SystemDescription {
     /// How data lie on them.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub volume: Option<Volume>,
+    /// What the rule of thumb takes for granted. Nothing else uses it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rule: Option<Rule>,
     /// Queueing stations that each I/O visits in this order, instead of an array.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub station: Vec<Station>,
@@ -241,6 +244,18 @@ pub struct Volume {
     /// How parity is renewed.
     #[serde(default)]
     pub parity_write: ParityWrite,
+}
+
+/// What the rule of thumb of the field report on the EVA takes for granted.
+#[derive(Debug, Clone, PartialEq, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Rule {
+    /// Random I/Os a second of one disk; 1 / (mean seek + half a revolution) if not given.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub disk_rate_per_s: Option<f64>,
+    /// What passes through the narrowest part; if not given, the disks alone limit.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub bandwidth: Option<BytesPerSecond>,
 }
 
 /// Which copy of mirrored data is read.

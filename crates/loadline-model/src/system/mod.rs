@@ -7,8 +7,8 @@ mod link;
 mod setting;
 
 pub use description::{
-    Backend, Battery, Cache, CacheMode, Controller, Hosts, MirrorRead, Pool, ServiceTime, Station,
-    SystemDescription, Volume,
+    Backend, Battery, Cache, CacheMode, Controller, Hosts, MirrorRead, Pool, Rule, ServiceTime,
+    Station, SystemDescription, Volume,
 };
 pub use link::{Link, LinkKind};
 pub use setting::{Setting, unroll};
