@@ -15,7 +15,9 @@ if TYPE_CHECKING:
     from loadline.result.schema import Result
     from loadline.result.store import Run
     from loadline.system.description import System, load_system
+    from loadline.system.forecast import forecast
     from loadline.system.simulate import simulate
+    from loadline.system.solve import solve
     from loadline.workload.plan import Options
     from loadline.workload.profile import Profile, Workload
     from loadline.workload.suite import Suite, load_suite
@@ -28,12 +30,14 @@ __all__ = [
     "Suite",
     "System",
     "Workload",
+    "forecast",
     "load_suite",
     "load_system",
     "report",
     "resume",
     "run",
     "simulate",
+    "solve",
 ]
 
 _HOME = {
@@ -44,12 +48,14 @@ _HOME = {
     "Suite": "workload.suite",
     "System": "system.description",
     "Workload": "workload.profile",
+    "forecast": "system.forecast",
     "load_suite": "workload.suite",
     "load_system": "system.description",
     "report": "reporting.report",
     "resume": "measuring.run",
     "run": "measuring.run",
     "simulate": "system.simulate",
+    "solve": "system.solve",
 }
 
 

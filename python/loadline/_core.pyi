@@ -222,6 +222,14 @@ class System:
         Raises:
             ValueError: (key, what is wrong) for streams that can't be or don't fit.
         """
+    def solve(self, streams: Sequence[ModelStream], most: int) -> Solution:
+        """The curve up to `most` I/Os outstanding, or as many as are asked for, and the load that is asked for.
+
+        Raises:
+            ValueError: (key, what is wrong) for streams that can't be or don't fit, or closed and open ones together.
+        """
+    def rule(self, streams: Sequence[ModelStream]) -> Rule:
+        """The rule of thumb. Raises ValueError as `solve`."""
 
 @final
 class Simulation:
@@ -307,3 +315,45 @@ def replay(
     Raises:
         ValueError: what is wrong with the drive, columns of different lengths, or a request that isn't on the drive.
     """
+
+@final
+class Solution:
+    """What queueing theory says of a system under a load. Points are (I/Os a second, mean response in ns of all I/Os,
+    of reads, of writes); None where there are none of them."""
+
+    @property
+    def curve(self) -> list[tuple[float, float, float | None, float | None]]:
+        """With 1, 2 ... I/Os outstanding; of an open load what the same mix would do closed."""
+    @property
+    def at(self) -> tuple[float, float, float | None, float | None] | None:
+        """At the load that was asked for; None of an open load above saturation."""
+    @property
+    def saturation_per_s(self) -> float:
+        """The rate that no load exceeds."""
+    @property
+    def bottleneck(self) -> str:
+        """The component that sets it."""
+    @property
+    def knee(self) -> int:
+        """The number outstanding at which throughput over response is highest."""
+    @property
+    def components(self) -> list[tuple[str, float]]:
+        """Utilisations at the load that was asked for, at saturation if that is above it; names as of `Outcome`."""
+    @property
+    def working(self) -> list[str]:
+        """The steps, with their formulas and the numbers put in."""
+
+@final
+class Rule:
+    """What the rule of thumb of the field report on the EVA v.2 says; rates in I/Os a second."""
+
+    @property
+    def saturation_per_s(self) -> float:
+        """Of the disks."""
+    @property
+    def bandwidth_per_s(self) -> float | None:
+        """What the bandwidth lets through; None of an unknown one."""
+    @property
+    def load_line_per_s(self) -> float: ...
+    @property
+    def working(self) -> list[str]: ...

@@ -115,6 +115,23 @@ def test_rows_are_written_in_every_format(loadline: Loadline, ending: str) -> No
         assert "| oltp-db |" in text
 
 
+def test_a_forecast_shows_asked_load_saturation_and_load_line(loadline: Loadline) -> None:
+    said = loadline(
+        "forecast", "eva-v2-10k", "database-ramp", "--limit", "30ms", "--set", "volume.layout=vraid1,vraid5"
+    )
+    assert said.code == 0, said.err
+    head, vraid1, vraid5, note, *_ = said.out.splitlines()
+    assert head.split()[:3] == ["point", "volume.layout", "outstanding"] and "saturation IOPS" in head
+    assert "vraid1" in vraid1 and ", not " in vraid1 and "vraid5" in vraid5
+    assert "mean<=30ms" in note
+
+
+def test_a_forecast_explains_itself(loadline: Loadline) -> None:
+    said = loadline("forecast", "eva-v2-10k", "database-ramp", "--explain")
+    assert said.code == 0, said.err
+    assert any(line.startswith("  ") and " = " in line for line in said.out.splitlines())
+
+
 def test_a_file_that_cannot_be_written_is_refused_before_anything_is_simulated(loadline: Loadline) -> None:
     said = loadline("simulate", "hdd-7k2", "typical-12", "-o", "rows.xlsx", "--ios", "1000000000")
     assert said.code == 2 and ".csv" in said.err
@@ -136,6 +153,11 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_simulated(l
         (["simulate", "./missing.toml", "typical-12"], "missing.toml"),
         (["simulate", "/dev/zero", "typical-12"], "/dev/zero"),
         (["simulate", "eva-v2-10k", "web-ramp", "--set", "cache.read=900TiB"], "memory"),
+        (["forecast", "eva-v2-10k", "web-ramp", "--limit", "soon"], "mean<=30ms"),
+        (["forecast", "eva-v2-10k", "web-ramp", "--limit", "p99<=30ms"], "--method simulate"),
+        (["forecast", "eva-v2-10k", "web-ramp", "--ios", "5"], "--method simulate"),
+        (["forecast", "eva-v2-10k", "web-ramp", "--method", "simulate", "--explain"], "--method solve"),
+        (["forecast", "station-mm1", "web-ramp", "--method", "rule"], "disks"),
         (["systems", "nothing"], "loadline systems"),
         (["drives", "nothing"], "loadline drives"),
     ],

@@ -7,6 +7,7 @@ mod histogram;
 mod replay;
 mod series;
 mod simulation;
+mod solution;
 mod stream;
 mod system;
 mod workload;
@@ -35,6 +36,8 @@ mod _core {
     use crate::series::series_parquet;
     #[pymodule_export]
     use crate::simulation::{PyOutcome, PySimulation};
+    #[pymodule_export]
+    use crate::solution::{PyRule, PySolution};
     #[pymodule_export]
     use crate::stream::{PyInterval, PyJob, PyStatusStream};
     #[pymodule_export]

@@ -12,6 +12,7 @@ use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::simulation::PySimulation;
+use crate::solution::{PyRule, PySolution};
 use crate::workload::{self, ModelStream};
 
 type Pairs = Vec<(String, String)>;
@@ -145,6 +146,17 @@ impl PySystem {
         simulation
             .map(PySimulation)
             .map_err(|error| refused(&error))
+    }
+
+    fn solve(&self, py: Python<'_>, streams: Vec<ModelStream>, most: u32) -> PyResult<PySolution> {
+        let streams = workload::streams(streams)?;
+        let solution = py.detach(|| self.0.solve(&streams, most));
+        solution.map(PySolution).map_err(|error| refused(&error))
+    }
+
+    fn rule(&self, streams: Vec<ModelStream>) -> PyResult<PyRule> {
+        let rule = self.0.rule(&workload::streams(streams)?);
+        rule.map(PyRule).map_err(|error| refused(&error))
     }
 }
 

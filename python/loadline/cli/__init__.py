@@ -36,6 +36,7 @@ VERBS = (
     Verb("show", "Show a run: its table, its progress, what failed.", "show"),
     Verb("systems", "List the described systems, or explain one.", "systems"),
     Verb("drives", "List the drives, explain one, or convert a parameter file.", "drives"),
+    Verb("forecast", "Say what a described system carries, and where its load line is.", "forecast"),
     Verb("simulate", "Simulate a described system under a suite.", "simulate"),
     Verb("validate", "Compare forecasts with what others measured.", "validate"),
     Verb("report", "Write the results of runs to a file.", "report"),

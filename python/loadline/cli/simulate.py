@@ -67,7 +67,7 @@ def conclude(results: Sequence[Result], title: str, file: str | None, *, as_json
     """Prints what a model answered, and writes it to `file`; 2 if a point could not be answered, else 0."""
     points = [result for result in results if result.role == "point"]
     tables = [models_table(results)]
-    if explain or len(points) <= _FEW:
+    if any(point.components for point in points) and (explain or len(points) <= _FEW):
         tables.append(components_table(results))
     failed = [result for result in points if result.error]
     failure = None

@@ -145,6 +145,8 @@ def _notes(answers: Sequence[Answer], swept: Sequence[str]) -> Iterator[str]:
     limits = dict.fromkeys(answer.line.limit for answer in answers if answer.line is not None)
     if limits:
         kept = ", ".join(str(limit) for limit in limits)
-        yield f"load line: the highest load that keeps {kept}; `not` names the next one, which doesn't"
+        lines = [answer.line.provenance.get("load_line") or {} for answer in answers if answer.line is not None]
+        beyond = "; `not` names the next one, which doesn't" if any(line.get("next") for line in lines) else ""
+        yield f"load line: the highest load that keeps {kept}{beyond}"
     every = [result for answer in answers for result in (answer.asked, answer.line) if result is not None]
     yield from findings_notes(list({id(result): result for result in every}.values()))

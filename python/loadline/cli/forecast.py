@@ -1,0 +1,81 @@
+"""`loadline forecast SYSTEM SUITE`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from loadline.cli import choice, output
+from loadline.cli.progress import counted
+from loadline.cli.simulate import conclude
+from loadline.errors import InputError
+from loadline.reporting.report import FORMATS, writable
+from loadline.system.forecast import DEFAULT_LIMIT, Method, forecast
+
+
+@click.command("forecast")
+@click.argument("system", shell_complete=choice.complete_system)
+@click.argument("suite", shell_complete=choice.complete_suite)
+@click.option(
+    "--limit",
+    metavar="LIMIT",
+    help=f"Of load lines, such as 'p99<=5ms of reads', or 30ms for the mean; else a ramp's own or {DEFAULT_LIMIT}.",
+)
+@click.option(
+    "--method",
+    type=click.Choice(["solve", "simulate", "rule"]),
+    default="solve",
+    help="Queueing theory, which is instant; simulation, which knows percentiles; or the EVA report's rule of thumb.",
+)
+@click.option("--explain", is_flag=True, help="Show the working: demands, RAID factors, limits, with their numbers.")
+@choice.model_options
+@choice.effort_options
+@click.option("--seed", type=click.IntRange(1, 2**31 - 1), metavar="N", help="Of a simulation; else 1.")
+@click.option("-o", "--output", "file", metavar="FILE", help=f"Write the rows; its ending is {', '.join(FORMATS)}.")
+@output.common
+def command(
+    system: str,
+    suite: str,
+    limit: str | None,
+    method: Method,
+    explain: bool,
+    settings: tuple[str, ...],
+    ios: int | None,
+    until_precision: str | None,
+    replications: int,
+    seed: int | None,
+    file: str | None,
+    as_json: bool,
+    **options: Any,
+) -> int:
+    """Say what SYSTEM carries under SUITE: at the asked load, at saturation, and at the load line.
+
+    SYSTEM is a name (see `loadline systems`) or the path of a TOML file, SUITE a name (see `loadline suites`) or a
+    path. The load line is the highest load that keeps --limit. Nothing is measured: the answer is computed from the
+    description, or simulated.
+    """
+    for option, value in (("--ios", ios), ("--until-precision", until_precision), ("--seed", seed)):
+        if value is not None and method != "simulate":
+            raise InputError(f"{option} is for simulations", "Add --method simulate.")
+    if explain and method == "simulate":
+        raise InputError("a simulation has no working to --explain", "Leave it out, or take --method solve.")
+    if file is not None:
+        writable(file)
+    with counted("simulating" if method == "simulate" else "solving") as listen:
+        results = forecast(
+            system,
+            suite,
+            limit=limit,
+            method=method,
+            settings=settings,
+            options=choice.read_model(**options),
+            explain=explain,
+            seed=seed or 1,
+            ios=ios,
+            until_precision=until_precision,
+            replications=replications,
+            listen=listen,
+        )
+    how = {"solve": "solved", "simulate": "simulated", "rule": "by the rule of thumb"}[method]
+    return conclude(results, f"{system} under {suite}, {how}", file, as_json=as_json, explain=explain)

@@ -1,0 +1,102 @@
+"""Forecasts: what a system carries at the asked load, at saturation, and at its load line."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Literal, TypeAlias
+
+from loadline.errors import InputError
+from loadline.result.schema import Result
+from loadline.system import rule, simulate, solve
+from loadline.system.asked import Asked, points_of
+from loadline.system.description import System, load_system, unroll
+from loadline.system.pool import Listener
+from loadline.system.simulate import effort
+from loadline.workload.limit import Limit, Ramp, parse_limit
+from loadline.workload.plan import Options, Point
+from loadline.workload.profile import Closed, Open
+
+Method: TypeAlias = Literal["solve", "simulate", "rule"]
+
+#: The accepted limit of midrange systems, by the field report on the EVA v.2.
+DEFAULT_LIMIT = "mean<=30ms"
+
+_HIGHEST = 4096
+
+# Of a rate that is asked for, the search goes so many times below and above it.
+_RANGE = 1024
+
+
+def forecast(
+    system: str | Path | System,
+    workload: Asked,
+    *,
+    limit: str | Limit | None = None,
+    method: Method = "solve",
+    settings: Sequence[str] = (),
+    options: Options = Options(),
+    explain: bool = False,
+    seed: int = 1,
+    ios: int | None = None,
+    until_precision: str | None = None,
+    replications: int = 1,
+    threads: int | None = None,
+    listen: Listener | None = None,
+) -> list[Result]:
+    """What the system does with every point of the workload: at the load that it asks for, and at the load line.
+
+    A ramp has a row at its load line only. Any other point has a row at its own load and, with the same name and a
+    `limit`, one at the load line of the same profile. The next load, which fails, is a row of role `probe`.
+
+    Args:
+        system: a name of the catalog, the path of a TOML file, or a System.
+        workload: a suite's name, path or itself; a Workload, or several that run together; or points of a plan.
+        limit: the condition of load lines, such as `mean<=30ms` or `30ms`, which means the same; else a ramp's own,
+            and `mean<=30ms` of other points.
+        method: `solve` for means at once, `simulate` for percentiles and confidence intervals, `rule` for the rule of
+            thumb of the report on the EVA v.2, which knows load lines only.
+        settings: `pool.drives=84:336:42`, `volume.layout=raid5,raid10`; several make all combinations.
+        options: what to change of a suite.
+        explain: put the working, a line a step, into each row's provenance; of `solve` and `rule`.
+        seed, ios, until_precision, replications, threads, listen: as of `simulate`, for that method.
+
+    Returns:
+        Rows in the order of settings, then points. A point that can't be answered is a row with an error.
+
+    Raises:
+        InputError: nothing can be answered: no such system or suite, a key or a value that can't be.
+    """
+    asked_limit = parse_limit(limit) if isinstance(limit, str) else limit
+    if method == "solve" and asked_limit is not None and asked_limit.statistic != "mean":
+        raise InputError(f"the solver knows means only, no {asked_limit}", "Simulate it: --method simulate.")
+    suite, points = points_of(workload, options, seed)
+    systems = unroll(load_system(system), settings)
+    lines = [_with_limit(point, asked_limit) for point in points]
+    if method == "rule":
+        return rule.answers([(one, line) for one in systems for line in lines if line], suite, explain=explain)
+    both = [
+        each
+        for point, line in zip(points, lines, strict=True)
+        for each in ((point, line) if point.ramp is None else (line,))
+        if each is not None
+    ]
+    asked = [(one, point) for one in systems for point in both]
+    if method == "solve":
+        return solve.answers(asked, suite, explain=explain)
+    return simulate.answers(asked, suite, effort(ios, until_precision, replications), threads, listen)
+
+
+def _with_limit(point: Point, limit: Limit | None) -> Point | None:
+    """The ramp that finds the point's load line; None for closed and open streams together, which have no one axis."""
+    if point.ramp is not None:
+        return point if limit is None else replace(point, ramp=replace(point.ramp, limit=limit))
+    limit = limit or parse_limit(DEFAULT_LIMIT)
+    first = point.streams[0].arrival
+    if any(type(stream.arrival) is not type(first) for stream in point.streams):
+        return None
+    if isinstance(first, Open):
+        return replace(point, ramp=Ramp(limit, "rate", first.rate_per_s / _RANGE, first.rate_per_s * _RANGE))
+    assert isinstance(first, Closed), "an arrival is open or closed"
+    return replace(point, ramp=Ramp(limit, "outstanding", 1, _HIGHEST))

@@ -1,0 +1,62 @@
+"""The rule of thumb of the field report on the EVA v.2, for comparison and for teaching: docs/background/solver.md."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from loadline.errors import InputError
+from loadline.result.schema import Flow, Result
+from loadline.system.asked import streams_of
+from loadline.system.description import System
+from loadline.system.row import finding, row
+from loadline.workload.limit import Limit
+from loadline.workload.plan import Point
+
+#: The only limit that the rule knows: where the report's array passed it, at 0.92 of its highest rate.
+LIMIT = Limit("mean", 30 * 10**6)
+
+
+def answers(asked: Sequence[tuple[System, Point]], suite: str | None, *, explain: bool = False) -> list[Result]:
+    """The row at the load line of every pair, in order; what is outstanding there, the rule doesn't say.
+
+    Raises:
+        InputError: none of them can be answered; it says why the first can't.
+    """
+    results: list[Result] = []
+    refusals: list[InputError] = []
+    for system, point in asked:
+        try:
+            results.append(_row(system, point, suite, explain))
+        except InputError as refusal:
+            refusals.append(refusal)
+            results.append(row(system, point, suite, "rule", error=refusal.message, ended_by="error"))
+    if refusals and len(refusals) == len(asked):
+        raise refusals[0]
+    return results
+
+
+def _row(system: System, point: Point, suite: str | None, explain: bool) -> Result:
+    built = system.build()
+    try:
+        found = built.rule(streams_of(point, built))
+    except ValueError as error:
+        raise InputError(f"{system.said}: {point.name}: {': '.join(map(str, error.args))}") from None
+    assert point.ramp is not None, "the rule is asked for load lines"
+    findings: tuple[dict[str, Any], ...] = ()
+    if point.ramp.limit != LIMIT:
+        message = f"the rule of thumb knows {LIMIT} only, so {point.ramp.limit} is left out of account"
+        findings = (finding(point, "rule", "warning", message, {}, "Use --method solve."),)
+    limited = found.bandwidth_per_s is not None and found.bandwidth_per_s < found.saturation_per_s
+    return row(
+        *(system, point, suite, "rule"),
+        queue_depth=None,
+        outstanding_asked=None,
+        offered_per_s=None,
+        total=Flow(iops=found.load_line_per_s),
+        bottleneck="bandwidth" if limited else "disks",
+        saturation_iops=found.saturation_per_s,
+        limit=str(LIMIT),
+        findings=findings,
+        provenance={"working": list(found.working)} if explain else {},
+    )

@@ -1,0 +1,218 @@
+"""Solutions: points on described systems, computed by queueing theory, and load lines read off their curves."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import replace
+from pathlib import Path
+from typing import Any
+
+from loadline import _core
+from loadline.errors import InputError
+from loadline.result.schema import Flow, Result
+from loadline.system.asked import Asked, points_of, streams_of
+from loadline.system.description import System, load_system, unroll
+from loadline.system.load_line import LoadLine, Probe, search_rate
+from loadline.system.row import load_line_rows, row
+from loadline.workload.limit import Limit
+from loadline.workload.plan import Options, Point
+from loadline.workload.profile import Closed, Open, Workload
+
+# A curve is drawn so far at first, then eight times as far while all of it keeps the limit.
+_FIRST = 64
+
+#: Throughput and mean responses of all, reads and writes, as the core gives a point of a curve.
+_At = tuple[float, float, float | None, float | None]
+
+
+def solve(
+    system: str | Path | System,
+    workload: Asked,
+    *,
+    settings: Sequence[str] = (),
+    options: Options = Options(),
+    explain: bool = False,
+) -> list[Result]:
+    """Computes every point of the workload on the system, under every combination of settings.
+
+    A solution has means, no percentiles. A ramp's answer is the row at its load line, and a row of role `probe` at the
+    next load, which fails.
+
+    Args:
+        system: a name of the catalog, the path of a TOML file, or a System.
+        workload: a suite's name, path or itself; a Workload, or several that run together; or points of a plan.
+        settings: `pool.drives=84:336:42`, `volume.layout=raid5,raid10`; several make all combinations.
+        options: what to change of a suite.
+        explain: put the working, a line a step, into each row's provenance.
+
+    Returns:
+        Rows in the order of settings, then points. A point that can't be answered is a row with an error.
+
+    Raises:
+        InputError: nothing can be solved: no such system or suite, a key or a value that can't be.
+    """
+    suite, points = points_of(workload, options)
+    systems = unroll(load_system(system), settings)
+    return answers([(one, point) for one in systems for point in points], suite, explain=explain)
+
+
+def answers(asked: Sequence[tuple[System, Point]], suite: str | None, *, explain: bool = False) -> list[Result]:
+    """The rows of every pair, in order.
+
+    Raises:
+        InputError: none of them can be answered; it says why the first can't.
+    """
+    results: list[Result] = []
+    refusals: list[InputError] = []
+    asking: _Asking | None = None
+    for system, point in asked:
+        try:
+            if asking is None or asking.system is not system:
+                asking = _Asking(system, suite, explain)
+            results += [asking.row(point)] if point.ramp is None else asking.ramp(point)
+        except InputError as refusal:
+            refusals.append(refusal)
+            results.append(row(system, point, suite, "solved", error=refusal.message, ended_by="error"))
+    if refusals and len(refusals) == len(asked):
+        raise refusals[0]
+    return results
+
+
+class _Asking:
+    """One built system, asked point by point."""
+
+    def __init__(self, system: System, suite: str | None, explain: bool) -> None:
+        self.system = system
+        self._built = system.build()
+        self._suite = suite
+        self._explain = explain
+        self._last: tuple[tuple[Workload, ...], int, _core.Solution] | None = None
+
+    def row(self, point: Point) -> Result:
+        """The row of a plain point."""
+        found = self._solve(point, _FIRST)
+        offered = sum(stream.arrival.rate_per_s for stream in point.streams if isinstance(stream.arrival, Open))
+        error = None
+        if found.at is None:
+            error = (
+                f"{offered:,.0f} I/Os a second are above saturation, which is at {found.saturation_per_s:,.0f}"
+                f" and set by {found.bottleneck}"
+            )
+        total, read, write = (Flow(), Flow(), Flow()) if found.at is None else _flows(point, found.at)
+        return row(
+            *(self.system, point, self._suite, "solved"),
+            outstanding_achieved=None if found.at is None else found.at[0] * found.at[1] / 1e9,
+            total=total,
+            read=read,
+            write=write,
+            components=dict(found.components),
+            bottleneck=found.bottleneck,
+            saturation_iops=found.saturation_per_s,
+            ended_by="error" if error else None,
+            error=error,
+            provenance={"working": list(found.working)} if self._explain else {},
+        )
+
+    def ramp(self, point: Point) -> list[Result]:
+        """The rows of a ramp: at the load line, and at the next load."""
+        ramp = point.ramp
+        assert ramp is not None, "only ramps are searched"
+        if ramp.limit.statistic != "mean":
+            raise InputError(
+                f"{point.name}: the solver knows means only, and {ramp.limit} limits another statistic",
+                "Simulate it: --method simulate.",
+            )
+        if ramp.axis == "rate":
+            line: LoadLine[Any, Result] = self._by_rate(point, ramp.low, ramp.high)
+        else:
+            line = self._by_outstanding(point, int(ramp.low), int(ramp.high))
+        shown = [probe.answer for probe in line.probes if probe is line.highest or probe is line.next]
+        saturation_iops = shown[0].saturation_iops if shown else line.probes[0].answer.saturation_iops
+        return load_line_rows(point, line, saturation_iops)
+
+    def _by_rate(self, point: Point, low: float, high: float) -> LoadLine[float, Result]:
+        def holds(answer: Result) -> bool:
+            assert point.ramp is not None, "only ramps are searched"
+            return answer.error is None and _keeps(_means(answer), point.ramp.limit)
+
+        found = search_rate(lambda load: self.row(point.at(load)), holds, low, high)
+        return replace(found, probes=tuple(probe for probe in found.probes if probe in (found.highest, found.next)))
+
+    def _by_outstanding(self, point: Point, low: int, high: int) -> LoadLine[int, Result]:
+        """The whole curve is known, so nothing is searched for: the last load before the first that fails."""
+        assert point.ramp is not None, "only ramps are searched"
+        limit, each = point.ramp.limit, sum(stream.arrival.jobs for stream in point.streams)
+        most = min(high, max(low, _FIRST))
+        while True:
+            found = self._solve(point, most * each)
+            curve = found.curve
+            kept = [_keeps(curve[load * each - 1], limit) for load in range(low, most + 1)]
+            if most == high or not all(kept[-(len(kept) // 2 + 1) :]):
+                break
+            most = min(high, 8 * most)
+        fails = kept.index(False) if False in kept else None
+        monotone = fails is None or not any(kept[fails:])
+        highest = low + (len(kept) if fails is None else fails) - 1
+
+        at_line = Probe(highest, self.row(point.at(highest)), True) if highest >= low else None
+        beyond = None if fails is None else Probe(low + fails, self._off_curve(point.at(low + fails), found), False)
+        probes = tuple(one for one in (at_line, beyond) if one is not None)
+        return LoadLine(at_line, beyond, monotone, probes)
+
+    def _off_curve(self, point: Point, found: _core.Solution) -> Result:
+        """The row of a point that lies on the curve, its components left out."""
+        at = found.curve[sum(stream.outstanding for stream in point.streams) - 1]
+        total, read, write = _flows(point, at)
+        return row(
+            *(self.system, point, self._suite, "solved"),
+            outstanding_achieved=at[0] * at[1] / 1e9,
+            total=total,
+            read=read,
+            write=write,
+            bottleneck=found.bottleneck,
+            saturation_iops=found.saturation_per_s,
+        )
+
+    def _solve(self, point: Point, most: int) -> _core.Solution:
+        """The last one is kept, for a point's load line mostly lies on the curve that its own load is on."""
+        if self._last is not None and self._last[:2] == (point.streams, most):
+            return self._last[2]
+        try:
+            found = self._built.solve(streams_of(point, self._built), most)
+        except ValueError as error:
+            said = ": ".join(map(str, error.args))
+            raise InputError(f"{self.system.said}: {point.name}: {said}") from None
+        self._last = point.streams, most, found
+        return found
+
+
+def _means(answer: Result) -> _At:
+    flows = (answer.total, answer.read, answer.write)
+    total_ns, read_ns, write_ns = (flow.latency_mean_ns for flow in flows)
+    return answer.total.iops or 0.0, total_ns or 0.0, read_ns, write_ns
+
+
+def _keeps(at: _At, limit: Limit) -> bool:
+    response_ns = {"all": at[1], "reads": at[2], "writes": at[3]}[limit.of]
+    return response_ns is not None and limit.holds(response_ns)
+
+
+def _flows(point: Point, at: _At) -> tuple[Flow, Flow, Flow]:
+    """Total, reads and writes, by the mix of the streams: each by the share that it has outstanding, or offers."""
+    iops, *responses_ns = at
+    weights = [s.outstanding if isinstance(s.arrival, Closed) else s.arrival.rate_per_s for s in point.streams]
+    shares: list[tuple[float, float, float]] = []
+    for stream, weight in zip(point.streams, weights, strict=True):
+        profile = stream.profile
+        mean_bytes = sum(block.size_bytes * block.share_fraction for block in profile.block)
+        shares.append((weight / sum(weights), profile.read_fraction, mean_bytes))
+
+    def flow(part: Sequence[float], response_ns: float | None) -> Flow:
+        rate = iops * sum(share * each for (share, *_), each in zip(shares, part, strict=True))
+        size = sum(share * each * mean_bytes for (share, _, mean_bytes), each in zip(shares, part, strict=True))
+        return Flow(iops=rate, bytes_per_s=iops * size, latency_mean_ns=response_ns)
+
+    reads = [read for _, read, _ in shares]
+    parts: Any = ([1.0] * len(shares), reads, [1 - read for read in reads])
+    total, read, write = (flow(part, response) for part, response in zip(parts, responses_ns, strict=True))
+    return total, read, write

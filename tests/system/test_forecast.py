@@ -1,0 +1,110 @@
+"""Forecasts and solutions as Python calls them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+from loadline.errors import InputError
+from loadline.result.schema import Result
+from loadline.system.forecast import forecast
+from loadline.system.solve import solve
+from loadline.workload.plan import Options
+from loadline.workload.profile import BlockShare, Closed, Open, Profile, Workload
+
+OLTP = Options(only=("oltp-db",))
+
+
+def reads(arrival: Closed | Open) -> Workload:
+    return Workload(Profile("reads", (BlockShare(4096, 1.0),), 1.0, 1.0, "random"), arrival)
+
+
+def test_one_exponential_server_is_solved_as_theory_has_it() -> None:
+    # M/M/1 with 7 ms: at a half 14 ms; Kleinrock 1975, section 3.2.
+    [result] = solve("station-mm1", reads(Open(500 / 7, 32)))
+    assert result.total.latency_mean_ns == pytest.approx(14e6, rel=1e-6)
+    assert result.components["disk"] == pytest.approx(0.5)
+    assert (result.origin, result.bottleneck) == ("solved", "disk")
+    assert result.saturation_iops == pytest.approx(1000 / 7)
+    assert result.total.latency_p99_ns is None
+
+
+def test_an_open_load_above_saturation_has_an_error_that_names_saturation() -> None:
+    [result] = solve("station-mm1", reads(Open(200.0, 32)))
+    assert result.error is not None and "143" in result.error
+    assert result.total.iops is None and result.saturation_iops == pytest.approx(1000 / 7)
+
+
+def test_the_load_line_of_an_open_load_is_where_theory_puts_it() -> None:
+    # R = S / (1 - u): 30 ms at u = 0.7667.
+    found = forecast("station-mm1", reads(Open(50.0, 32)), limit="30ms")
+    asked, line, *probes = found
+    assert (asked.limit, line.limit) == (None, "mean<=30ms")
+    assert line.offered_per_s == pytest.approx(0.7667 * 1000 / 7, rel=0.011)
+    assert [probe.role for probe in probes] == ["probe"]
+    assert (probes[0].total.latency_mean_ns or 0) > 30e6
+
+
+def test_a_closed_load_line_is_the_last_number_that_keeps_the_limit() -> None:
+    # n customers at one exponential server: R = n S, so 4 keep 30 ms and 5 don't.
+    line, following = forecast("station-mm1", "database-ramp")
+    assert (line.outstanding_asked, following.outstanding_asked) == (4, 5)
+    assert line.total.latency_mean_ns == pytest.approx(28e6)
+    assert following.total.latency_mean_ns == pytest.approx(35e6)
+    assert line.provenance["load_line"] == {"axis": "outstanding", "load": 4, "next": 5, "monotone": True}
+
+
+def test_simulation_finds_the_load_line_that_theory_has() -> None:
+    line, *probes = forecast("station-mm1", "database-ramp", method="simulate", ios=20_000)
+    assert line.outstanding_asked == 4
+    assert line.origin == "simulated" and line.total.latency_p99_ns is not None
+    assert {probe.outstanding_asked for probe in probes} >= {1, 2, 5, 8}
+
+
+def test_a_limit_that_no_load_keeps_is_told() -> None:
+    with pytest.raises(InputError):
+        forecast("station-mm1", "database-ramp", limit="p99<=5ms")
+    [line, _] = forecast("station-mm1", "database-ramp", limit="1ms")
+    assert line.error is not None and "1ms" in line.error and line.total.iops is None
+
+
+def test_points_have_a_row_at_their_own_load_and_one_at_the_load_line() -> None:
+    asked, line, following = forecast("dl360-g6-p410i", "typical-12", options=OLTP)
+    assert (asked.point, line.point) == ("oltp-db", "oltp-db")
+    assert (asked.outstanding_asked, asked.limit) == (32, None)
+    assert line.limit == "mean<=30ms" and (line.total.latency_mean_ns or 0) <= 30e6
+    assert following.role == "probe" and (following.total.latency_mean_ns or 0) > 30e6
+    assert asked.total.iops == pytest.approx((asked.read.iops or 0) + (asked.write.iops or 0))
+    assert asked.read.iops == pytest.approx(0.7 * (asked.total.iops or 0))
+    for row in (asked, line, following):
+        assert Result.from_row(row.row()) == row
+
+
+def test_littles_law_and_the_bounds_hold_on_every_solution() -> None:
+    for depth in (1, 4, 64):
+        [result] = solve("hdd-7k2", "typical-12", options=Options(only=("oltp-db",), queue_depths=(depth,)))
+        iops, mean_ns = result.total.iops, result.total.latency_mean_ns
+        assert iops is not None and mean_ns is not None and result.saturation_iops is not None
+        assert iops * mean_ns / 1e9 == pytest.approx(depth, rel=1e-6)
+        assert iops <= result.saturation_iops * (1 + 1e-9)
+        assert all(0 <= busy <= 1 + 1e-9 for busy in result.components.values())
+
+
+@pytest.mark.parametrize(
+    ("layout", "saturation", "disk"), [("vraid1", 17_937, "10k"), ("vraid5", 11_988, "10k"), ("vraid1", 21_094, "15k")]
+)
+def test_the_rule_of_thumb_gives_the_numbers_of_its_report(layout: str, saturation: int, disk: str) -> None:
+    settings = [f"volume.layout={layout}"]
+    [line] = forecast(f"eva-v2-{disk}", "database-ramp", method="rule", settings=settings)
+    # The report cuts its numbers off.
+    assert line.saturation_iops is not None and int(line.saturation_iops + 0.5) in {saturation, saturation + 1}
+    assert line.total.iops == pytest.approx(0.92 * line.saturation_iops)
+    assert (line.origin, line.limit, line.bottleneck) == ("rule", "mean<=30ms", "disks")
+
+
+def test_the_working_is_told_on_request(tmp_path: Path) -> None:
+    [plain] = solve("station-mm1", reads(Closed(4)))
+    [explained] = solve("station-mm1", reads(Closed(4)), explain=True)
+    assert "working" not in plain.provenance
+    assert explained.provenance["working"]
