@@ -39,16 +39,6 @@ impl Destaging {
         let band = (self.high_bytes - self.low_bytes).max(1) as f64;
         (f64::from(self.most) * above / band).ceil() as u32
     }
-
-    /// The middle of the band in which destaging settles.
-    pub(super) fn middle_bytes(&self) -> u64 {
-        self.low_bytes.midpoint(self.high_bytes)
-    }
-
-    /// Bytes between the marks.
-    pub(super) fn band_bytes(&self) -> u64 {
-        self.high_bytes - self.low_bytes
-    }
 }
 
 impl Array {

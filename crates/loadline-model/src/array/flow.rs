@@ -23,8 +23,9 @@ pub struct Array {
     pub(super) costs: Costs,
     pub(super) layout: Layout,
     pub(super) cache: Option<Cache>,
-    /// What the cache holds at most, and what it allocates.
+    /// What the cache holds at most, how much of that lies above the low water mark, and what it allocates.
     pub(super) cache_bytes: u64,
+    pub(super) above_low_bytes: u64,
     pub(super) page_bytes: u64,
     pub(super) writes_back: bool,
     pub(super) mirror_read: MirrorRead,
@@ -164,6 +165,9 @@ impl Array {
                 .cache
                 .as_ref()
                 .map_or(0, |cache| cache.read.0 + cache.write.0),
+            above_low_bytes: system.cache.as_ref().map_or(0, |cache| {
+                (cache.write.0 as f64 * (1.0 - cache.low_water)) as u64
+            }),
             page_bytes: system.cache.as_ref().map_or(1, |cache| cache.page.0.max(1)),
             writes_back: system.writes_back(),
             mirror_read: volume.mirror_read,

@@ -2,7 +2,7 @@
 
 use super::flow::Array;
 use crate::Error;
-use crate::cache::{Cache, Found, Shape};
+use crate::cache::{Cache, Found, Shape, Written};
 use crate::layout::Layout;
 use crate::sim::{Profile, Requests, Seed, Spread, Stream, Way};
 use crate::system;
@@ -41,7 +41,8 @@ pub(super) fn cache(cache: &system::Cache, layout: &Layout) -> Result<Cache, Err
 
 impl Array {
     /// Brings the cache to where the workload would have brought it in the long run, without time: draws I/Os until what it
-    /// holds has been replaced, and lets written data lie up to the middle of the marks.
+    /// holds has been replaced. Written data fill it: where destaging can't keep up that is how it stays, and where it can
+    /// it has soon come down to what it needs, while filling would take the longer the less is missing.
     ///
     /// The draws are others than those of the run.
     ///
@@ -88,8 +89,7 @@ impl Array {
                 cache.fill(address, bytes);
                 continue;
             }
-            let _ = cache.write(address, bytes);
-            while cache.dirty_bytes() > self.destaging.middle_bytes() {
+            while cache.write(address, bytes) == Written::Full {
                 full = true;
                 let Some(destage) = cache.next_destage(&mut ranges) else {
                     break;
@@ -107,7 +107,7 @@ impl Array {
         !even || profile.working_set.0 < 100 * self.cache_bytes
     }
 
-    /// I/Os in which destaging settles between the marks: several times those that fill the band between them.
+    /// I/Os in which destaging settles between the marks: several times those that fill what lies above the lower one.
     pub(crate) fn ios_to_settle(&self, streams: &[Stream]) -> u64 {
         let written =
             |stream: &Stream| (1.0 - stream.profile.read_fraction) * stream.profile.mean_bytes();
@@ -115,6 +115,6 @@ impl Array {
         if !self.writes_back || bytes <= 0.0 {
             return 0;
         }
-        ((2.0 * self.destaging.band_bytes() as f64 / bytes) as u64).min(MOST)
+        ((3.0 * self.above_low_bytes as f64 / bytes) as u64).min(MOST)
     }
 }
