@@ -75,14 +75,15 @@ def _explain(name: str, as_json: bool) -> None:
 
 
 def _convert(parameters: Path, file: str | None, as_json: bool) -> None:
+    if file is not None and (not Path(file).parent.is_dir() or (Path(file).exists() and not Path(file).is_file())):
+        raise InputError(
+            f"{file} can't be written as a file", "Give -o the name of a file in a directory that is there."
+        )
     text, warnings = convert_drive(parameters)
     for warning in warnings:
         output.note(warning)
     if file is not None:
-        path = Path(file)
-        if not path.parent.is_dir() or path.is_dir():
-            raise InputError(f"{path} can't be a file", "Give -o the name of a file in a directory that is there.")
-        write_bytes(path, text.encode())
+        write_bytes(Path(file), text.encode())
     if as_json:
         output.document(envelope(drives=[{"toml": text, "warnings": warnings}], file=file))
     elif file is None:

@@ -88,7 +88,8 @@ def show(table: Table, title: str = "") -> None:
         console.print(Text(title, style="bold"))
     widths = table.fit(console.width)
     if widths is None:
-        click.echo(table.stacked(), nl=False)
+        for line in table.stacked().splitlines():
+            say(textwrap.fill(line, console.width, subsequent_indent="   ", break_on_hyphens=False))
     else:
         rich_table = RichTable(
             box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold", show_edge=False

@@ -58,10 +58,12 @@ def command(
                 f"suite {suite.name} has no point {point!r}", nearest(point, known, f"Points: {', '.join(known)}.")
             )
         points = tuple(one for one in points if one.name == point)
+    job = None
+    if as_fio or point is not None:
+        job = fio_job.write(points, engine=engine or _engine(), size_bytes=choice.size(size))
     if as_json:
         output.document(envelope(suites=[_as_json(suite, points)]))
-    elif as_fio or point is not None:
-        job = fio_job.write(points, engine=engine or _engine(), size_bytes=choice.size(size))
+    elif job is not None:
         if seed is None:
             job = f"; without --seed a run draws randseed and records it\n{job}"
         output.say(job.rstrip())

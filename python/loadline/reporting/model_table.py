@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
 from loadline.reporting.table import UNKNOWN, Group, Table, count, findings_notes, megabytes, milliseconds
@@ -103,33 +103,26 @@ def models_table(results: Sequence[Result]) -> Table:
 
 
 def components_table(results: Sequence[Result]) -> Table:
-    """Utilisation of every component in percent, a line for each point."""
+    """Utilisation of every component in percent, the busiest first, a line for each point."""
     answers = [answer.asked for answer in paired(results)]
     swept = swept_keys(answers)
-    names = list(dict.fromkeys(name for answer in answers for name in answer.components))
     rows = tuple(
-        (
-            _name(answer),
-            *(answer.tags.get(key, UNKNOWN) for key in swept),
-            *(_percent_of(answer.components.get(name), 1.0) for name in names),
-        )
+        (_name(answer), *(answer.tags.get(key, UNKNOWN) for key in swept), _busy(answer.components))
         for answer in answers
     )
     keys = tuple(key.replace(".", ".\n") for key in swept)
-    heads = tuple(_head(name) for name in names)
-    return Table(("busy, %", *keys, *heads), (Group("", rows),))
+    return Table(("point", *keys, "busy, %"), (Group("", rows),), frozenset({0, len(keys) + 1}))
+
+
+def _busy(components: Mapping[str, float]) -> str:
+    busiest_first = sorted(components.items(), key=lambda item: -item[1])
+    return ", ".join(f"{name} {100 * busy:.1f}" for name, busy in busiest_first) or UNKNOWN
 
 
 def swept_keys(results: Sequence[Result]) -> list[str]:
     """Settings that don't have one value in all rows, in the order in which they were given."""
     keys = list(dict.fromkeys(key for result in results for key in result.tags))
     return [key for key in keys if len({result.tags.get(key) for result in results}) > 1]
-
-
-def _head(name: str) -> str:
-    """The last word below the others, for narrow columns."""
-    front, _, last = name.rpartition(" ")
-    return f"{front}\n{last}" if front else name
 
 
 def _name(result: Result) -> str:

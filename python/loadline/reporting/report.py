@@ -47,8 +47,8 @@ def writable(output: str | Path) -> Path:
         )
     if not path.parent.is_dir():
         raise InputError(f"{path}: there is no directory {path.parent}", "Make it first.")
-    if path.is_dir():
-        raise InputError(f"{path} is a directory", "Give the name of a file.")
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is there, and no file", "Give the name of a file.")
     return path
 
 

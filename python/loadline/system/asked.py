@@ -16,6 +16,8 @@ from loadline.workload.suite import Suite, load_suite
 #: A suite by name, path or itself; a stream, several that run together; or points.
 Asked: TypeAlias = str | Path | Suite | Workload | Sequence[Workload] | Point | Sequence[Point]
 
+_MOST_ROWS = 100_000
+
 # Stations have no addresses, so any working set will do.
 _NOWHERE_BYTES = 1 << 40
 
@@ -44,6 +46,18 @@ def points_of(asked: Asked, options: Options = Options(), seed: int = 1) -> tupl
         return None, points
     name = "+".join(stream.profile.name for stream in streams)
     return None, (Point(name, streams, runtime_ns=0, warmup_ns=0, seed=seed),)
+
+
+def check_rows(rows: int) -> None:
+    """Refuses more rows than a machine's memory is for; a row takes some kB.
+
+    Raises:
+        InputError: there would be more than 100,000.
+    """
+    if rows > _MOST_ROWS:
+        raise InputError(
+            f"settings and points make {rows:,} rows, more than {_MOST_ROWS:,}", "Sweep in parts, or name a --profile."
+        )
 
 
 def streams_of(point: Point, system: _core.System) -> list[ModelStream]:

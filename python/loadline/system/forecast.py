@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias
 from loadline.errors import InputError
 from loadline.result.schema import Result
 from loadline.system import rule, simulate, solve
-from loadline.system.asked import Asked, points_of
+from loadline.system.asked import Asked, check_rows, points_of
 from loadline.system.description import System, load_system, unroll
 from loadline.system.pool import Listener
 from loadline.system.simulate import effort
@@ -60,7 +60,8 @@ def forecast(
         settings: `pool.drives=84:336:42`, `volume.layout=raid5,raid10`; several make all combinations.
         options: what to change of a suite.
         explain: put the working, a line a step, into each row's provenance; of `solve` and `rule`.
-        seed, ios, until_precision, replications, threads, listen: as of `simulate`, for that method.
+        seed, ios, until_precision, replications: as of `simulate`, for that method.
+        threads, listen: as of `simulate`.
 
     Returns:
         Rows in the order of settings, then points. A point that can't be answered is a row with an error.
@@ -73,6 +74,7 @@ def forecast(
         raise InputError(f"the solver knows means only, no {asked_limit}", "Simulate it: --method simulate.")
     suite, points = points_of(workload, options, seed)
     systems = unroll(load_system(system), settings)
+    check_rows(len(systems) * len(points))
     lines = [_with_limit(point, asked_limit) for point in points]
     if method == "rule":
         return rule.answers([(one, line) for one in systems for line in lines if line], suite, explain=explain)
@@ -84,7 +86,7 @@ def forecast(
     ]
     asked = [(one, point) for one in systems for point in both]
     if method == "solve":
-        return solve.answers(asked, suite, explain=explain)
+        return solve.answers(asked, suite, explain=explain, threads=threads, listen=listen)
     return simulate.answers(asked, suite, effort(ios, until_precision, replications), threads, listen)
 
 

@@ -16,7 +16,7 @@ from loadline import _core
 from loadline.errors import InputError
 from loadline.result.figures import merged
 from loadline.result.schema import Flow, Result
-from loadline.system.asked import Asked, points_of, streams_of
+from loadline.system.asked import Asked, check_rows, points_of, streams_of
 from loadline.system.description import System, load_system, unroll
 from loadline.system.load_line import keeps, search_outstanding, search_rate
 from loadline.system.pool import Listener, in_order
@@ -114,6 +114,7 @@ def simulate(
     """
     suite, points = points_of(workload, options, seed)
     systems = unroll(load_system(system), settings)
+    check_rows(len(systems) * len(points))
     asked = [(one, point) for one in systems for point in points]
     return answers(asked, suite, effort(ios, until_precision, replications), threads, listen)
 

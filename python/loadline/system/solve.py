@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from concurrent.futures import CancelledError
 from dataclasses import replace
+from functools import partial
+from itertools import groupby
+from operator import itemgetter
 from pathlib import Path
+from threading import Event
 from typing import Any
 
 from loadline import _core
 from loadline.errors import InputError
 from loadline.result.schema import Flow, Result
-from loadline.system.asked import Asked, points_of, streams_of
+from loadline.system.asked import Asked, check_rows, points_of, streams_of
 from loadline.system.description import System, load_system, unroll
 from loadline.system.load_line import LoadLine, Probe, search_rate
+from loadline.system.pool import Listener, in_order
 from loadline.system.row import load_line_rows, row
 from loadline.workload.limit import Limit
 from loadline.workload.plan import Options, Point
@@ -53,36 +59,55 @@ def solve(
     """
     suite, points = points_of(workload, options)
     systems = unroll(load_system(system), settings)
+    check_rows(len(systems) * len(points))
     return answers([(one, point) for one in systems for point in points], suite, explain=explain)
 
 
-def answers(asked: Sequence[tuple[System, Point]], suite: str | None, *, explain: bool = False) -> list[Result]:
-    """The rows of every pair, in order.
+def answers(
+    asked: Sequence[tuple[System, Point]],
+    suite: str | None,
+    *,
+    explain: bool = False,
+    threads: int | None = None,
+    listen: Listener | None = None,
+) -> list[Result]:
+    """The rows of every pair, in order; pairs of one system stand together.
 
     Raises:
         InputError: none of them can be answered; it says why the first can't.
     """
+    by_system = [(system, [point for _, point in pairs]) for system, pairs in groupby(asked, key=itemgetter(0))]
+    tasks = [partial(_of_system, system, points, suite, explain) for system, points in by_system]
+    done = in_order(tasks, threads, listen)
+    refusals = [refusal for _, refused in done for refusal in refused]
+    if refusals and len(refusals) == len(asked):
+        raise refusals[0]
+    return [result for results, _ in done for result in results]
+
+
+def _of_system(
+    system: System, points: Sequence[Point], suite: str | None, explain: bool, stop: Event
+) -> tuple[list[Result], list[InputError]]:
     results: list[Result] = []
     refusals: list[InputError] = []
     asking: _Asking | None = None
-    for system, point in asked:
+    for point in points:
+        if stop.is_set():
+            raise CancelledError
         try:
-            if asking is None or asking.system is not system:
-                asking = _Asking(system, suite, explain)
+            asking = asking or _Asking(system, suite, explain)
             results += [asking.row(point)] if point.ramp is None else asking.ramp(point)
         except InputError as refusal:
             refusals.append(refusal)
             results.append(row(system, point, suite, "solved", error=refusal.message, ended_by="error"))
-    if refusals and len(refusals) == len(asked):
-        raise refusals[0]
-    return results
+    return results, refusals
 
 
 class _Asking:
     """One built system, asked point by point."""
 
     def __init__(self, system: System, suite: str | None, explain: bool) -> None:
-        self.system = system
+        self._system = system
         self._built = system.build()
         self._suite = suite
         self._explain = explain
@@ -100,7 +125,7 @@ class _Asking:
             )
         total, read, write = (Flow(), Flow(), Flow()) if found.at is None else _flows(point, found.at)
         return row(
-            *(self.system, point, self._suite, "solved"),
+            *(self._system, point, self._suite, "solved"),
             outstanding_achieved=None if found.at is None else found.at[0] * found.at[1] / 1e9,
             total=total,
             read=read,
@@ -164,7 +189,7 @@ class _Asking:
         at = found.curve[sum(stream.outstanding for stream in point.streams) - 1]
         total, read, write = _flows(point, at)
         return row(
-            *(self.system, point, self._suite, "solved"),
+            *(self._system, point, self._suite, "solved"),
             outstanding_achieved=at[0] * at[1] / 1e9,
             total=total,
             read=read,
@@ -181,7 +206,7 @@ class _Asking:
             found = self._built.solve(streams_of(point, self._built), most)
         except ValueError as error:
             said = ": ".join(map(str, error.args))
-            raise InputError(f"{self.system.said}: {point.name}: {said}") from None
+            raise InputError(f"{self._system.said}: {point.name}: {said}") from None
         self._last = point.streams, most, found
         return found
 
