@@ -15,6 +15,7 @@ from loadline import _core
 from loadline.errors import InputError
 from loadline.system.description import load_system, settable, system_names, unroll
 from loadline.system.drive import convert_drive, drive_names, drive_text
+from loadline.system.forecast import forecast
 from loadline.system.simulate import simulate
 from loadline.workload.plan import Options
 
@@ -79,7 +80,10 @@ def test_any_setting_is_taken_or_refused(name: str, pairs: list[tuple[str, str]]
     try:
         systems = unroll(load_system(name), words)
         if len(systems) <= 4:
-            simulate(name, "typical-12", options=Options(only=("oltp-db",)), settings=words, ios=50)
+            options = Options(only=("oltp-db",))
+            simulate(name, "typical-12", options=options, settings=words, ios=50)
+            for row in forecast(name, "typical-12", options=options, settings=words):
+                assert row.error or (row.total.iops is not None and 0 <= row.total.iops < 1e12)
     except InputError as error:
         assert error.message
 
