@@ -92,11 +92,36 @@ def test_a_precision_ends_a_simulation(tmp_path: Path) -> None:
     assert result.latency_mean_ci95_ns <= 0.05 * (result.total.latency_mean_ns or 0)
 
 
-def test_an_open_load_above_saturation_ends_with_an_error(tmp_path: Path) -> None:
-    path = a_system(tmp_path)
-    under, over = simulate(path, [*_points(500.0), *_points(2000.0)], ios=300_000)
-    assert under.error is None
+def test_an_open_load_above_saturation_ends_with_an_error_that_names_it(tmp_path: Path) -> None:
+    under, over = simulate(a_system(tmp_path), [*_points(500.0), *_points(2000.0)], ios=300_000)
+    assert under.error is None and under.saturation_iops is None
     assert over.error is not None and "2,000" in over.error and over.ended_by == "error"
+    assert over.saturation_iops == pytest.approx(1000, rel=0.03)
+    assert over.bottleneck == "server" and over.total.iops is None
+
+
+def test_an_open_load_a_little_above_saturation_ends_with_an_error_too(tmp_path: Path) -> None:
+    under, over = simulate(a_system(tmp_path), [*_points(950.0), *_points(1030.0)], ios=60_000)
+    assert under.error is None
+    assert over.error is not None and over.total.latency_mean_ns is None
+    assert over.saturation_iops == pytest.approx(1000, rel=0.02)
+
+
+def test_a_ramp_of_rates_names_the_saturation_above_its_load_line(tmp_path: Path) -> None:
+    suite = tmp_path / "ramp.toml"
+    suite.write_text(
+        'title = "Ramp"\nruntime = "10s"\n[[profile]]\nname = "r"\nblock = "4k"\nread = "100%"\nrandom = "100%"\n'
+        'limit = "mean<=2ms"\nramp = { axis = "rate", from = "100/s", to = "10000/s" }\n'
+    )
+    line = simulate(a_system(tmp_path), suite, ios=20_000)[0]
+    assert line.offered_per_s == pytest.approx(500, rel=0.1)  # M/M/1: 1 ms / (1 - utilisation)
+    assert line.saturation_iops == pytest.approx(1000, rel=0.03)
+
+
+def test_a_system_that_does_not_one_io_is_an_error_without_figures() -> None:
+    [result] = simulate("dl360-g6-p410i", "typical-12", settings=["hosts.link=1B/s"], options=OLTP, ios=100)
+    assert result.error is not None and "not one I/O" in result.error
+    assert result.total.iops is None and result.bottleneck == "host links out"
 
 
 def _points(rate_per_s: float) -> list[Point]:

@@ -21,8 +21,9 @@ from loadline.system.description import System, load_system, unroll
 from loadline.system.load_line import keeps, search_outstanding, search_rate
 from loadline.system.pool import Listener, in_order
 from loadline.system.row import busiest, finding, load_line_rows, row
-from loadline.units import format_percent, parse_fraction
+from loadline.units import format_duration, format_percent, parse_fraction
 from loadline.workload.plan import Options, Point
+from loadline.workload.profile import Closed, Open
 
 #: I/Os of a point at most, where nobody has said how many.
 MOST_IOS = 1_000_000
@@ -31,6 +32,13 @@ MOST_IOS = 1_000_000
 _MOST_EVER = 1 << 36
 
 _DEFAULT_PRECISION = 0.01
+
+# What saturates: enough for the queues of some hundred drives, and for figures known to about 1 %.
+_SATURATING = 4096
+_SATURATING_IOS = 20_000
+
+# An open load is above saturation when its rate is missed by more standard errors than chance ever gives.
+_BEYOND_CHANCE = 4
 _SLICE_MS = 50
 
 #: Student's t at 97.5 % for 1, 2 ... 30 degrees of freedom.
@@ -130,7 +138,7 @@ def answers(
     tasks: list[Callable[[Event], list[_core.Outcome] | list[Result] | InputError]] = []
     for one, point in asked:
         if point.ramp is None:
-            tasks += [partial(_replication, one, point, work, number) for number in range(work.replications)]
+            tasks += [partial(_answer, one, point, work, number) for number in range(work.replications)]
         else:
             tasks.append(partial(_ramp, one, point, suite, work))
     done = iter(in_order([partial(_or_refused, task) for task in tasks], threads, listen))
@@ -143,8 +151,8 @@ def answers(
             refusals.append(refused)
             results.append(row(one, point, suite, "simulated", error=refused.message, ended_by="error"))
         elif point.ramp is None:
-            outcomes: Any = [outcome for part in parts for outcome in part]
-            results.append(result(one, point, suite, outcomes, work))
+            answered: Any = parts
+            results.append(result(one, point, suite, [part[0] for part in answered], work, answered[0][1:]))
         else:
             rows: Any = parts[0]
             results += rows
@@ -165,7 +173,25 @@ def _built(system: System) -> _core.System:
     return system.build()
 
 
-def _replication(system: System, point: Point, work: Effort, number: int, stop: Event) -> list[_core.Outcome]:
+def _answer(system: System, point: Point, work: Effort, number: int, stop: Event) -> list[_core.Outcome]:
+    """What one replication found out; if the first one found the system overloaded, then what saturates it, too."""
+    outcome = _replication(system, point, work, number, stop)
+    if number or outcome.ended != "overloaded":
+        return [outcome]
+    return [outcome, *_saturated(system, point, stop)]
+
+
+def _saturated(system: System, point: Point, stop: Event) -> list[_core.Outcome]:
+    """The same requests, so many outstanding that a queue never empties; of several streams the mix would change."""
+    if len(point.streams) > 1:
+        return []
+    stream = point.streams[0]
+    jobs = stream.arrival.jobs
+    closed = replace(stream, arrival=Closed(-(-_SATURATING // jobs), jobs))
+    return [_replication(system, replace(point, streams=(closed,)), Effort(_SATURATING_IOS, None), 0, stop)]
+
+
+def _replication(system: System, point: Point, work: Effort, number: int, stop: Event) -> _core.Outcome:
     built = _built(system)
     try:
         simulation = built.simulate(
@@ -180,7 +206,7 @@ def _replication(system: System, point: Point, work: Effort, number: int, stop: 
     while not simulation.work(_SLICE_MS):
         if stop.is_set():
             raise CancelledError
-    return [simulation.outcome()]
+    return simulation.outcome()
 
 
 def _ramp(system: System, point: Point, suite: str | None, work: Effort, stop: Event) -> list[Result]:
@@ -189,37 +215,61 @@ def _ramp(system: System, point: Point, suite: str | None, work: Effort, stop: E
 
     def ask(load: float) -> Result:
         at = point.at(load)
-        outcomes = [_replication(system, at, work, number, stop)[0] for number in range(work.replications)]
+        outcomes = [_replication(system, at, work, number, stop) for number in range(work.replications)]
         return result(system, at, suite, outcomes, work)
 
     def holds(answer: Result) -> bool:
         return keeps(answer, ramp.limit)
 
     if ramp.axis == "rate":
-        return load_line_rows(point, search_rate(ask, holds, ramp.low, ramp.high))
+        line = search_rate(ask, holds, ramp.low, ramp.high)
+        over = next((probe for probe in line.probes if probe.answer.error), None)
+        saturated = () if over is None else _saturated(system, point.at(over.load), stop)
+        return load_line_rows(point, line, next(map(_iops, saturated), None))
     return load_line_rows(point, search_outstanding(ask, holds, int(ramp.low), int(ramp.high)))
 
 
-def result(system: System, point: Point, suite: str | None, outcomes: Sequence[_core.Outcome], work: Effort) -> Result:
-    """The row of a point out of the outcomes of its replications."""
+def result(
+    system: System,
+    point: Point,
+    suite: str | None,
+    outcomes: Sequence[_core.Outcome],
+    work: Effort,
+    saturated: Sequence[_core.Outcome] = (),
+) -> Result:
+    """The row of a point out of the outcomes of its replications, and of what saturates an overloaded system."""
     runtime_ns = sum(outcome.runtime_ns for outcome in outcomes)
     ended = {outcome.ended for outcome in outcomes}
     ended_by = next(end for end in _ENDS if end in ended)
-    components = _weighted(outcomes, runtime_ns)
+    if ended_by != "overloaded" and _falls_behind(point, outcomes):
+        ended_by, saturated = "overloaded", outcomes
+    components = _weighted(saturated or outcomes, sum(outcome.runtime_ns for outcome in saturated or outcomes))
+    saturation_iops = fmean(map(_iops, saturated)) if saturated else None
     error = None
     if ended_by == "overloaded":
-        offered = sum(getattr(stream.arrival, "rate_per_s", 0.0) for stream in point.streams)
-        error = f"the system doesn't carry {offered:,.0f} I/Os a second: more and more of them wait"
+        where = "" if saturation_iops is None else f", which is at about {saturation_iops:,.0f}"
+        by = f" and set by {busiest(components)}" if saturated and components else ""
+        error = (
+            f"{_offered_per_s(point):,.0f} I/Os a second are above saturation{where}{by}: more and more of them wait"
+        )
     elif ended_by == "stalled":
         error = "the model waits for itself; this is a fault of loadline's"
+    elif not sum(outcome.read.ios + outcome.write.ios for outcome in outcomes):
+        error = f"not one I/O was done in {format_duration(runtime_ns)} of simulated time"
+    read, write = (outcome.read for outcome in outcomes), (outcome.write for outcome in outcomes)
+    both = (flow for outcome in outcomes for flow in (outcome.read, outcome.write))
+    total, read_flow, write_flow = (Flow() if error else _flow(flows, runtime_ns) for flows in (both, read, write))
     return row(
         *(system, point, suite, "simulated"),
         outstanding_achieved=fmean(outcome.outstanding_mean for outcome in outcomes),
-        total=_flow((flow for outcome in outcomes for flow in (outcome.read, outcome.write)), runtime_ns),
-        read=_flow((outcome.read for outcome in outcomes), runtime_ns),
-        write=_flow((outcome.write for outcome in outcomes), runtime_ns),
-        iops_ci95=_half_width([o.read.iops + o.write.iops for o in outcomes], outcomes[0].iops_ci95),
-        latency_mean_ci95_ns=_half_width([_mean_ns(o) for o in outcomes], outcomes[0].latency_mean_ci95_ns),
+        total=total,
+        read=read_flow,
+        write=write_flow,
+        iops_ci95=None if error else _half_width(list(map(_iops, outcomes)), outcomes[0].iops_ci95),
+        latency_mean_ci95_ns=(
+            None if error else _half_width(list(map(_mean_ns, outcomes)), outcomes[0].latency_mean_ci95_ns)
+        ),
+        saturation_iops=saturation_iops,
         components=components,
         bottleneck=busiest(components),
         runtime_ns=runtime_ns,
@@ -230,6 +280,31 @@ def result(system: System, point: Point, suite: str | None, outcomes: Sequence[_
         findings=tuple(_findings(point, outcomes, ended_by, work)),
         provenance={"seed": point.seed, "replications": len(outcomes)},
     )
+
+
+def _offered_per_s(point: Point) -> float:
+    return sum(stream.arrival.rate_per_s for stream in point.streams if isinstance(stream.arrival, Open))
+
+
+def _falls_behind(point: Point, outcomes: Sequence[_core.Outcome]) -> bool:
+    """An open load, above saturation by so little that the I/Os that wait are never too many for a simulation.
+
+    Fewer are done than come, by more than the chance of arrivals (Poisson's, or what batches show of bursts), and those
+    that are missing are seen to wait: a queue that grows by n holds n / 2 on average.
+    """
+    if not all(isinstance(stream.arrival, Open) for stream in point.streams):
+        return False
+    offered = _offered_per_s(point)
+    counted = sum(outcome.read.ios + outcome.write.ios for outcome in outcomes)
+    missing = offered - fmean(map(_iops, outcomes))
+    error = max(offered / math.sqrt(counted or 1), fmean(outcome.iops_ci95 or 0.0 for outcome in outcomes) / _T_975[-1])
+    waiting = fmean(outcome.outstanding_mean for outcome in outcomes)
+    longest_s = max(outcome.runtime_ns for outcome in outcomes) / 1e9
+    return missing > _BEYOND_CHANCE * error and waiting > missing * longest_s / 4
+
+
+def _iops(outcome: _core.Outcome) -> float:
+    return outcome.read.iops + outcome.write.iops
 
 
 def _flow(flows: Iterable[_core.Flow], runtime_ns: int) -> Flow:
