@@ -118,6 +118,13 @@ def test_a_ramp_of_rates_names_the_saturation_above_its_load_line(tmp_path: Path
     assert line.saturation_iops == pytest.approx(1000, rel=0.03)
 
 
+def test_a_percentile_beyond_the_histogram_is_unknown(tmp_path: Path) -> None:
+    slow = a_system(tmp_path, STATION.replace("1ms", "20s"))
+    [result] = simulate(slow, [*_points(0.01)], ios=500)
+    assert (result.total.latency_mean_ns or 0) > 17e9
+    assert result.total.latency_p99_ns is None
+
+
 def test_a_system_that_does_not_one_io_is_an_error_without_figures() -> None:
     [result] = simulate("dl360-g6-p410i", "typical-12", settings=["hosts.link=1B/s"], options=OLTP, ios=100)
     assert result.error is not None and "not one I/O" in result.error
