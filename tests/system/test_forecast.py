@@ -36,9 +36,10 @@ def test_an_open_load_above_saturation_has_an_error_that_names_saturation() -> N
     assert result.total.iops is None and result.saturation_iops == pytest.approx(1000 / 7)
 
 
-def test_the_load_line_of_an_open_load_is_where_theory_puts_it() -> None:
+@pytest.mark.parametrize("asked_per_s", [50.0, 1e6])
+def test_the_load_line_of_an_open_load_is_where_theory_puts_it_whatever_was_asked(asked_per_s: float) -> None:
     # R = S / (1 - u): 30 ms at u = 0.7667.
-    found = forecast("station-mm1", reads(Open(50.0, 32)), limit="30ms")
+    found = forecast("station-mm1", reads(Open(asked_per_s, 32)), limit="30ms")
     asked, line, *probes = found
     assert (asked.limit, line.limit) == (None, "mean<=30ms")
     assert line.offered_per_s == pytest.approx(0.7667 * 1000 / 7, rel=0.011)

@@ -25,7 +25,7 @@ DEFAULT_LIMIT = "mean<=30ms"
 
 _HIGHEST = 4096
 
-# Of a rate that is asked for, the search goes so many times below and above it.
+# Of a rate that is asked for, the search goes so many times below and above it, and down to 1/s in any case.
 _RANGE = 1024
 
 
@@ -99,6 +99,6 @@ def _with_limit(point: Point, limit: Limit | None) -> Point | None:
     if any(type(stream.arrival) is not type(first) for stream in point.streams):
         return None
     if isinstance(first, Open):
-        return replace(point, ramp=Ramp(limit, "rate", first.rate_per_s / _RANGE, first.rate_per_s * _RANGE))
+        return replace(point, ramp=Ramp(limit, "rate", min(1.0, first.rate_per_s / _RANGE), first.rate_per_s * _RANGE))
     assert isinstance(first, Closed), "an arrival is open or closed"
     return replace(point, ramp=Ramp(limit, "outstanding", 1, _HIGHEST))
