@@ -80,6 +80,7 @@ def test_a_parameter_file_that_describes_no_disk_is_refused_with_its_place(loadl
     assert said.code == 2 and "odd.model" in said.err
     (loadline.folder / "loop.model").write_text("source loop.model\n")
     assert loadline("drives", "--from", "loop.model").code == 2
+    assert "parameter files" not in loadline("drives", "--from", "missing.model").err
 
 
 def test_a_simulation_prints_its_points_and_how_busy_all_components_were(loadline: Loadline) -> None:
@@ -139,6 +140,15 @@ def test_a_forecast_explains_itself(loadline: Loadline) -> None:
 def test_a_file_that_cannot_be_written_is_refused_before_anything_is_simulated(loadline: Loadline) -> None:
     said = loadline("simulate", "hdd-7k2", "typical-12", "-o", "rows.xlsx", "--ios", "1000000000")
     assert said.code == 2 and ".csv" in said.err
+    said = loadline("simulate", "hdd-7k2", "typical-12", "-o", f"{'x' * 300}.csv", "--ios", "1000000000")
+    assert said.code == 2 and "another name" in said.err
+
+
+def test_a_faulty_file_is_named_by_its_path_and_shown_in_short(loadline: Loadline) -> None:
+    (loadline.folder / "deep.toml").write_text(f"title = {'[' * 100_000}\n")
+    said = loadline("systems", "./deep.toml")
+    assert said.code == 2 and "deep.toml: " in said.err
+    assert len(said.err) < 1000
 
 
 @pytest.mark.parametrize(

@@ -45,10 +45,13 @@ def writable(output: str | Path) -> Path:
             f"{path}: a report can't be written as {path.suffix or 'a file without ending'!r}",
             f"Known endings: {', '.join(FORMATS)}.",
         )
-    if not path.parent.is_dir():
-        raise InputError(f"{path}: there is no directory {path.parent}", "Make it first.")
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path} is there, and no file", "Give the name of a file.")
+    try:
+        if not path.parent.is_dir():
+            raise InputError(f"{path}: there is no directory {path.parent}", "Make it first.")
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path} is there, and no file", "Give the name of a file.")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} can't be a report: {error}", "Give another name.") from None
     return path
 
 

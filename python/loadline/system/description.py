@@ -72,9 +72,10 @@ class System:
 
     @property
     def said(self) -> str:
-        """The system and its settings for messages: `hdd-7k2 with pool.drives=2`."""
+        """The system, a file by its path, and its settings for messages: `hdd-7k2 with pool.drives=2`."""
         settings = " ".join(f"{key}={value}" for key, value in self.settings)
-        return f"{self.name} with {settings}" if settings else self.name
+        name = self.name if self.path.parent == CATALOG else str(self.path)
+        return f"{name} with {settings}" if settings else name
 
 
 def system_names() -> list[str]:

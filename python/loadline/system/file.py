@@ -45,9 +45,8 @@ def read(path: Path, what: str, most_bytes: int = 1024**2) -> str:
         with path.open("rb") as file:
             data = file.read(most_bytes + 1)
     except FileNotFoundError:
-        raise InputError(
-            f"there is no file {str(path)!r}", f"Check the path; `loadline {what}s` lists the {what}s by name."
-        ) from None
+        listed = f"; `loadline {what}s` lists the {what}s by name" if what in {"system", "drive"} else ""
+        raise InputError(f"there is no file {str(path)!r}", f"Check the path{listed}.") from None
     except (OSError, ValueError) as error:
         raise InputError(f"{str(path)!r} can't be read: {error}", "Check the path.") from None
     if len(data) > most_bytes:

@@ -22,12 +22,17 @@ _TYPES = (
 )
 
 
+# Of a line of the file that a parser shows, no more than fits a message.
+_SHOWN = 120
+
+
 def refusal(where: str, error: ValueError) -> InputError:
     """The core's `ValueError` about `where`: a file, with what was set in it.
 
     Its arguments are the dotted key and what is wrong. Of a name that isn't known the nearest one is suggested.
     """
     path, why = error.args if len(error.args) == 2 else ("", str(error))
+    why = "\n".join(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…" for line in why.split("\n"))
     at = f"{where}: {path}: " if path else f"{where}: "
     unknown, wrong = _UNKNOWN.search(why), _WRONG.search(why)
     if wrong is not None:
@@ -36,7 +41,9 @@ def refusal(where: str, error: ValueError) -> InputError:
     if unknown is None:
         what, colon, remedy = why.rpartition(": ")
         if colon and not what.endswith("\n") and "\n" not in remedy:
-            return InputError(at + what, f"{remedy[:1].upper()}{remedy[1:].rstrip('.')}.")
+            return InputError(
+                at + what, f"{remedy[:1].upper()}{remedy[1:].rstrip('.')}{'' if remedy.endswith('?') else '.'}"
+            )
         return InputError(at + why)
     name, expected = unknown.groups()
     known = re.findall(r"`([^`]*)`", expected)
