@@ -47,6 +47,11 @@ impl Curve {
         }
     }
 
+    /// The most accesses that make a difference.
+    fn tags(&self) -> f64 {
+        self.points[self.points.len() - 1].0
+    }
+
     /// The same with another time of a single access.
     pub(super) fn starting(&self, single: ServiceTime) -> Self {
         let mut points = self.points.clone();
@@ -70,7 +75,8 @@ pub(super) struct Drives {
     pub(super) each: f64,
     /// Drives of a set, as a mean.
     pub(super) wide: f64,
-    /// Accesses of a set in the background, as a multiple of those of a set that hosts wait for.
+    /// Accesses at the drives of a set in the background, as a mean over its time there, as a multiple of those of a set that hosts
+    /// wait for.
     pub(super) background_accesses: f64,
     /// Sets per ns that the loops carry.
     pub(super) most_per_ns: f64,
@@ -94,8 +100,8 @@ pub(super) struct Order {
 /// Sets per ns of all drives together.
 #[derive(Debug, Clone)]
 pub(super) enum Rates<'a> {
-    /// With 1, 2 ... inside.
-    Table(Vec<f64>),
+    /// Numbers inside, ascending from 1, with their rates.
+    Grid(Vec<(f64, f64)>),
     /// Of a sequential load.
     Ordered(&'a Drives, Order),
 }
@@ -104,11 +110,7 @@ impl Rates<'_> {
     /// With so many sets inside.
     pub(super) fn at(&self, inside: f64) -> f64 {
         match self {
-            Rates::Table(rates) => {
-                let below = (inside.floor() as usize).clamp(1, rates.len());
-                let (a, b) = (rates[below - 1], rates[below.min(rates.len() - 1)]);
-                a + (inside - below as f64).clamp(0.0, 1.0) * (b - a)
-            }
+            Rates::Grid(points) => between(points, inside),
             Rates::Ordered(drives, order) => {
                 let each = inside / order.streams;
                 let used = order.streams.min(inside) * (1.0 + (each - 1.0).max(0.0) * order.step);
@@ -147,11 +149,6 @@ impl Drives {
         residence
     }
 
-    /// Sets per ns that a group does with so many at it.
-    fn rate(&self, inside: f64) -> f64 {
-        inside / self.residence_ns(inside)
-    }
-
     /// The most sets per ns of all groups together.
     pub(super) fn saturation(&self) -> f64 {
         (self.groups() / (self.each * self.curve.last().mean_ns)).min(self.most_per_ns)
@@ -181,29 +178,28 @@ impl Drives {
     }
 
     /// Sets per ns with 1, 2 ... `most` sets that hosts wait for, and up to `bound` sets in all.
-    pub(super) fn hosts(&self, most: usize, bound: f64) -> Vec<f64> {
-        let inside: Vec<f64> = (1..=most)
-            .map(|n| self.inside_for(n as f64).min(bound))
+    pub(super) fn hosts(&self, most: u32, bound: f64) -> Vec<f64> {
+        let hosts: Vec<f64> = grid(f64::from(most)).collect();
+        let inside: Vec<f64> = hosts
+            .iter()
+            .map(|&n| self.inside_for(n).min(bound))
             .collect();
-        let busy = self.together(&inside);
-        let rested = self.rested.map(|single| {
+        let mut rates = self.together(&hosts, &inside);
+        if let Some(single) = self.rested {
             let rested = Drives {
                 curve: self.curve.starting(single),
                 rested: None,
                 ..self.clone()
             };
-            rested.together(&inside)
-        });
-        let Some(rested) = rested else {
-            return busy;
-        };
-        // The more a drive has to do, the less it rests.
-        let saturation = self.saturation();
-        let between = busy.iter().zip(&rested).map(|(&busy, &rested)| {
-            let used = (busy / saturation).min(1.0);
-            rested.min(saturation) * (1.0 - used) + busy * used
-        });
-        between.collect()
+            // The more a drive has to do, the less it rests.
+            let saturation = self.saturation();
+            for (rate, rested) in rates.iter_mut().zip(rested.together(&hosts, &inside)) {
+                let used = (*rate / saturation).min(1.0);
+                *rate = rested.min(saturation) * (1.0 - used) + *rate * used;
+            }
+        }
+        let points: Vec<_> = hosts.into_iter().zip(rates).collect();
+        (1..=most).map(|n| between(&points, f64::from(n))).collect()
     }
 
     /// Sets per ns with so many inside, of many I/Os.
@@ -215,17 +211,17 @@ impl Drives {
 
     /// Sets per ns, between those of sets that are apart and those of clumps: with one I/O outstanding none follows another
     /// while that is under way, with many nearly all do.
-    fn together(&self, inside: &[f64]) -> Vec<f64> {
+    fn together(&self, hosts: &[f64], inside: &[f64]) -> Vec<f64> {
         let highest = inside.iter().copied().fold(1.0, f64::max);
         let apart = self.rates(highest);
         let clumped = self.clumped();
         let clumps = clumped.rates(highest / self.clump);
-        let rate = |(n, &sets): (u32, &f64)| {
+        let rate = |(n, &sets): (&f64, &f64)| {
             let (apart, number) = (apart.at(sets), sets / self.clump);
             let together = clumps.at(number) * self.clump * number.min(1.0);
-            apart + (together - apart) * (1.0 - 1.0 / f64::from(n))
+            apart + (together - apart) * (1.0 - 1.0 / n)
         };
-        (1..).zip(inside).map(rate).collect()
+        hosts.iter().zip(inside).map(rate).collect()
     }
 
     /// The same drives with each clump taken as one set.
@@ -240,58 +236,58 @@ impl Drives {
 
     /// Sets per ns with up to `most` of them inside.
     ///
-    /// Mean value analysis of equal load-dependent centers (Reiser and Lavenberg 1980), whose number needs not be whole.
+    /// By the arrival theorem a set finds at its group what would be there with one set less altogether (Sevcik and Mitrani
+    /// 1981; Reiser and Lavenberg 1980), so X(n) = n / R(n) with R(n) the sum over j of r(j) p(j - 1 | n - 1). The p are those of a group
+    /// in an open network with as many inside as a mean (Whitt 1984, "Open and closed models for networks of queues"):
+    /// exact at constant rates, else off by the order of 1 / groups in the spread of j alone, for the mean is right.
     pub(super) fn rates(&self, most: f64) -> Rates<'_> {
         if let Some(order) = self.order {
             return Rates::Ordered(self, order);
         }
-        let most = (most.ceil() as usize).max(1);
-        let groups = self.groups();
-        let steps: Vec<f64> = (1..=most).map(|n| 1.0 / self.rate(n as f64)).collect();
-        let mut shares = vec![1.0];
-        let mut found: Vec<f64> = Vec::with_capacity(most);
-        for inside in 1..=most {
-            let residence: f64 = shares
-                .iter()
-                .zip(&steps)
-                .zip(1u32..)
-                .map(|((share, step), n)| share * step * f64::from(n))
-                .sum();
-            let rate = inside as f64 / residence;
-            shares.push(0.0);
-            for n in (1..shares.len()).rev() {
-                shares[n] = shares[n - 1] * steps[n - 1] * rate / groups;
-            }
-            let others: f64 = shares[1..].iter().sum();
-            shares[0] = 1.0 - others;
-            if shares[0] < 1e-7 {
-                // Every group always has work: what is left to choose is only in which order.
-                shares[0] = 0.0;
-                let scale = 1.0 / others;
-                for share in &mut shares {
-                    *share *= scale;
-                }
-            }
-            found.push(rate.min(self.most_per_ns));
+        let chain = self.chain(most);
+        let points = grid(most).map(|inside| {
+            let others = (inside - 1.0) / self.groups();
+            let rate = halve(0.0, chain.highest(), |rate| chain.at(rate).0 < others);
+            let residence = chain.at(rate).1;
+            // Sets whose first accesses have ended take part in nothing but the count.
+            let joined = inside * (residence + self.join_ns(residence)) / residence;
+            (joined, (inside / residence).min(self.most_per_ns))
+        });
+        Rates::Grid(points.collect())
+    }
+
+    /// Time that a set waits for the slowest of its accesses because their queues differ; that their services differ is in the
+    /// residence.
+    ///
+    /// Waits of a queue are taken as exponential, as they are in the long run at one server (Kingman 1961), and those of a set's drives as
+    /// independent but for the part of all drives that the set is at itself.
+    fn join_ns(&self, residence_ns: f64) -> f64 {
+        let single = self.curve.at(self.each);
+        let whole = self.each * single.mean_ns;
+        let fork = slowest_ns(self.wide, whole, single.scv / self.each) - whole;
+        let mean = (residence_ns - fork).max(whole);
+        let wait = mean - whole;
+        let apart = 1.0 - ((self.wide - 1.0) / (self.count - 1.0).max(1.0)).min(1.0);
+        let square = whole * whole * single.scv / self.each + apart * wait * wait;
+        slowest_ns(self.wide, mean, square / (mean * mean)) - mean - fork
+    }
+
+    /// One group, up to the number of sets from which on its rate hardly changes.
+    fn chain(&self, most: f64) -> Chain {
+        let crowded = 4.0 * self.curve.tags() / self.each + 16.0;
+        let longest = crowded.min(most + 1.0).ceil() as u32;
+        let residence = |inside: u32| self.residence_ns(f64::from(inside));
+        Chain {
+            residences_ns: (1..=longest.max(2)).map(residence).collect(),
+            step_ns: self.each * self.curve.last().mean_ns,
         }
-        Rates::Table(found)
     }
 }
 
 impl Drives {
     /// Mean number of sets inside at a rate of sets per ns from outside, below saturation: each group alone, as births and deaths.
     pub(super) fn open(&self, per_ns: f64) -> f64 {
-        let each = per_ns / self.groups();
-        let (mut weight, mut sum, mut inside) = (1.0, 1.0, 0.0);
-        for n in 1..100_000 {
-            weight *= each / self.rate(f64::from(n));
-            sum += weight;
-            inside += weight * f64::from(n);
-            if weight < 1e-12 * sum {
-                break;
-            }
-        }
-        self.groups() * inside / sum
+        self.groups() * self.chain(f64::INFINITY).at(per_ns / self.groups()).0
     }
 
     /// Share of time in which a drive has work, at a rate of sets per ns.
@@ -308,7 +304,7 @@ impl Drives {
 /// The number from `low` to `high` at which `below` ends, by halving as often as a double has digits.
 fn halve(mut low: f64, mut high: f64, below: impl Fn(f64) -> bool) -> f64 {
     for _ in 0..60 {
-        let middle = if high > 4.0 * low {
+        let middle = if low > 0.0 && high > 4.0 * low {
             (low * high).sqrt()
         } else {
             f64::midpoint(low, high)
@@ -320,4 +316,131 @@ fn halve(mut low: f64, mut high: f64, below: impl Fn(f64) -> bool) -> f64 {
         }
     }
     low
+}
+
+/// One group: with j sets there, it does j / residence per ns.
+struct Chain {
+    /// With 1, 2 ... there.
+    residences_ns: Vec<f64>,
+    /// What each one more adds, when there are more than are listed.
+    step_ns: f64,
+}
+
+impl Chain {
+    /// Sets per ns that it does with any number there.
+    fn highest(&self) -> f64 {
+        1.0 / self.step_ns
+    }
+
+    /// With Poisson arrivals of so many per ns, below the highest: the mean number there, and the mean residence of another one
+    /// that finds that.
+    fn at(&self, per_ns: f64) -> (f64, f64) {
+        let first = self.residences_ns[0];
+        let (mut weight, mut sum, mut inside, mut residence) = (1.0, 1.0, 0.0, first);
+        for (before, found) in self.residences_ns.iter().enumerate() {
+            let here = before as f64 + 1.0;
+            weight *= per_ns * found / here;
+            sum += weight;
+            inside += here * weight;
+            let next = self.residences_ns.get(before + 1);
+            residence += weight * next.copied().unwrap_or(found + self.step_ns);
+        }
+        // The rest is taken as geometric.
+        let (last, ratio) = (self.residences_ns.len(), per_ns * self.step_ns);
+        let (rest, further) = (ratio / (1.0 - ratio), ratio / (1.0 - ratio).powi(2));
+        sum += weight * rest;
+        inside += weight * (last as f64 * rest + further);
+        let found = self.residences_ns[last - 1] + self.step_ns;
+        residence += weight * (found * rest + self.step_ns * further);
+        (inside / sum, residence / sum)
+    }
+}
+
+/// Numbers from 1 to `most` at which a smooth curve is known: each at first, then in steps of a twelfth.
+fn grid(most: f64) -> impl Iterator<Item = f64> {
+    let next =
+        move |&last: &f64| (last < most).then(|| (last + (last / 12.0).ceil().max(1.0)).min(most));
+    std::iter::successors(Some(1.0), next)
+}
+
+/// Between ascending points; outside of them the nearest.
+fn between(points: &[(f64, f64)], at: f64) -> f64 {
+    let next = points.partition_point(|point| point.0 <= at);
+    match (next, points.get(next)) {
+        (0, _) => points[0].1,
+        (_, None) => points[points.len() - 1].1,
+        (_, Some(&(to, end))) => {
+            let (from, begin) = points[next - 1];
+            begin + (at - from) / (to - from) * (end - begin)
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Drives whose accesses always take as long.
+    fn drives(count: f64, scv: f64) -> Drives {
+        let time = ServiceTime {
+            mean_ns: 1e6,
+            scv,
+            background_fraction: 0.0,
+        };
+        Drives {
+            curve: Curve::new(&[1, 4], &[time, time]),
+            count,
+            each: 1.0,
+            wide: 1.0,
+            background_accesses: 1.0,
+            most_per_ns: f64::INFINITY,
+            rested: None,
+            clump: 1.0,
+            order: None,
+        }
+    }
+
+    #[test]
+    fn exponential_drives_of_one_speed_are_a_balanced_network() {
+        // X(n) = n / (S (n + M - 1)) x M (Lazowska et al. 1984, section 5.4).
+        for count in [1.0, 2.0, 8.0, 168.0] {
+            let drives = drives(count, 1.0);
+            let rates = drives.rates(500.0);
+            for n in [1.0, 2.0, 10.0, 100.0, 500.0] {
+                let exact = count * n / (n + count - 1.0) / 1e6;
+                assert!(
+                    (rates.at(n) / exact - 1.0).abs() < 1e-3,
+                    "{count} {n} {}",
+                    rates.at(n) / exact
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn drives_that_vary_less_wait_less_and_never_pass_their_capacity() {
+        for count in [1.0, 2.0, 8.0, 168.0] {
+            let (steady, exponential) = (drives(count, 0.1), drives(count, 1.0));
+            let (steady, exponential) = (steady.rates(1e4), exponential.rates(1e4));
+            for n in [2.0, 8.0, 64.0, 512.0, 1e4] {
+                assert!(steady.at(n) >= exponential.at(n) * (1.0 - 1e-9));
+                assert!(
+                    steady.at(n) <= count.min(n) / 1e6 * (1.0 + 1e-6),
+                    "{count} {n}"
+                );
+            }
+        }
+    }
+
+    #[test]
+    fn the_slowest_of_a_wide_set_ends_it() {
+        let drives = Drives {
+            wide: 4.0,
+            ..drives(4.0, 0.2)
+        };
+        let alone = 1.0 / drives.rates(1.0).at(1.0);
+        assert!((alone / slowest_ns(4.0, 1e6, 0.2) - 1.0).abs() < 1e-9);
+        let many = drives.rates(1e4).at(1e4);
+        assert!((many * 1e6 - 1.0).abs() < 1e-3, "{many}");
+    }
 }

@@ -2,6 +2,7 @@
 
 use super::ask::Ask;
 use super::drives::{Curve, Drives, Order};
+use super::fork::slowest_ns;
 use super::network::Class;
 use super::parts::Passing;
 use super::view::View;
@@ -181,14 +182,18 @@ impl Mix {
             let asked = self.asked().filter(|asked| asked.background == background);
             asked.map(|asked| asked.share * of(asked.ask)).sum()
         };
-        let a_set = |background: bool| {
-            all(Ask::count, background) / all(Ask::steps, background).max(1e-300)
+        let a_set = |of: fn(&Ask) -> f64, background: bool| {
+            all(of, background) / all(Ask::steps, background).max(1e-300)
         };
         let wide = all(Ask::drives, false) + all(Ask::drives, true);
         let accesses = all(Ask::count, false) + all(Ask::count, true);
+        let waited = all(Ask::steps, false);
+        let follows =
+            |asked: Asked<'_>| asked.share * asked.ask.steps() * self.following(asked.place);
         let followers: f64 = self
             .asked()
-            .map(|asked| asked.share * asked.ask.steps() * self.following(asked.place))
+            .filter(|asked| !asked.background)
+            .map(follows)
             .sum();
         let count = if self.active > 0.0 {
             self.active
@@ -197,6 +202,12 @@ impl Mix {
         };
         let groups = (count * sets / wide).max(1.0);
         let (curve, rested) = self.curve(view, groups);
+        // How many accesses of a set are at the drives as a mean, for as long as the slowest one takes.
+        let scv = curve.at(1.0).scv;
+        let held = |background: bool| {
+            let wide = a_set(Ask::drives, background);
+            a_set(Ask::count, background) / slowest_ns(wide, 1.0, scv)
+        };
         Some(Drives {
             curve,
             rested,
@@ -204,13 +215,13 @@ impl Mix {
             each: accesses / wide,
             wide: wide / sets,
             background_accesses: if all(Ask::steps, true) > 0.0 {
-                a_set(true) / a_set(false).max(1e-300)
+                held(true) / held(false).max(1e-300)
             } else {
                 1.0
             },
             most_per_ns: most_per_ns * sets,
             order: self.order,
-            clump: sets / (sets - followers).max(1e-3 * sets),
+            clump: (waited / (waited - followers)).clamp(1.0, 1e3),
         })
     }
 
@@ -272,7 +283,13 @@ impl Mix {
             span: self.span.clone(),
         };
         let tags = disk::Disk::new(Arc::clone(view.model), &options).tags() as u32;
-        let mut queued: Vec<u32> = (0..tags.ilog2()).map(|power| 1 << power).collect();
+        // Streams settle at a few requests.
+        let most = if self.order.is_some() {
+            tags.min(16)
+        } else {
+            tags
+        };
+        let mut queued: Vec<u32> = (0..most.ilog2()).map(|power| 1 << power).collect();
         queued.push(tags);
         let times = service::service(view.model, &options, &load, &queued);
         let writes = load

@@ -140,7 +140,7 @@ impl Solver {
         let network = parts::network(&self.parts, &self.classes, think_ns);
         match &self.drives {
             Some(drives) if self.sets.foreground > 0.0 => {
-                let sets = drives.hosts(most as usize, self.bound);
+                let sets = drives.hosts(most, self.bound);
                 let rates: Vec<f64> = sets
                     .into_iter()
                     .map(|rate| rate / self.sets.all())

@@ -145,14 +145,26 @@ fn scattered(profile: &Profile) -> bool {
 
 impl Part<'_> {
     fn add(&self, mix: &mut Mix) {
-        let chunk = self.view.layout.chunk_bytes() as f64;
-        mix.near = (1.0 - self.profile.mean_bytes() / chunk).max(0.0) / self.survey.copies();
+        mix.near = self.staying() / self.survey.copies();
         mix.touch(self.survey.span());
         if self.profile.read_fraction > 0.0 {
             self.add_reads(mix);
         }
         if self.profile.read_fraction < 1.0 {
             self.add_writes(mix);
+        }
+    }
+
+    /// Share of the I/Os that go on from another one whose drives are the same as that one's.
+    fn staying(&self) -> f64 {
+        let layout = &self.view.layout;
+        let chunks =
+            layout.disks() / (layout.data_disks() + layout.redundancy()) * layout.data_disks();
+        let passed = self.profile.mean_bytes() / layout.chunk_bytes() as f64;
+        if chunks == 1 {
+            1.0
+        } else {
+            (1.0 - passed).max(0.0)
         }
     }
 

@@ -1,0 +1,243 @@
+//! Solved systems agree with simulated ones, and with what holds for every system.
+
+use loadline_model::System;
+use loadline_model::drive::DriveDescription;
+use loadline_model::sim::{Arrival, Plan, Profile, Seed, Stream};
+use loadline_model::solve::Solution;
+use loadline_model::system::SystemDescription;
+use loadline_model::units::Bytes;
+use std::path::Path;
+
+fn read(kind: &str, name: &str) -> String {
+    let catalog = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/loadline/catalog");
+    std::fs::read_to_string(catalog.join(kind).join(format!("{name}.toml"))).unwrap()
+}
+
+fn system(name: &str, settings: &[(&str, &str)]) -> System {
+    let settings: Vec<_> = settings
+        .iter()
+        .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+        .collect();
+    let description = SystemDescription::from_toml(&read("systems", name), &settings).unwrap();
+    let drive = description
+        .pool
+        .as_ref()
+        .map(|pool| DriveDescription::from_toml(&read("drives", &pool.drive)).unwrap());
+    System::new(description, drive.as_ref()).unwrap()
+}
+
+fn stream(system: &System, block: u64, read: f64, random: f64, arrival: Arrival) -> Stream {
+    let block = Bytes(block);
+    let working_set = Bytes(system.capacity().unwrap_or(1 << 40) / block.0 * block.0);
+    Stream {
+        profile: Profile {
+            read_fraction: read,
+            random_fraction: random,
+            ..Profile::random_reads(block, working_set)
+        },
+        arrival,
+    }
+}
+
+fn solve(system: &System, block: u64, read: f64, random: f64, outstanding: u32) -> Solution {
+    let stream = stream(
+        system,
+        block,
+        read,
+        random,
+        Arrival::outstanding(outstanding),
+    );
+    system.solve(&[stream], outstanding).unwrap()
+}
+
+/// How far the solver's throughput is off, as a share.
+fn error(system: &System, (block, read, random): (u64, f64, f64), outstanding: u32) -> f64 {
+    let stream = stream(
+        system,
+        block,
+        read,
+        random,
+        Arrival::outstanding(outstanding),
+    );
+    let simulated = system
+        .simulate(std::slice::from_ref(&stream), Plan::ios(10_000), Seed(1))
+        .unwrap()
+        .finish();
+    let solved = system.solve(&[stream], outstanding).unwrap().at.unwrap();
+    let by_little = f64::from(outstanding) * 1e9 / solved.throughput_per_s;
+    assert!(
+        (solved.response_ns / by_little - 1.0).abs() < 1e-6,
+        "Little's law"
+    );
+    solved.throughput_per_s / simulated.iops - 1.0
+}
+
+#[test]
+fn random_loads_are_solved_within_a_tenth_of_what_is_simulated() {
+    for (name, settings, load, outstanding) in [
+        ("hdd-7k2", &[][..], (8192, 1.0, 1.0), 1),
+        ("hdd-7k2", &[], (8192, 1.0, 1.0), 32),
+        ("sas-10k-jbod", &[], (8192, 0.67, 1.0), 8),
+        ("sas-10k-jbod", &[], (1 << 20, 1.0, 1.0), 32),
+        (
+            "dl360-g6-p410i",
+            &[("volume.layout", "raid5"), ("cache.mode", "write-through")],
+            (8192, 0.7, 1.0),
+            16,
+        ),
+        (
+            "dl360-g6-p410i",
+            &[("volume.layout", "raid6"), ("cache.mode", "write-through")],
+            (8192, 0.7, 1.0),
+            4,
+        ),
+        ("dl360-g6-p410i", &[], (8192, 1.0, 1.0), 16),
+        ("eva-v2-10k", &[], (8192, 0.67, 1.0), 64),
+        (
+            "eva-v2-10k",
+            &[("volume.layout", "vraid1")],
+            (8192, 1.0, 1.0),
+            256,
+        ),
+    ] {
+        let error = error(&system(name, settings), load, outstanding);
+        assert!(
+            error.abs() < 0.1,
+            "{name} {settings:?} {load:?} x {outstanding}: {error:+.3}"
+        );
+    }
+}
+
+#[test]
+fn sequential_reads_of_one_disk_come_at_the_rate_of_its_medium() {
+    let error = error(&system("hdd-7k2", &[]), (65536, 1.0, 0.0), 4);
+    assert!(error.abs() < 0.05, "{error:+.3}");
+}
+
+#[test]
+fn small_writes_take_two_four_and_six_accesses() {
+    for (layout, accesses) in [
+        ("raid0", 1.0),
+        ("raid10", 2.0),
+        ("raid5", 4.0),
+        ("raid6", 6.0),
+    ] {
+        let settings = [
+            ("volume.layout", layout),
+            ("cache.mode", "write-through"),
+            ("pool.drives", "8"),
+        ];
+        let solution = solve(&system("dl360-g6-p410i", &settings), 4096, 0.0, 1.0, 8);
+        let line = solution
+            .working
+            .lines
+            .iter()
+            .find(|line| line.name == "accesses(write)")
+            .unwrap();
+        assert!(
+            (line.value - accesses).abs() < 1e-9,
+            "{layout}: {}",
+            line.value
+        );
+    }
+}
+
+#[test]
+fn full_stripes_from_the_cache_spare_the_disks_reads() {
+    let settings = [("volume.layout", "raid5"), ("pool.drives", "8")];
+    let solution = solve(&system("dl360-g6-p410i", &settings), 65536, 0.0, 0.0, 8);
+    let line = solution
+        .working
+        .lines
+        .iter()
+        .find(|line| line.name == "factor(write)")
+        .unwrap();
+    // A chunk of 128 KiB is two writes, and the eighth disk has the parity of seven.
+    assert!((line.value - 8.0 / 14.0).abs() < 1e-9, "{}", line.value);
+}
+
+#[test]
+fn curves_rise_to_a_saturation_that_they_never_pass() {
+    for name in [
+        "hdd-7k2",
+        "sas-10k-jbod",
+        "dl360-g5-p400i",
+        "dl360p-g8-p420i",
+        "eva-v2-15k",
+    ] {
+        let system = system(name, &[]);
+        for (block, read, random) in [
+            (8192, 0.67, 1.0),
+            (4096, 0.95, 0.75),
+            (65536, 0.0, 0.0),
+            (65536, 0.98, 0.0),
+            (1 << 20, 1.0, 1.0),
+        ] {
+            let solution = solve(&system, block, read, random, 64);
+            let mut before = 0.0;
+            for point in &solution.curve {
+                let per_s = point.throughput_per_s;
+                assert!(
+                    per_s >= before * 0.98,
+                    "{name} {block} {read} {random}: {per_s} after {before}"
+                );
+                assert!(
+                    per_s <= solution.saturation_per_s * (1.0 + 1e-9),
+                    "{name}: {per_s}"
+                );
+                before = per_s;
+            }
+            assert!(
+                solution
+                    .components
+                    .iter()
+                    .all(|(_, used)| (0.0..=1.0).contains(used))
+            );
+            assert!(
+                solution
+                    .components
+                    .iter()
+                    .any(|(name, _)| *name == solution.bottleneck)
+            );
+        }
+    }
+}
+
+#[test]
+fn an_open_load_above_saturation_has_a_saturation_and_no_response() {
+    let system = system("sas-10k-jbod", &[]);
+    let saturation = solve(&system, 8192, 1.0, 1.0, 1).saturation_per_s;
+    let at = |share: f64| {
+        let stream = stream(
+            &system,
+            8192,
+            1.0,
+            1.0,
+            Arrival::poisson(share * saturation),
+        );
+        system
+            .solve(&[stream], 1)
+            .unwrap()
+            .at
+            .map(|point| point.response_ns)
+    };
+    assert_eq!(at(1.01), None);
+    assert!(at(0.9).unwrap() > at(0.5).unwrap() && at(0.5).unwrap() > at(0.01).unwrap());
+}
+
+#[test]
+fn a_population_of_thousands_on_a_thousand_drives_is_solved() {
+    let system = system("eva-v2-10k", &[("pool.drives", "1000")]);
+    let solution = solve(&system, 8192, 0.67, 1.0, 4096);
+    assert_eq!(solution.curve.len(), 4096);
+    assert!(solution.at.unwrap().throughput_per_s > 20_000.0);
+}
+
+#[test]
+fn closed_and_open_streams_together_are_refused_with_the_remedy() {
+    let system = system("hdd-7k2", &[]);
+    let streams = [Arrival::outstanding(1), Arrival::poisson(10.0)]
+        .map(|arrival| stream(&system, 8192, 1.0, 1.0, arrival));
+    let message = system.solve(&streams, 1).unwrap_err().to_string();
+    assert!(message.contains("simulate"), "{message}");
+}
