@@ -6,6 +6,10 @@ use crate::sim::{Context, Step, Way, Work};
 use crate::system;
 use crate::units::Time;
 
+/// Units that are rebuilt side by side, so that the rate is what limits and not a unit's way: assumed, as nobody says how many
+/// real controllers take.
+pub(super) const REBUILD_DEPTH: u64 = 8;
+
 /// How hard the cache is emptied.
 ///
 /// Up to the low water mark nothing is destaged; from there the number of stripes under way grows in proportion to what is
@@ -103,7 +107,7 @@ impl Array {
     }
 
     pub(super) fn begin_rebuild(&mut self, context: &mut Context<'_, Task>) -> Step {
-        let unit = context.task().address;
+        let unit = context.task().address % self.layout.rebuild_units().max(1);
         let mut extents = std::mem::take(&mut self.extents);
         let number = self.take_plan();
         let plan = &mut self.plans[number as usize];
@@ -113,7 +117,7 @@ impl Array {
         context.task().bytes = xor_bytes as u32;
         context.task().phase = Phase::RebuildRead;
         self.access(context, &extents, Way::Read);
-        let pace = Time::from_ns(self.rebuild_unit_ns.unwrap_or(0));
+        let pace = Time::from_ns(self.rebuild_unit_ns.unwrap_or(0) * REBUILD_DEPTH);
         context.op(self.parts.pause, Work::Lasting(pace));
         self.extents = extents;
         Step::Wait
@@ -140,11 +144,7 @@ impl Array {
     pub(super) fn end_rebuild(&mut self, context: &mut Context<'_, Task>) -> Step {
         let Task { plan, address, .. } = *context.task();
         self.free_plans.push(plan);
-        let next = if address + 1 < self.layout.rebuild_units() {
-            address + 1
-        } else {
-            0
-        };
+        let next = (address + REBUILD_DEPTH) % self.layout.rebuild_units().max(1);
         *context.task() = Task {
             phase: Phase::Rebuild,
             address: next,

@@ -190,10 +190,13 @@ impl Array {
         let rebuilds = self.rebuild_unit_ns.is_some();
         let mut engine = Engine::new(nodes, self);
         if rebuilds {
-            engine.spawn(Task {
-                phase: Phase::Rebuild,
-                ..Task::default()
-            });
+            for unit in 0..super::destage::REBUILD_DEPTH {
+                engine.spawn(Task {
+                    phase: Phase::Rebuild,
+                    address: unit,
+                    ..Task::default()
+                });
+            }
         }
         engine
     }
