@@ -11,11 +11,13 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import loadline
 from loadline import _core
 from loadline.errors import InputError
 from loadline.system.description import load_system, settable, system_names, unroll
 from loadline.system.drive import convert_drive, drive_names, drive_text
 from loadline.system.forecast import forecast
+from loadline.system.refusal import refusal
 from loadline.system.simulate import simulate
 from loadline.workload.plan import Options
 
@@ -141,3 +143,15 @@ def test_any_parameter_file_is_converted_or_refused(text: str) -> None:
             assert convert_drive(path)[0]
         except InputError as error:
             assert error.message
+
+
+@pytest.mark.parametrize(
+    ("key", "value", "known"), [("volume.layout", "raid7", "vraid6"), ("pool." + "x" * 100_000, "3", "rebuild_rate")]
+)
+def test_a_name_that_is_not_known_is_answered_with_all_that_are(key: str, value: str, known: str) -> None:
+    text = (Path(loadline.__file__).parent / "catalog/systems/hdd-7k2.toml").read_text()
+    with pytest.raises(ValueError) as wrong:
+        _core.Description(text, [(key, value)])
+    refused = refusal("a file", ValueError("", wrong.value.args[1]))
+    assert known in refused.remedy
+    assert len(refused.message) < 200

@@ -32,9 +32,11 @@ def refusal(where: str, error: ValueError) -> InputError:
     Its arguments are the dotted key and what is wrong. Of a name that isn't known the nearest one is suggested.
     """
     path, why = error.args if len(error.args) == 2 else ("", str(error))
-    why = "\n".join(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…" for line in why.split("\n"))
     at = f"{where}: {path}: " if path else f"{where}: "
-    unknown, wrong = _UNKNOWN.search(why), _WRONG.search(why)
+    # Before anything is cut: the list of what is known may be long, and has to be whole.
+    unknown = _UNKNOWN.search(why)
+    why = "\n".join(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…" for line in why.split("\n"))
+    wrong = _WRONG.search(why)
     if wrong is not None:
         takes = next((said for kind, said in _TYPES if re.match(kind, wrong[2])), wrong[2])
         return InputError(f"{at}{wrong[1]} can't stand there", f"It takes {takes}.")
@@ -45,6 +47,6 @@ def refusal(where: str, error: ValueError) -> InputError:
                 at + what, f"{remedy[:1].upper()}{remedy[1:].rstrip('.')}{'' if remedy.endswith('?') else '.'}"
             )
         return InputError(at + why)
-    name, expected = unknown.groups()
+    name, expected = unknown[1][:_SHOWN], unknown[2]
     known = re.findall(r"`([^`]*)`", expected)
     return InputError(f"{at}{name!r} isn't known there", nearest(name, known, f"Known: {', '.join(known)}."))
