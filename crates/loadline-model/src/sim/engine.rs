@@ -1,81 +1,11 @@
 //! The engine: time passes from event to event; ops visit nodes; tasks go on when all that they wait for has ended.
 
 use super::event::Events;
+use super::flow::{Context, Flow, Step};
 use super::node::{Agenda, Area, Node, Server, WAKE};
-use super::op::{Completion, Io, NONE, NodeId, Op, OpId, Slab, TaskId, Way, Work};
+use super::op::{Completion, Io, NONE, NodeId, Op, OpId, Slab, TaskId, Way};
 use crate::units::Time;
 use std::collections::VecDeque;
-
-/// The logic of a system: what an I/O, or work in the background, does next.
-///
-/// Every host I/O is a task, and so is what the system starts by itself. The engine calls [`step`](Flow::step) when a task
-/// begins and each time all the chains that it issued have ended (and when another task wakes it). A step looks at its
-/// [`Task`](Flow::Task), issues the ops of the next phase and returns [`Step::Wait`], or ends the task by [`Step::Done`].
-///
-/// A small write to RAID 5: read old data and old parity side by side, XOR, write both.
-///
-/// ```
-/// use loadline_model::sim::{Context, Flow, NodeId, Step, Work};
-///
-/// #[derive(Clone, Copy, Default)]
-/// enum Phase {
-///     #[default]
-///     Begun,
-///     OldRead,
-///     Combined,
-///     Written,
-/// }
-///
-/// struct SmallWrite {
-///     controller: NodeId,
-///     disks: Vec<NodeId>,
-/// }
-///
-/// impl Flow for SmallWrite {
-///     type Task = Phase;
-///
-///     fn step(&mut self, context: &mut Context<'_, Phase>) -> Step {
-///         let stripe = context.io().expect("only hosts start tasks here").address / 65_536;
-///         let data = self.disks[stripe as usize % self.disks.len()];
-///         let parity = self.disks[(stripe as usize + 1) % self.disks.len()];
-///         let phase = *context.task();
-///         *context.task() = match phase {
-///             Phase::Begun => {
-///                 context.op(data, Work::Drawn);
-///                 context.op(parity, Work::Drawn);
-///                 Phase::OldRead
-///             }
-///             Phase::OldRead => {
-///                 context.op(self.controller, Work::Drawn);
-///                 Phase::Combined
-///             }
-///             Phase::Combined => {
-///                 context.op(data, Work::Drawn);
-///                 context.op(parity, Work::Drawn);
-///                 Phase::Written
-///             }
-///             Phase::Written => return Step::Done,
-///         };
-///         Step::Wait
-///     }
-/// }
-/// ```
-pub trait Flow {
-    /// What a task keeps between its phases. A task begins with the default.
-    type Task: Copy + Default;
-
-    /// Does a task's next phase.
-    fn step(&mut self, context: &mut Context<'_, Self::Task>) -> Step;
-}
-
-/// What a step comes to.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Step {
-    /// The task waits: for the ops that it issued, or, if it issued none, until another task wakes it.
-    Wait,
-    /// The task is over. A host I/O that wasn't answered before is answered now.
-    Done,
-}
 
 /// Why [`Engine::advance`] returned.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -89,17 +19,17 @@ pub enum Progress {
 }
 
 #[derive(Debug, Clone, Copy)]
-struct Task<T> {
-    state: T,
+pub(super) struct Task<T> {
+    pub(super) state: T,
     /// Chains that haven't ended.
-    pending: u32,
-    origin: Origin,
+    pub(super) pending: u32,
+    pub(super) origin: Origin,
     submitted: Time,
-    io: Io,
+    pub(super) io: Io,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Origin {
+pub(super) enum Origin {
     Host,
     /// A host's, which has its answer.
     Answered,
@@ -122,22 +52,22 @@ pub struct Totals {
 }
 
 #[derive(Debug, Clone)]
-struct Place {
+pub(super) struct Place {
     node: Node,
     arrivals: u64,
-    present: Area,
+    pub(super) present: Area,
 }
 
 /// What a simulated system consists of and where it stands, without its logic.
 #[derive(Debug, Clone)]
-struct Core<T> {
-    now: Time,
+pub(super) struct Core<T> {
+    pub(super) now: Time,
     events: Events,
-    places: Vec<Place>,
-    ops: Slab<Op>,
-    tasks: Slab<Task<T>>,
+    pub(super) places: Vec<Place>,
+    pub(super) ops: Slab<Op>,
+    pub(super) tasks: Slab<Task<T>>,
     /// Tasks to go on within this instant, before the next event.
-    ready: VecDeque<TaskId>,
+    pub(super) ready: VecDeque<TaskId>,
     answered: VecDeque<Completion>,
     submitted: u64,
     outstanding: Area,
@@ -304,10 +234,7 @@ impl<F: Flow> Engine<F> {
 
     #[inline]
     fn step(&mut self, task: TaskId) {
-        let step = self.flow.step(&mut Context {
-            core: &mut self.core,
-            task,
-        });
+        let step = self.flow.step(&mut Context::new(&mut self.core, task));
         if step == Step::Done {
             self.core.end_task(task);
         }
@@ -333,7 +260,7 @@ impl<T: Copy> Core<T> {
         }))
     }
 
-    fn spawn(&mut self, state: T) -> TaskId {
+    pub(super) fn spawn(&mut self, state: T) -> TaskId {
         let io = Io {
             stream: 0,
             tag: 0,
@@ -348,7 +275,7 @@ impl<T: Copy> Core<T> {
     }
 
     #[inline]
-    fn arrive(&mut self, op: OpId) {
+    pub(super) fn arrive(&mut self, op: OpId) {
         let &Op { node, work, .. } = self.ops.get(op.0);
         let place = &mut self.places[node.index()];
         place.arrivals += 1;
@@ -400,7 +327,7 @@ impl<T: Copy> Core<T> {
     }
 
     #[inline]
-    fn answer(&mut self, task: TaskId) {
+    pub(super) fn answer(&mut self, task: TaskId) {
         let task = self.tasks.get_mut(task.0);
         if task.origin == Origin::Host {
             task.origin = Origin::Answered;
@@ -424,114 +351,11 @@ impl<T: Copy> Core<T> {
     }
 }
 
-/// What a step sees of the system, and what it can do.
-pub struct Context<'a, T> {
-    core: &'a mut Core<T>,
-    task: TaskId,
-}
-
-impl<T: Copy> Context<'_, T> {
-    /// The present.
-    #[inline]
-    pub fn now(&self) -> Time {
-        self.core.now
-    }
-
-    /// The task whose step this is.
-    #[inline]
-    pub fn id(&self) -> TaskId {
-        self.task
-    }
-
-    /// Its state.
-    #[inline]
-    pub fn task(&mut self) -> &mut T {
-        &mut self.core.tasks.get_mut(self.task.0).state
-    }
-
-    /// The I/O that it serves; `None` in the background. A task keeps its I/O after the answer.
-    #[inline]
-    pub fn io(&self) -> Option<Io> {
-        let task = self.core.tasks.get(self.task.0);
-        (task.origin != Origin::Background).then_some(task.io)
-    }
-
-    /// How many ops are at a node, waiting and in service.
-    #[inline]
-    pub fn inside(&self, node: NodeId) -> u64 {
-        self.core.places[node.index()].present.inside()
-    }
-
-    /// Issues a single op, beside whatever else the task issues.
-    #[inline]
-    pub fn op(&mut self, node: NodeId, work: Work) {
-        let op = self.add_op(node, work);
-        self.start(op);
-    }
-
-    /// Issues ops that follow each other, beside whatever else the task issues. Nothing is issued for an empty list.
-    #[inline]
-    pub fn chain(&mut self, visits: impl IntoIterator<Item = (NodeId, Work)>) {
-        let (mut first, mut last) = (None, NONE);
-        for (node, work) in visits {
-            let op = self.add_op(node, work);
-            if first.is_none() {
-                first = Some(op);
-            } else {
-                self.core.ops.get_mut(last).next = op.0;
-            }
-            last = op.0;
-        }
-        if let Some(first) = first {
-            self.start(first);
-        }
-    }
-
-    /// Answers the host now; the task goes on in the background. Does nothing in the background or a second time.
-    #[inline]
-    pub fn answer(&mut self) {
-        self.core.answer(self.task);
-    }
-
-    /// Starts a task in the background; it takes its first step within this instant.
-    pub fn spawn(&mut self, state: T) -> TaskId {
-        self.core.spawn(state)
-    }
-
-    /// Lets a task that waits without ops take its next step within this instant.
-    ///
-    /// # Panics
-    /// When it has ops under way: it isn't waiting for anybody else.
-    pub fn wake(&mut self, task: TaskId) {
-        assert!(
-            self.core.tasks.get(task.0).pending == 0,
-            "a task with ops under way can't be woken"
-        );
-        self.core.ready.push_back(task);
-    }
-
-    #[inline]
-    fn add_op(&mut self, node: NodeId, work: Work) -> OpId {
-        OpId(self.core.ops.add(Op {
-            task: self.task,
-            node,
-            next: NONE,
-            work,
-        }))
-    }
-
-    #[inline]
-    fn start(&mut self, op: OpId) {
-        self.core.tasks.get_mut(self.task.0).pending += 1;
-        self.core.arrive(op);
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
     use crate::device::station::{Delay, Service, Station};
-    use crate::sim::Seed;
+    use crate::sim::{Seed, Work};
 
     /// Answers at once, works for 5 ns behind the answer, then wakes whoever waits.
     struct Behind {

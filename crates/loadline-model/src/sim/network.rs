@@ -1,6 +1,6 @@
 //! The flow of pure queueing networks: each stream's I/Os visit nodes along a path, chosen by chance or by address.
 
-use super::engine::{Context, Flow, Step};
+use super::flow::{Context, Flow, Step};
 use super::op::{Io, NodeId, Work};
 use super::rng::{Purpose, Rng, Seed};
 use crate::units::Bytes;

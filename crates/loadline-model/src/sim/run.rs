@@ -1,205 +1,17 @@
 //! A run: streams load a system, until its answers are known well enough.
 
-use super::arrival::{Arrival, Arrivals, thinking};
-use super::engine::{Engine, Flow, Progress, Totals};
+use super::engine::{Engine, Progress, Totals};
 use super::event::Events;
-use super::histogram::Responses;
+use super::flow::Flow;
 use super::node::Area;
 use super::op::{Completion, Io, Way};
-use super::profile::{Profile, Requests};
+use super::outcome::{Answers, Ended, NodeOutcome, Outcome};
+use super::plan::{Plan, Until, Warmup};
 use super::rng::Seed;
+use super::source::{Issuer, Kind, Source, Stream, sources};
 use super::steady::{Batches, Estimate, Warming};
 use crate::Error;
-use crate::device::station::{Sampler, Service};
 use crate::units::Time;
-use std::collections::VecDeque;
-
-/// A part of the load: what I/Os look like, and when they come.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Stream {
-    /// What they look like.
-    pub profile: Profile,
-    /// When they come.
-    pub arrival: Arrival,
-}
-
-/// When the run begins to count, and when it ends.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct Plan {
-    /// What is left out at the beginning.
-    pub warmup: Warmup,
-    /// What is enough.
-    pub until: Until,
-    /// The simulated time at which it ends in any case.
-    pub longest: Time,
-    /// The number of I/Os, in the system and waiting in hosts, from which on it is overloaded and ends.
-    pub most_outstanding: u64,
-}
-
-/// What is left out at the beginning.
-///
-/// Whatever served to decide that a run is warm isn't counted in its result: counting begins at the moment of the decision.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Warmup {
-    /// The first so many I/Os, and from then on as many as it takes until MSER-5 finds the beginning in the first half
-    /// of the responses so far. It looks at `least` I/Os, and each time their number has doubled, up to `most`.
-    Detected {
-        /// I/Os of the first look.
-        least: u64,
-        /// I/Os at which counting begins even if the run isn't warm, which [`Outcome::steady`] then tells.
-        most: u64,
-    },
-    /// A span of simulated time.
-    Span(Time),
-}
-
-/// What is enough.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub enum Until {
-    /// So many I/Os counted.
-    Ios(u64),
-    /// A span of simulated time counted.
-    Span(Time),
-    /// The half-widths of the 95 % confidence intervals of throughput and mean response are at most so large a share of
-    /// them, and batches don't depend on each other. It looks at `least` I/Os and then at each quarter more.
-    Precise {
-        /// Half-width / mean, above 0.
-        relative: f64,
-        /// I/Os of the first look.
-        least: u64,
-        /// I/Os at which it ends in any case.
-        most: u64,
-    },
-}
-
-impl Plan {
-    /// To a relative half-width of 95 % confidence intervals, with a detected warm-up.
-    pub fn precise(relative: f64) -> Self {
-        Plan {
-            until: Until::Precise {
-                relative,
-                least: 20_000,
-                most: 1 << 40,
-            },
-            ..Plan::ios(0)
-        }
-    }
-
-    /// So many I/Os, after a detected warm-up.
-    pub fn ios(ios: u64) -> Self {
-        Plan {
-            warmup: Warmup::Detected {
-                least: 5_000,
-                most: 5_000_000,
-            },
-            until: Until::Ios(ios),
-            longest: Time::from_ns(1 << 55),
-            most_outstanding: 1 << 20,
-        }
-    }
-
-    fn check(&self) -> Result<(), Error> {
-        let refuse = |key: &str, why: &str| {
-            Err(Error::Description {
-                path: format!("plan.{key}"),
-                why: why.into(),
-            })
-        };
-        if let Until::Precise { relative, .. } = self.until
-            && !(1e-6..=1.0).contains(&relative)
-        {
-            return refuse("precision", "must lie from 0.0001 % to 100 %");
-        }
-        if self.longest.ns() > 1 << 60 {
-            return refuse("longest", "must be at most 36 years");
-        }
-        Ok(())
-    }
-}
-
-/// Why a run ended.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
-pub enum Ended {
-    /// The I/Os or the span that were asked for.
-    Enough,
-    /// The precision that was asked for.
-    Precise,
-    /// The most I/Os of a precision were counted before it was reached.
-    Imprecise,
-    /// [`Plan::longest`].
-    Longest,
-    /// [`Plan::most_outstanding`]: the load is above what the system carries, and figures hang on the length of the run.
-    Overloaded,
-    /// Nothing is left that could happen, though I/Os are outstanding: the flow waits for itself.
-    Stalled,
-}
-
-/// What went one way.
-#[derive(Debug, Clone, Default, PartialEq)]
-pub struct Answers {
-    /// Response times, from the intended arrival to the answer.
-    pub responses: Responses,
-    /// Bytes moved.
-    pub bytes: u64,
-}
-
-/// What happened at a node while it counted.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub struct NodeOutcome {
-    /// Ops that came.
-    pub arrivals: u64,
-    /// Ops that went.
-    pub departures: u64,
-    /// Mean number of busy servers.
-    pub busy_mean: f64,
-    /// Busy servers as a share of all; `None` for a delay, which has any number.
-    pub utilisation_fraction: Option<f64>,
-    /// Mean number of ops inside, waiting and in service.
-    pub inside_mean: f64,
-    /// Time spent inside in ns, summed over ops.
-    pub residence_ns: u64,
-}
-
-/// What a run found out.
-#[derive(Debug, Clone, PartialEq)]
-pub struct Outcome {
-    /// Why it ended.
-    pub ended: Ended,
-    /// Whether the warm-up was found to be over before counting began; true for a fixed one.
-    pub steady: bool,
-    /// Simulated time before it counted.
-    pub warmup: Time,
-    /// Simulated time while it counted.
-    pub measured: Time,
-    /// Reads.
-    pub reads: Answers,
-    /// Writes.
-    pub writes: Answers,
-    /// I/Os answered a second.
-    pub iops: f64,
-    /// Uncertainty of the throughput; `None` of fewer than 32 batches.
-    pub iops_estimate: Option<Estimate>,
-    /// Uncertainty of the mean response, ns; `None` of fewer than 32 batches.
-    pub response_ns_estimate: Option<Estimate>,
-    /// I/Os in the system, mean over time.
-    pub outstanding_mean: f64,
-    /// I/Os that waited in hosts, mean over time.
-    pub waiting_mean: f64,
-    /// By node id.
-    pub nodes: Vec<NodeOutcome>,
-    /// Events of the whole run.
-    pub events: u64,
-}
-
-impl Outcome {
-    /// Reads and writes together.
-    pub fn all(&self) -> Answers {
-        let mut all = self.reads.clone();
-        all.responses.merge(&self.writes.responses);
-        all.bytes += self.writes.bytes;
-        all
-    }
-}
 
 /// A system under load. Call [`work`](Run::work) until it is done.
 #[derive(Clone)]
@@ -235,34 +47,6 @@ enum Phase {
     Ended(Ended),
 }
 
-#[derive(Debug, Clone)]
-struct Source {
-    requests: Requests,
-    kind: Kind,
-}
-
-#[derive(Debug, Clone)]
-enum Kind {
-    Closed {
-        think: Option<Box<Sampler>>,
-        burst: u32,
-    },
-    Open {
-        arrivals: Box<Arrivals>,
-        most: u32,
-        inside: u32,
-        waiting: VecDeque<Time>,
-    },
-}
-
-/// Somebody who waits for an answer or for a time: one for each outstanding I/O of closed streams, one for open ones.
-#[derive(Debug, Clone, Copy)]
-struct Issuer {
-    stream: u32,
-    /// I/Os before it thinks again.
-    left: u32,
-}
-
 #[derive(Debug, Clone, Default)]
 struct Snapshot {
     now: Time,
@@ -280,44 +64,7 @@ impl<F: Flow> Run<F> {
         seed: Seed,
     ) -> Result<Self, Error> {
         plan.check()?;
-        let (mut sources, mut issuers) = (Vec::new(), Vec::new());
-        for (number, Stream { profile, arrival }) in (0u32..).zip(streams) {
-            arrival.check("arrival")?;
-            let issuer = |left| Issuer {
-                stream: number,
-                left,
-            };
-            let kind = match arrival {
-                Arrival::Closed {
-                    outstanding,
-                    think,
-                    burst,
-                } => {
-                    let thinks = *think != Service::Deterministic { time: Time::ZERO };
-                    issuers.extend((0..*outstanding).map(|_| issuer(*burst)));
-                    Kind::Closed {
-                        think: thinks.then(|| Box::new(thinking(*think, seed, number))),
-                        burst: *burst,
-                    }
-                }
-                Arrival::Open {
-                    pattern,
-                    most_outstanding,
-                } => {
-                    issuers.push(issuer(1));
-                    Kind::Open {
-                        arrivals: Box::new(Arrivals::new(*pattern, seed, number, engine.now())),
-                        most: most_outstanding.unwrap_or(u32::MAX),
-                        inside: 0,
-                        waiting: VecDeque::new(),
-                    }
-                }
-            };
-            sources.push(Source {
-                requests: Requests::new(profile, seed, number)?,
-                kind,
-            });
-        }
+        let (sources, issuers) = sources(streams, seed, engine.now())?;
         Ok(Run {
             batches: Batches::new(engine.now()),
             engine,
@@ -614,8 +361,8 @@ impl<F: Flow> Run<F> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::device::station::{Delay, Station};
-    use crate::sim::{Load, Network, Node, NodeId, Pattern, Stop, Work};
+    use crate::device::station::{Delay, Service, Station};
+    use crate::sim::{Arrival, Load, Network, Node, NodeId, Pattern, Profile, Stop, Work};
     use crate::units::Bytes;
 
     fn one(node: Node, arrival: Arrival, plan: Plan) -> Run<Network> {

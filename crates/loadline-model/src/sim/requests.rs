@@ -1,0 +1,344 @@
+//! Draws a stream's I/Os: sizes, directions and places.
+
+use super::op::Way;
+use super::profile::{Profile, Spread};
+use super::rng::{Purpose, Rng, Seed};
+use crate::Error;
+use rand_distr::Zipf;
+
+/// Draws a stream's I/Os, each property from a generator of its own.
+#[derive(Debug, Clone)]
+pub struct Requests {
+    /// Upper ends of shares of [0, 1), with sizes.
+    sizes: Vec<(f64, u32)>,
+    read_fraction: f64,
+    random_fraction: f64,
+    start: u64,
+    working_set: u64,
+    align: u64,
+    places: Places,
+    /// Where the next sequential read and write of each begin.
+    cursors: Vec<[u64; 2]>,
+    turn: usize,
+    way: Rng,
+    size: Rng,
+    randomness: Rng,
+    place: Rng,
+}
+
+/// Where random I/Os go, by number of place.
+#[derive(Debug, Clone)]
+enum Places {
+    Uniform,
+    Zipf(Zipf<f64>, Scatter),
+    /// The exponent of a uniform draw.
+    Pareto(f64, Scatter),
+    Normal(f64),
+    /// Upper ends of shares of I/Os, with begin and length of the zone as shares of space.
+    Zoned(Vec<(f64, f64, f64)>),
+}
+
+impl Requests {
+    /// Draws I/Os of `profile` for the stream of this number.
+    pub fn new(profile: &Profile, seed: Seed, stream: u32) -> Result<Self, Error> {
+        profile.check("profile")?;
+        let weights: f64 = profile.blocks.iter().map(|&(_, weight)| weight).sum();
+        let mut running = 0.0;
+        let mut sizes: Vec<_> = profile
+            .blocks
+            .iter()
+            .map(|&(size, weight)| {
+                running += weight / weights;
+                (running, size.0 as u32)
+            })
+            .collect();
+        if let Some(last) = sizes.last_mut() {
+            last.0 = f64::INFINITY;
+        }
+        let working_set = profile.working_set.0;
+        let cursors = u64::from(profile.sequential_streams);
+        let spacing = working_set / cursors / profile.align.0 * profile.align.0;
+        let rng = |purpose| seed.rng(purpose, stream);
+        Ok(Requests {
+            sizes,
+            read_fraction: profile.read_fraction,
+            random_fraction: profile.random_fraction,
+            start: profile.start.0,
+            working_set,
+            align: profile.align.0,
+            places: Places::new(&profile.spread, working_set.div_ceil(profile.align.0))?,
+            cursors: (0..cursors).map(|cursor| [cursor * spacing; 2]).collect(),
+            turn: 0,
+            way: rng(Purpose::Way),
+            size: rng(Purpose::Size),
+            randomness: rng(Purpose::Randomness),
+            place: rng(Purpose::Place),
+        })
+    }
+
+    /// The next I/O: read or written, first byte, bytes.
+    #[inline]
+    pub fn draw(&mut self) -> (Way, u64, u32) {
+        let way = if chance(self.read_fraction, &mut self.way) {
+            Way::Read
+        } else {
+            Way::Write
+        };
+        let bytes = match *self.sizes {
+            [(_, bytes)] => bytes,
+            ref sizes => {
+                let drawn = self.size.fraction();
+                sizes[sizes.partition_point(|&(upper, _)| upper <= drawn)].1
+            }
+        };
+        let size = u64::from(bytes);
+        let cursor = &mut self.cursors[self.turn][way as usize];
+        let offset = if chance(self.random_fraction, &mut self.randomness) {
+            // Places at which the I/O fits: at least one, for no I/O is larger than the working set.
+            let fitting = (self.working_set - size) / self.align + 1;
+            self.places.draw(fitting, &mut self.place) * self.align
+        } else if *cursor + size <= self.working_set {
+            *cursor
+        } else {
+            0
+        };
+        *cursor = offset + size;
+        self.turn = if self.turn + 1 == self.cursors.len() {
+            0
+        } else {
+            self.turn + 1
+        };
+        (way, self.start + offset, bytes)
+    }
+}
+
+/// Draws nothing where there is nothing to choose.
+#[inline]
+fn chance(fraction: f64, rng: &mut Rng) -> bool {
+    fraction >= 1.0 || (fraction > 0.0 && rng.fraction() < fraction)
+}
+
+impl Places {
+    fn new(spread: &Spread, places: u64) -> Result<Self, Error> {
+        Ok(match spread {
+            Spread::Uniform => Places::Uniform,
+            Spread::Zipf { theta } => {
+                let zipf = Zipf::new(places as f64, *theta).map_err(|why| Error::Description {
+                    path: "profile.spread".into(),
+                    why: why.to_string(),
+                })?;
+                Places::Zipf(zipf, Scatter::new(places))
+            }
+            Spread::Pareto { h } => Places::Pareto(h.ln() / (1.0 - h).ln(), Scatter::new(places)),
+            Spread::Normal { deviation_fraction } => Places::Normal(*deviation_fraction),
+            Spread::Zoned { zones } => {
+                let (mut ios, mut space) = (0.0, 0.0);
+                let mut table: Vec<_> = zones
+                    .iter()
+                    .map(|&(io_share, space_share)| {
+                        let begin = space;
+                        ios += io_share;
+                        space += space_share;
+                        (ios, begin, space_share)
+                    })
+                    .collect();
+                if let Some(last) = table.iter_mut().rev().find(|zone| zone.2 > 0.0) {
+                    last.0 = f64::INFINITY;
+                }
+                Places::Zoned(table)
+            }
+        })
+    }
+
+    /// A place below `count`.
+    #[inline]
+    fn draw(&self, count: u64, rng: &mut Rng) -> u64 {
+        let whole = count as f64;
+        match self {
+            Places::Uniform => rng.below(count),
+            Places::Zipf(zipf, scatter) => scatter.place(rng.sample(zipf) as u64 - 1) % count,
+            Places::Pareto(exponent, scatter) => {
+                let rank = scatter.places as f64 * rng.fraction().powf(*exponent);
+                scatter.place(rank as u64) % count
+            }
+            Places::Normal(deviation) => loop {
+                let place = (0.5 + deviation * rng.normal()) * whole;
+                if place >= 0.0 && place < whole {
+                    break place as u64;
+                }
+            },
+            Places::Zoned(zones) => {
+                let drawn = rng.fraction();
+                let (_, begin, length) =
+                    zones[zones.partition_point(|&(upper, _, _)| upper <= drawn)];
+                ((whole * (begin + length * rng.fraction())) as u64).min(count - 1)
+            }
+        }
+    }
+}
+
+/// Sends ranks to places one to one, neighbours far apart: rank x step modulo the number of places, where the step is near
+/// the golden section of that number and coprime with it.
+#[derive(Debug, Clone)]
+struct Scatter {
+    places: u64,
+    step: u64,
+}
+
+impl Scatter {
+    fn new(places: u64) -> Self {
+        let mut step = ((places as f64 * 0.618_033_988_749_895) as u64).max(1);
+        while gcd(step, places) != 1 {
+            step += 1;
+        }
+        Scatter { places, step }
+    }
+
+    #[inline]
+    fn place(&self, rank: u64) -> u64 {
+        let rank = rank.min(self.places - 1);
+        // Products of up to 2^32 places fit into 64 bits, whose division is several times as fast.
+        if self.places <= 1 << 32 {
+            rank * self.step % self.places
+        } else {
+            (u128::from(rank) * u128::from(self.step) % u128::from(self.places)) as u64
+        }
+    }
+}
+
+fn gcd(a: u64, b: u64) -> u64 {
+    if b == 0 { a } else { gcd(b, a % b) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::units::Bytes;
+    use proptest::prelude::*;
+
+    fn spreads() -> impl Strategy<Value = Spread> {
+        prop_oneof![
+            Just(Spread::Uniform),
+            (0.0..3.0).prop_map(|theta| Spread::Zipf { theta }),
+            (0.05..0.95).prop_map(|h| Spread::Pareto { h }),
+            (0.01..1.0).prop_map(|deviation_fraction| Spread::Normal { deviation_fraction }),
+            Just(Spread::Zoned {
+                zones: vec![(0.5, 0.1), (0.0, 0.4), (0.5, 0.5)]
+            }),
+        ]
+    }
+
+    proptest! {
+        #[test]
+        fn ios_stay_inside_their_working_set(
+            spread in spreads(),
+            blocks in prop::collection::vec((1u64..100_000, 0.1..5.0), 1..5),
+            (random_fraction, align, more) in (0.0..=1.0, 1u64..10_000, 0u64..1 << 40),
+            streams in 1u32..5,
+        ) {
+            let largest = blocks.iter().map(|block| block.0).max().unwrap();
+            let profile = Profile {
+                blocks: blocks.into_iter().map(|(size, weight)| (Bytes(size), weight)).collect(),
+                read_fraction: 0.5,
+                random_fraction,
+                sequential_streams: streams,
+                start: Bytes(1 << 30),
+                working_set: Bytes(largest + more),
+                align: Bytes(align),
+                spread,
+            };
+            let mut requests = Requests::new(&profile, Seed(1), 0).unwrap();
+            for _ in 0..200 {
+                let (_, address, bytes) = requests.draw();
+                prop_assert!(address >= 1 << 30);
+                prop_assert!(address + u64::from(bytes) <= (1 << 30) + profile.working_set.0);
+            }
+        }
+
+        #[test]
+        fn scattering_sends_each_rank_to_a_place_of_its_own(count in 1u64..500) {
+            let mut places: Vec<u64> = (0..count).map(|rank| Scatter::new(count).place(rank)).collect();
+            places.sort_unstable();
+            prop_assert_eq!(places, (0..count).collect::<Vec<_>>());
+        }
+    }
+
+    /// Counts of I/Os by place of 1,000, most popular first.
+    fn popularity(spread: Spread) -> Vec<u32> {
+        let profile = Profile {
+            spread,
+            ..Profile::random_reads(Bytes(4096), Bytes(4_096_000))
+        };
+        let mut requests = Requests::new(&profile, Seed(1), 0).unwrap();
+        let mut counts = vec![0; 1000];
+        for _ in 0..100_000 {
+            counts[(requests.draw().1 / 4096) as usize] += 1;
+        }
+        counts.sort_unstable_by(|a, b| b.cmp(a));
+        counts
+    }
+
+    #[test]
+    fn popular_places_get_the_shares_of_their_distribution() {
+        let sum = |counts: &[u32]| f64::from(counts.iter().sum::<u32>());
+        // Harmonic number of 1,000: 7.4855; of the ten most popular: 2.9290.
+        let zipf = popularity(Spread::Zipf { theta: 1.0 });
+        assert!(
+            (sum(&zipf[..10]) / 100_000.0 - 2.9290 / 7.4855).abs() < 0.01,
+            "{:?}",
+            &zipf[..10]
+        );
+        let pareto = popularity(Spread::Pareto { h: 0.2 });
+        assert!((sum(&pareto[..200]) / 100_000.0 - 0.8).abs() < 0.01);
+        let zoned = popularity(Spread::Zoned {
+            zones: vec![(0.9, 0.1), (0.1, 0.9)],
+        });
+        assert!((sum(&zoned[..100]) / 100_000.0 - 0.9).abs() < 0.01);
+    }
+
+    #[test]
+    fn sizes_directions_and_sequences_come_as_asked_for() {
+        let profile = Profile {
+            blocks: vec![(Bytes(4096), 3.0), (Bytes(8192), 1.0)],
+            read_fraction: 0.7,
+            random_fraction: 0.25,
+            align: Bytes(4096),
+            ..Profile::random_reads(Bytes(4096), Bytes(1 << 40))
+        };
+        let mut requests = Requests::new(&profile, Seed(1), 0).unwrap();
+        let (mut reads, mut large, mut jumps, mut ends) = (0, 0, 0, [0; 2]);
+        for _ in 0..100_000 {
+            let (way, address, bytes) = requests.draw();
+            reads += u32::from(way == Way::Read);
+            large += u32::from(bytes == 8192);
+            // Reads follow reads, and writes follow writes.
+            let end = &mut ends[way as usize];
+            jumps += u32::from(address != *end);
+            *end = address + u64::from(bytes);
+        }
+        for (count, share) in [(reads, 0.7), (large, 0.25), (jumps, 0.25)] {
+            assert!(
+                (f64::from(count) / 100_000.0 - share).abs() < 0.006,
+                "{count} instead of {share}"
+            );
+        }
+        assert!((profile.mean_bytes() - 5120.0).abs() < 1e-9);
+    }
+
+    #[test]
+    fn changing_one_property_leaves_the_draws_of_the_others_alone() {
+        let one = Profile {
+            read_fraction: 0.5,
+            ..Profile::random_reads(Bytes(4096), Bytes(1 << 30))
+        };
+        let other = Profile {
+            read_fraction: 0.9,
+            ..one.clone()
+        };
+        let places = |profile: &Profile| {
+            let mut requests = Requests::new(profile, Seed(1), 0).unwrap();
+            (0..100).map(|_| requests.draw().1).collect::<Vec<_>>()
+        };
+        assert_eq!(places(&one), places(&other));
+    }
+}
