@@ -36,8 +36,8 @@ macro_rules! quantity {
 
 quantity! {
     Time, "Duration", "ns|us|µs|ms|s|sec|m|min|h|d", "4.7ms";
-    Bytes, "Size", "[kKmMgGtT]?(i?B)?", "8MiB";
-    BytesPerSecond, "Bandwidth", "[kKmMgGtT]?(i?B|b)/s", "68MB/s";
+    Bytes, "Size", "[kKmMgGtTpP]?(i?B)?", "8MiB";
+    BytesPerSecond, "Bandwidth", "[kKmMgGtTpP]?(i?B|b)/s", "68MB/s";
     Rpm, "RotationSpeed", "rpm", "10025rpm";
 }
 

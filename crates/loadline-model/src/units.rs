@@ -85,13 +85,28 @@ impl fmt::Display for Time {
 pub struct Bytes(pub u64);
 
 impl fmt::Display for Bytes {
+    /// The exact form with the fewest digits: `64KiB`, `146.8GB`, `8TB`; binary where both are as short.
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        for (unit, power) in [("TiB", 40), ("GiB", 30), ("MiB", 20), ("KiB", 10)] {
-            if self.0 != 0 && self.0.trailing_zeros() >= power {
-                return write!(f, "{}{unit}", self.0 >> power);
+        let mut shortest = format!("{}B", self.0);
+        for (prefix, power) in [("k", 1), ("M", 2), ("G", 3), ("T", 4), ("P", 5)] {
+            let (binary, decimals) = (1024u64.pow(power), 1000u64.pow(power));
+            let digits = |text: &str| text.bytes().filter(u8::is_ascii_digit).count();
+            // A tenth or a thousandth of a decimal unit is what labels of drives have; more digits are no label.
+            if self.0 >= decimals && self.0 % (decimals / 1000) == 0 {
+                let text = format!("{}{prefix}B", decimal(self.0, decimals));
+                if digits(&text) < digits(&shortest) {
+                    shortest = text;
+                }
+            }
+            if self.0 >= binary && self.0 % binary == 0 {
+                let prefix = if prefix == "k" { "K" } else { prefix };
+                let text = format!("{}{prefix}iB", self.0 / binary);
+                if digits(&text) <= digits(&shortest) {
+                    shortest = text;
+                }
             }
         }
-        write!(f, "{}B", self.0)
+        f.write_str(&shortest)
     }
 }
 
@@ -199,7 +214,7 @@ fn parse<Q: Quantity>(text: &str) -> Result<Q, Error> {
 }
 
 impl Quantity for Time {
-    const WHAT: &'static str = "a duration such as \"4.7ms\"";
+    const WHAT: &'static str = "a duration such as \"4.7ms\", in ns, us, ms, s, min, h or d";
     fn worth(unit: &str) -> Option<(u128, u128)> {
         Some((
             match unit {
@@ -235,13 +250,15 @@ fn multiple(unit: &str) -> Option<u128> {
         "m" | "M" => 2,
         "g" | "G" => 3,
         "t" | "T" => 4,
+        "p" | "P" => 5,
         _ => return None,
     };
     Some(if decimal { 1000 } else { 1024u128 }.pow(power))
 }
 
 impl Quantity for Bytes {
-    const WHAT: &'static str = "a size such as \"8MiB\" or \"146.8GB\"";
+    const WHAT: &'static str =
+        "a size such as \"8MiB\" or \"146.8GB\", in B, kB to PB (1000) or KiB to PiB (1024)";
     fn worth(unit: &str) -> Option<(u128, u128)> {
         multiple(unit).map(|factor| (factor, 1))
     }
@@ -251,7 +268,7 @@ impl Quantity for Bytes {
 }
 
 impl Quantity for BytesPerSecond {
-    const WHAT: &'static str = "a rate such as \"68MB/s\" or \"753Mb/s\"";
+    const WHAT: &'static str = "a rate such as \"68MB/s\", \"600MiB/s\" or \"753Mb/s\"";
     fn worth(unit: &str) -> Option<(u128, u128)> {
         let size = unit.strip_suffix("/s")?;
         if let Some(prefix) = size.strip_suffix('b') {
@@ -324,6 +341,8 @@ mod tests {
         assert_eq!("0.099 ms".parse(), Ok(Time::from_ns(99_000)));
         assert_eq!("8MiB".parse(), Ok(Bytes(8 << 20)));
         assert_eq!("4k".parse(), Ok(Bytes(4096)));
+        assert_eq!("1.5PB".parse(), Ok(Bytes(1_500_000_000_000_000)));
+        assert_eq!("2PiB".parse(), Ok(Bytes(2 << 50)));
         assert_eq!("146.8GB".parse(), Ok(Bytes(146_800_000_000)));
         assert_eq!("68MB/s".parse(), Ok(BytesPerSecond(68_000_000)));
         assert_eq!("753Mb/s".parse(), Ok(BytesPerSecond(94_125_000)));
@@ -332,6 +351,27 @@ mod tests {
             Rpm::new(10_000).revolution(),
             Some(Time::from_ns(6_000_000))
         );
+    }
+
+    #[test]
+    fn sizes_are_written_in_the_largest_unit_that_is_exact() {
+        for text in [
+            "0B",
+            "512B",
+            "4KiB",
+            "1536KiB",
+            "64KiB",
+            "8MiB",
+            "146.8GB",
+            "8TB",
+            "2TiB",
+            "1.5PB",
+            "3PiB",
+            "1000203999744B",
+        ] {
+            assert_eq!(text.parse::<Bytes>().unwrap().to_string(), text);
+        }
+        assert_eq!(Bytes(7_812_500_000 << 10).to_string(), "8TB");
     }
 
     #[test]
