@@ -42,13 +42,14 @@ pub struct Shape {
 }
 
 impl Default for Shape {
-    /// No space at all, and of the rest:
+    /// No space at all, and of the rest, which descriptions take too where they say nothing:
     ///
-    /// - lines and stripes of 64 KiB, in which EMC's CX arrays write back; pages of 4 KiB, assumed: a common request's size;
-    /// - water marks of 80 and 60 %, the defaults of the same arrays (EMC, "Performance and Availability: Release 30
-    ///   Firmware Update, Applied Best Practices");
+    /// - lines and stripes of 64 KiB, in which EMC's CX arrays write back (EMC, "Performance and Availability: Release 30
+    ///   Firmware Update, Applied Best Practices"); pages of 4 KiB, assumed: a common request's size;
+    /// - water marks of 90 and 80 %, assumed: a write cache stays full under load (HP, Smart Array Controller technology, 4th
+    ///   edition, p. 4), so the marks are high; those of the EMC arrays are 80 and 60 %;
     /// - ascending order, full stripes first: assumed, as in a controller that spares its disks;
-    /// - 32 streams, nothing read ahead: assumed, as read-ahead needs space.
+    /// - 16 streams, nothing read ahead: assumed, as read-ahead needs space.
     fn default() -> Self {
         Shape {
             read: Bytes(0),
@@ -56,12 +57,12 @@ impl Default for Shape {
             shared: false,
             line: Bytes(64 << 10),
             page: Bytes(4 << 10),
-            high_water: 0.8,
-            low_water: 0.6,
+            high_water: 0.9,
+            low_water: 0.8,
             order: Order::Ascending,
             full_stripes_first: true,
             stripe_bytes: 64 << 10,
-            streams: 32,
+            streams: 16,
             read_ahead: Bytes(0),
         }
     }

@@ -6,7 +6,7 @@
 
 use super::link::Link;
 use crate::Error;
-use crate::cache::Order;
+use crate::cache::{Order, Shape};
 use crate::drive::Scheduling;
 use crate::layout::{Kind, ParityWrite, Placement};
 use crate::units::{Bytes, BytesPerSecond, Time};
@@ -323,15 +323,15 @@ fn destage_depth() -> u32 {
 }
 
 fn streams() -> u32 {
-    16
+    Shape::default().streams
 }
 
 fn ascending() -> Order {
-    Order::Ascending
+    Shape::default().order
 }
 
 fn page() -> Bytes {
-    Bytes(4096)
+    Shape::default().page
 }
 
 fn chunk() -> Bytes {
@@ -339,11 +339,11 @@ fn chunk() -> Bytes {
 }
 
 fn low_water() -> f64 {
-    0.8
+    Shape::default().low_water
 }
 
 fn high_water() -> f64 {
-    0.9
+    Shape::default().high_water
 }
 
 impl SystemDescription {
@@ -352,6 +352,11 @@ impl SystemDescription {
     /// # Errors
     /// [`Error::Description`] with the dotted path of the first key that is wrong.
     pub fn from_toml(text: &str, settings: &[(String, String)]) -> Result<Self, Error> {
+        Self::of_table(Self::table(text, settings)?)
+    }
+
+    /// The file's keys with the settings put in, not looked at yet.
+    pub(crate) fn table(text: &str, settings: &[(String, String)]) -> Result<toml::Table, Error> {
         if text.len() > LONGEST_FILE {
             let why = "the system's file is longer than 1 MiB: is this the right file?";
             return Err(Error::at("", why));
@@ -362,6 +367,10 @@ impl SystemDescription {
         for (key, value) in settings {
             super::setting::apply(&mut table, key, value)?;
         }
+        Ok(table)
+    }
+
+    pub(crate) fn of_table(table: toml::Table) -> Result<Self, Error> {
         serde_path_to_error::deserialize(table).map_err(|error| {
             let path = error.path().to_string();
             let inner = error.into_inner();
