@@ -1,7 +1,7 @@
 //! A described system, built and ready: to be simulated or solved under a workload.
 
 use crate::Error;
-use crate::array::{Array, Group};
+use crate::array::{Array, Group, Warming};
 use crate::device::disk;
 use crate::device::station::{Delay, Service, Station};
 use crate::drive::DriveDescription;
@@ -110,7 +110,7 @@ impl System {
         self.capacity
     }
 
-    /// A simulation under `streams`, its cache warm.
+    /// A simulation under `streams`, which begins by warming its cache.
     ///
     /// # Errors
     /// [`Error::Description`] for a stream that can't be, or whose working set the volume doesn't hold.
@@ -130,8 +130,8 @@ impl System {
                 kind: Kind::Stations(Box::new(run)),
             });
         };
-        let (mut array, nodes, groups) = Array::assemble(&self.description, drive, seed)?;
-        array.warm(streams, seed)?;
+        let (array, nodes, groups) = Array::assemble(&self.description, drive, seed)?;
+        let warming = Warming::new(&array, streams, seed)?;
         let plan = array.plan_of(plan, streams);
         let groups = groups
             .into_iter()
@@ -143,7 +143,7 @@ impl System {
         let run = Run::new(array.engine(nodes), streams, plan, seed)?;
         Ok(Simulation {
             groups,
-            kind: Kind::Array(Box::new(run)),
+            kind: Kind::Array(Box::new(run), Some(warming)),
         })
     }
 
@@ -192,15 +192,23 @@ pub struct Simulation {
 
 #[derive(Clone)]
 enum Kind {
-    Array(Box<Run<Array>>),
+    Array(Box<Run<Array>>, Option<Warming>),
     Stations(Box<Run<Network>>),
 }
 
 impl Simulation {
-    /// Simulates through at most so many events; true when the run has ended.
+    /// Simulates through at most so many events, or draws as many I/Os to warm the cache; true when the run has ended.
     pub fn work(&mut self, events: u64) -> bool {
         match &mut self.kind {
-            Kind::Array(run) => run.work(events),
+            Kind::Array(run, warming) => {
+                if let Some(cold) = warming {
+                    if cold.work(run.flow_mut(), events) {
+                        *warming = None;
+                    }
+                    return false;
+                }
+                run.work(events)
+            }
             Kind::Stations(run) => run.work(events),
         }
     }
@@ -214,7 +222,7 @@ impl Simulation {
     /// What was counted so far.
     pub fn outcome(&self) -> Outcome {
         match &self.kind {
-            Kind::Array(run) => run.outcome(),
+            Kind::Array(run, _) => run.outcome(),
             Kind::Stations(run) => run.outcome(),
         }
     }
@@ -266,16 +274,19 @@ fn stations(stations: &[system::Station], seed: Seed) -> Result<Stations, Error>
         };
         service.check(&at("service"))?;
         if service.mean_ns() == Some(0.0) {
-            return Err(Error::at(at("service"), "should take some time"));
+            let why = "takes no time: write a time above 0";
+            return Err(Error::at(at("service"), why));
         }
         if station.copies == 0 || nodes.len() as u64 + u64::from(station.copies) > MOST_STATIONS {
-            return Err(Error::at(
-                at("copies"),
-                format!("should make from 1 to {MOST_STATIONS} stations"),
-            ));
+            let why = format!(
+                "{} can't be: write 1 or more, of which all stations make {MOST_STATIONS} at most",
+                station.copies
+            );
+            return Err(Error::at(at("copies"), why));
         }
         if station.visits == 0 || station.visits > 1000 {
-            return Err(Error::at(at("visits"), "should lie from 1 to 1,000"));
+            let why = format!("{} can't be: write 1 to 1000", station.visits);
+            return Err(Error::at(at("visits"), why));
         }
         let first = nodes.len();
         nodes.extend((0..station.copies).map(|copy| {

@@ -419,7 +419,7 @@ fn what_cannot_be_built_is_said_with_its_key() {
         (&[("volume.chunk", "0B")], "volume.chunk"),
         (&[("volume.size", "90TiB")], "volume.size"),
         (&[("pool.drivez", "4")], "pool.drivez"),
-        (&[("cache.low_water", "0.95")], "cache.high_water"),
+        (&[("cache.low_water", "0.95")], "cache.low_water"),
         (
             &[("cache.mirrored", "true"), ("cache.mode", "write-back")],
             "cache.mirrored",
@@ -432,4 +432,29 @@ fn what_cannot_be_built_is_said_with_its_key() {
         let why = refused(settings);
         assert!(why.starts_with(path), "{settings:?}: {why}");
     }
+}
+
+#[test]
+fn a_cache_is_warmed_in_steps_no_longer_than_asked_for() {
+    let system = system(&[("cache.mode", "write-back"), ("cache.write", "64MiB")]);
+    let stream = Stream {
+        profile: Profile {
+            read_fraction: 0.0,
+            ..Profile::random_reads(Bytes(8192), Bytes(system.capacity().unwrap()))
+        },
+        arrival: Arrival::outstanding(8),
+    };
+    let begin = || {
+        system
+            .simulate(std::slice::from_ref(&stream), Plan::ios(3000), Seed(1))
+            .unwrap()
+    };
+    let mut stepped = begin();
+    // Until writes find no room: 64 MiB take 8192 of them.
+    for _ in 0..8 {
+        assert!(!stepped.work(1000));
+        assert_eq!(stepped.outcome().events, 0);
+    }
+    while !stepped.work(1000) {}
+    assert_eq!(stepped.outcome(), begin().finish());
 }

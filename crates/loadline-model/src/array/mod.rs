@@ -18,3 +18,4 @@ mod write;
 
 pub use flow::Array;
 pub use parts::Group;
+pub(crate) use warm::Warming;

@@ -12,16 +12,27 @@ const MOST: u64 = 4_000_000;
 
 /// The cache of a description over a layout.
 pub(super) fn cache(cache: &system::Cache, layout: &Layout) -> Result<Cache, Error> {
-    let share = |fraction: f64| (0.0..=1.0).contains(&fraction);
-    if !share(cache.low_water) || !share(cache.high_water) || cache.low_water >= cache.high_water {
+    for (key, fraction) in [
+        ("cache.high_water", cache.high_water),
+        ("cache.low_water", cache.low_water),
+    ] {
+        if !(0.0..=1.0).contains(&fraction) {
+            return Err(Error::at(
+                key,
+                format!("{fraction} is no share: write 0 to 1"),
+            ));
+        }
+    }
+    if cache.low_water >= cache.high_water {
         let why = format!(
-            "{} and low_water {} should lie from 0 to 1, the low mark below the high one",
-            cache.high_water, cache.low_water
+            "{} isn't below cache.high_water, {}: lower it, or raise cache.high_water",
+            cache.low_water, cache.high_water
         );
-        return Err(Error::at("cache.high_water", why));
+        return Err(Error::at("cache.low_water", why));
     }
     if cache.destage_depth == 0 {
-        return Err(Error::at("cache.destage_depth", "should be 1 or more"));
+        let why = "0 would never write back: write 1 or more";
+        return Err(Error::at("cache.destage_depth", why));
     }
     Cache::new(&Shape {
         read: cache.read,
@@ -39,67 +50,91 @@ pub(super) fn cache(cache: &system::Cache, layout: &Layout) -> Result<Cache, Err
     })
 }
 
-impl Array {
-    /// Brings the cache to where the workload would have brought it in the long run, without time: draws I/Os until what it
-    /// holds has been replaced. Written data fill it: where destaging can't keep up that is how it stays, and where it can
-    /// it has soon come down to what it needs, while filling would take the longer the less is missing.
-    ///
-    /// The draws are others than those of the run.
-    ///
+/// The cache on its way to where the workload would have brought it in the long run, without time: I/Os are drawn until what
+/// it holds has been replaced. Written data fill it: where destaging can't keep up that is how it stays, and where it can it
+/// has soon come down to what it needs, while filling would take the longer the less is missing.
+///
+/// The draws are others than those of the run.
+#[derive(Debug, Clone)]
+pub(crate) struct Warming {
+    requests: Vec<Requests>,
+    /// Of the next draw, and of the last.
+    turn: usize,
+    draws: usize,
+    reads_hit: bool,
+    writes: bool,
+    /// Writes have found no room.
+    full: bool,
+    ranges: Vec<(u64, u32)>,
+}
+
+impl Warming {
     /// # Errors
     /// Those of a profile.
-    pub(crate) fn warm(&mut self, streams: &[Stream], seed: Seed) -> Result<(), Error> {
-        let reads_hit = streams
-            .iter()
-            .any(|stream| self.reads_may_hit(&stream.profile));
-        let Some(cache) = &mut self.cache else {
-            return Ok(());
-        };
+    pub(crate) fn new(array: &Array, streams: &[Stream], seed: Seed) -> Result<Self, Error> {
         let mean = streams
             .iter()
             .map(|stream| stream.profile.mean_bytes())
             .sum::<f64>()
             / (streams.len().max(1) as f64);
-        let page = self.page_bytes as f64;
-        let draws = (1.5 * self.cache_bytes as f64 / (mean / page).ceil().max(1.0) / page) as u64;
+        let page = array.page_bytes as f64;
+        let draws = (1.5 * array.cache_bytes as f64 / (mean / page).ceil().max(1.0) / page) as u64;
         let seed = seed.replication(u32::MAX);
-        let mut requests = Vec::new();
-        for (number, stream) in (0..).zip(streams) {
-            requests.push(Requests::new(&stream.profile, seed, number)?);
-        }
-        let mut ranges = Vec::new();
-        let mut full = false;
-        let turns = requests.len();
-        let writes = streams
-            .iter()
-            .any(|stream| stream.profile.read_fraction < 1.0);
-        for turn in 0..draws.min(MOST) as usize {
-            let settled = !self.writes_back || !writes || full;
-            if settled && !reads_hit {
-                break;
+        let requests: Result<_, _> = (0..)
+            .zip(streams)
+            .map(|(number, stream)| Requests::new(&stream.profile, seed, number))
+            .collect();
+        Ok(Warming {
+            requests: requests?,
+            turn: 0,
+            draws: draws.min(MOST) as usize,
+            reads_hit: streams
+                .iter()
+                .any(|stream| array.reads_may_hit(&stream.profile)),
+            writes: streams
+                .iter()
+                .any(|stream| stream.profile.read_fraction < 1.0),
+            full: false,
+            ranges: Vec::new(),
+        })
+    }
+
+    /// Draws so many I/Os at most; true when the cache is warm.
+    pub(crate) fn work(&mut self, array: &mut Array, ios: u64) -> bool {
+        let Some(cache) = &mut array.cache else {
+            return true;
+        };
+        for _ in 0..ios {
+            let settled = !array.writes_back || !self.writes || self.full;
+            if self.turn >= self.draws || (settled && !self.reads_hit) {
+                return true;
             }
-            let (way, address, bytes) = requests[turn % turns].draw();
+            let stream = self.turn % self.requests.len();
+            self.turn += 1;
+            let (way, address, bytes) = self.requests[stream].draw();
             if way == Way::Read {
-                if reads_hit && cache.read(address, bytes) != Found::All {
+                if self.reads_hit && cache.read(address, bytes) != Found::All {
                     cache.fill(address, bytes);
                 }
                 continue;
             }
-            if !self.writes_back {
+            if !array.writes_back {
                 cache.fill(address, bytes);
                 continue;
             }
             while cache.write(address, bytes) == Written::Full {
-                full = true;
-                let Some(destage) = cache.next_destage(&mut ranges) else {
+                self.full = true;
+                let Some(destage) = cache.next_destage(&mut self.ranges) else {
                     break;
                 };
                 cache.destaged(destage);
             }
         }
-        Ok(())
+        false
     }
+}
 
+impl Array {
     /// Whether what reads leave in the cache can matter: not for places spread evenly over a hundred times its size, of which
     /// one in a hundred would be found.
     fn reads_may_hit(&self, profile: &Profile) -> bool {

@@ -130,6 +130,11 @@ impl<F: Flow> Engine<F> {
         &self.flow
     }
 
+    /// The system's logic, to change what it keeps between tasks before the first begins.
+    pub fn flow_mut(&mut self) -> &mut F {
+        &mut self.flow
+    }
+
     /// When the next event is due, if any is.
     pub fn next_event(&mut self) -> Option<Time> {
         self.core.events.next()

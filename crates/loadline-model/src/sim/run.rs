@@ -87,6 +87,11 @@ impl<F: Flow> Run<F> {
         })
     }
 
+    /// The system's logic, to change what it keeps between tasks before the run begins.
+    pub fn flow_mut(&mut self) -> &mut F {
+        self.engine.flow_mut()
+    }
+
     /// Simulates through at most so many events; true when the run has ended. Some thousands take below a millisecond.
     pub fn work(&mut self, events: u64) -> bool {
         if self.phase == Phase::Begun {
