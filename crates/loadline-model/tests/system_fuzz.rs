@@ -172,6 +172,8 @@ fn load(system: &System) {
             ..Plan::ios(200)
         };
         if let Ok(mut simulation) = system.simulate(&[stream], plan, Seed(1)) {
+            // The first warms the cache.
+            simulation.work(5000);
             simulation.work(5000);
             let outcome = simulation.outcome();
             assert_ne!(outcome.ended, Ended::Stalled);
@@ -237,17 +239,86 @@ fn ranges_include_their_ends_and_keep_their_unit() {
         values("volume.layout=raid5,raid10").unwrap(),
         ["raid5", "raid10"]
     );
-    for wrong in [
-        "pool.drives",
-        "=3",
-        "a..b=3",
-        "a=1:2",
-        "a=1:2:0",
-        "a=2:1:1",
-        "a=1k:2M:1k",
-        "a=1,,2",
-        "a=0:1e9:1",
+    for (text, alone) in [
+        (
+            "bus={ rate = \"1GB/s\", latency = \"2us\" }",
+            "{ rate = \"1GB/s\", latency = \"2us\" }",
+        ),
+        ("pool.drive=\"/a:b,c.toml\"", "\"/a:b,c.toml\""),
     ] {
-        assert!(values(wrong).is_err(), "{wrong}");
+        assert_eq!(values(text).unwrap(), [alone]);
+    }
+    for (wrong, why) in [
+        ("pool.drives", "is no setting"),
+        ("=3", "has no key"),
+        ("a..b=3", "has no key"),
+        ("a=1:2", "three numbers"),
+        ("a=1:x:1", "aren't all numbers"),
+        ("a=1:2:0", "a step of 0"),
+        ("a=2:1:1", "lead away from its end"),
+        ("a=1k:2M:1k", "different units"),
+        ("a=0:1e9:1", "different units"),
+        ("a=1:1000000:1", "1000000 values"),
+        ("a=1,,2", "an empty value"),
+        ("a=4,4", "takes 4 twice"),
+        ("a=4:8:2,6", "takes 6 twice"),
+    ] {
+        let error = values(wrong).unwrap_err().to_string();
+        assert!(error.contains(why), "{wrong}: {error}");
+    }
+}
+
+#[test]
+fn figures_of_a_link_that_is_named_can_be_set() {
+    let made = |key: &str, value: &str| {
+        SystemDescription::from_toml(SYSTEM, &[(key.to_owned(), value.to_owned())])
+    };
+    let kind = |key: &str, value: &str| {
+        made(key, value)
+            .unwrap()
+            .hosts
+            .unwrap()
+            .link
+            .unwrap()
+            .kind()
+    };
+    let plain = kind("title", "t");
+    let slower = kind("hosts.link.latency", "3us");
+    assert_eq!(
+        (slower.rate, slower.half_duplex),
+        (plain.rate, plain.half_duplex)
+    );
+    assert_eq!(slower.latency, Time::from_ns(3000));
+    let error = made("pool.drives.x", "3").unwrap_err().to_string();
+    assert!(
+        error.contains("pool.drives is 6, which has no keys of its own"),
+        "{error}"
+    );
+}
+
+#[test]
+fn what_can_not_be_set_says_what_can() {
+    let drive = DriveDescription::from_toml(DRIVE).unwrap();
+    for (key, value, remedy) in [
+        ("hosts.count", "0", "write 1 to 100000"),
+        ("hosts.ports", "0", "write 1 to 100000"),
+        ("controller.cores", "0", "write 1 to 100000"),
+        ("backend.loops", "0", "write 1 to 100000"),
+        ("controller.xor", "0MB/s", "write a rate above 0"),
+        ("hosts.link", "0MB/s", "write a rate above 0"),
+        ("cache.mirror_link", "0MB/s", "write a rate above 0"),
+        ("pool.rebuild_rate", "0MB/s", "write a rate above 0"),
+        ("pool.tags", "0", "write 1 or more"),
+        ("cache.destage_depth", "0", "write 1 or more"),
+        ("cache.high_water", "2", "write 0 to 1"),
+        ("cache.low_water", "0.9", "lower it"),
+        ("volume.size", "0B", "write 512B to"),
+        ("controller.count", "1", "set controller.count to 2"),
+    ] {
+        let error = SystemDescription::from_toml(SYSTEM, &[(key.to_owned(), value.to_owned())])
+            .and_then(|description| System::new(description, Some(&drive)))
+            .unwrap_err()
+            .to_string();
+        assert!(error.contains(remedy), "{key}: {error}");
     }
 }

@@ -430,7 +430,7 @@ fn rebuild_unit_ns(pool: &Pool, volume: &Volume) -> Result<Option<u64>, Error> {
         return Ok(None);
     };
     if rate.0 == 0 {
-        let why = "should be above 0; leave it out to rebuild nothing";
+        let why = "0MB/s rebuilds nothing: write a rate above 0, or leave the key out";
         return Err(Error::at("pool.rebuild_rate", why));
     }
     let ns = u128::from(volume.chunk.0) * 1_000_000_000 / u128::from(rate.0);

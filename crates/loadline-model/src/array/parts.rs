@@ -5,7 +5,7 @@ use crate::device::disk::{self, Disk, DiskNode, Waiting};
 use crate::device::station::{Delay, Service, Station};
 use crate::sim::{Link, Node, NodeId, Purpose, Seed};
 use crate::system::{self, SystemDescription};
-use crate::units::Time;
+use crate::units::{BytesPerSecond, Time};
 use std::ops::Range;
 use std::sync::Arc;
 
@@ -84,17 +84,18 @@ fn front(
     let overhead = hosts.map_or(Time::ZERO, |hosts| hosts.overhead);
     let overhead = (overhead > Time::ZERO).then(|| (nodes.delay("host overhead"), overhead));
     let mut ports = Vec::new();
-    if let Some((hosts, link)) = hosts.and_then(|hosts| Some((hosts, hosts.link.as_ref()?))) {
+    if let Some(hosts) = hosts {
         let count = number("hosts.count", hosts.count)?
             .checked_mul(number("hosts.ports", hosts.ports)?)
             .filter(|&count| count <= MOST)
-            .ok_or_else(|| Error::at("hosts.ports", format!("makes more than {MOST} ports")))?;
-        ports = nodes.links(
-            ["host links in", "host links out", "host links"],
-            "hosts.link",
-            count,
-            link,
-        )?;
+            .ok_or_else(|| {
+                let why = format!("makes more than {MOST} ports: set fewer, or hosts.count");
+                Error::at("hosts.ports", why)
+            })?;
+        if let Some(link) = &hosts.link {
+            let names = ["host links in", "host links out", "host links"];
+            ports = nodes.links(names, "hosts.link", count, link)?;
+        }
     }
     let controllers = controllers(system, &mut nodes)?;
     let mut loops = Vec::new();
@@ -111,7 +112,8 @@ fn front(
     let first_disk = nodes.all.len() as u32;
     number("pool.drives", pool.drives)?;
     if pool.tags == Some(0) {
-        return Err(Error::at("pool.tags", "a drive takes at least one command"));
+        let why = "0 can't be, for a drive takes at least one command: write 1 or more";
+        return Err(Error::at("pool.tags", why));
     }
     let found = Parts {
         overhead,
@@ -186,12 +188,7 @@ fn controllers(
         }
     }
     if let Some(rate) = controller.xor {
-        if rate.0 == 0 {
-            return Err(Error::at(
-                "controller.xor",
-                "a parity engine has a rate above 0",
-            ));
-        }
+        above_zero("controller.xor", rate)?;
         let first = nodes.group("parity engines", count, |_| {
             Node::Link(Link::new(rate, Time::ZERO))
         });
@@ -207,14 +204,12 @@ fn controllers(
         if count < 2 {
             return Err(Error::at(
                 "cache.mirrored",
-                "needs two controllers or more: set controller.count",
+                "copies to another controller, and there is one: set controller.count to 2 or more, or cache.mirrored to false",
             ));
         }
         if let Some(link) = &cache.mirror_link {
             let kind = link.kind();
-            if kind.rate.0 == 0 {
-                return Err(Error::at("cache.mirror_link", "a link has a rate above 0"));
-            }
+            above_zero("cache.mirror_link", kind.rate)?;
             let first = nodes.group("mirror links", count, |_| {
                 Node::Link(Link::new(kind.rate, kind.latency))
             });
@@ -233,9 +228,17 @@ fn number(key: &str, count: u32) -> Result<u32, Error> {
     } else {
         Err(Error::at(
             key,
-            format!("{count} should lie from 1 to {MOST}"),
+            format!("{count} can't be: write 1 to {MOST}"),
         ))
     }
+}
+
+fn above_zero(key: &str, rate: BytesPerSecond) -> Result<(), Error> {
+    if rate.0 == 0 {
+        let why = "0MB/s carries nothing: write a rate above 0, or leave the key out";
+        return Err(Error::at(key, why));
+    }
+    Ok(())
 }
 
 struct Nodes {
@@ -274,9 +277,7 @@ impl Nodes {
         link: &system::Link,
     ) -> Result<Vec<Ways>, Error> {
         let kind = link.kind();
-        if kind.rate.0 == 0 {
-            return Err(Error::at(key, "a link has a rate above 0"));
-        }
+        above_zero(key, kind.rate)?;
         let make = |_| Node::Link(Link::new(kind.rate, kind.latency));
         let (inward, outward) = if kind.half_duplex {
             let both = self.group(names[2], count, make);

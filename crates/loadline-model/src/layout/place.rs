@@ -414,6 +414,10 @@ fn fitting(shape: &Shape, size: u64, capacity: u64) -> Result<u64, Error> {
     if (1..=capacity).contains(&size) {
         return Ok(size);
     }
+    if size == 0 {
+        let why = format!("0B holds nothing: write 512B to {}", Bytes(capacity));
+        return Err(Error::at("volume.size", why));
+    }
     let most = Bytes(capacity);
     Err(Error::at(
         "volume.size",

@@ -57,6 +57,23 @@ const KNOWN: &[(&str, u64, bool)] = &[
 ];
 
 impl Link {
+    /// A link by its name, or of a rate, full duplex; `None` for a text that is neither.
+    pub(super) fn read(text: &str) -> Option<Self> {
+        let given = |rate| LinkKind {
+            rate,
+            latency: Time::ZERO,
+            half_duplex: false,
+        };
+        let Some(&(name, rate, half_duplex)) = KNOWN.iter().find(|known| known.0 == text) else {
+            return text.parse().ok().map(given).map(Link::Given);
+        };
+        let kind = LinkKind {
+            half_duplex,
+            ..given(BytesPerSecond(rate * 1_000_000))
+        };
+        Some(Link::Named(name, kind))
+    }
+
     /// The names that are known.
     pub fn names() -> impl Iterator<Item = &'static str> {
         KNOWN.iter().map(|&(name, ..)| name)
@@ -91,27 +108,13 @@ impl<'de> Deserialize<'de> for Link {
                 )
             }
             fn visit_str<E: de::Error>(self, text: &str) -> Result<Link, E> {
-                if let Some(&(name, rate, half_duplex)) = KNOWN.iter().find(|known| known.0 == text)
-                {
-                    let kind = LinkKind {
-                        rate: BytesPerSecond(rate * 1_000_000),
-                        latency: Time::ZERO,
-                        half_duplex,
-                    };
-                    return Ok(Link::Named(name, kind));
-                }
-                let rate = text.parse().map_err(|_| {
+                Link::read(text).ok_or_else(|| {
                     let names: Vec<_> = Link::names().collect();
                     E::custom(format_args!(
                         "{text:?} is no link that is known: give a rate such as \"200MB/s\", a table {{ rate, latency, half_duplex }}, or one of {}",
                         names.join(", ")
                     ))
-                })?;
-                Ok(Link::Given(LinkKind {
-                    rate,
-                    latency: Time::ZERO,
-                    half_duplex: false,
-                }))
+                })
             }
             fn visit_map<A: MapAccess<'de>>(self, map: A) -> Result<Link, A::Error> {
                 LinkKind::deserialize(de::value::MapAccessDeserializer::new(map)).map(Link::Given)

@@ -1,6 +1,8 @@
 //! `--set`: a dotted key of a description and its value, or several values that make a sweep.
 
+use super::link::Link;
 use crate::Error;
+use std::collections::HashSet;
 
 /// The most systems that settings may unroll to.
 const MOST: usize = 100_000;
@@ -16,10 +18,10 @@ pub struct Setting {
 
 impl Setting {
     /// Reads `key=value`, `key=value,value` or `key=first:last:step`, both ends included; numbers may carry one common unit
-    /// (`cache.write=64MiB:512MiB:64MiB`).
+    /// (`cache.write=64MiB:512MiB:64MiB`). Commas and colons within quotes, lists and tables belong to a value.
     ///
     /// # Errors
-    /// [`Error::Description`] with the key, for what can't be read or makes more than 100,000 values.
+    /// [`Error::Description`] with the key, for what can't be read, a value that is given twice, or more than 100,000 values.
     pub fn parse(text: &str) -> Result<Self, Error> {
         let (key, values) = text.split_once('=').ok_or_else(|| {
             Error::at(
@@ -33,10 +35,11 @@ impl Setting {
             return Err(Error::at("", why));
         }
         let mut all = Vec::new();
-        for part in values.split(',') {
+        for part in parts(values) {
             let part = part.trim();
             if part.is_empty() {
-                return Err(Error::at(key, "has an empty value: write it like 84,168"));
+                let why = "has an empty value: write it like 84,168, or \"\" for an empty text";
+                return Err(Error::at(key, why));
             }
             match range(key, part)? {
                 Some(values) => all.extend(values),
@@ -47,6 +50,13 @@ impl Setting {
             return Err(Error::at(
                 key,
                 format!("takes {} values: at most {MOST}", all.len()),
+            ));
+        }
+        let mut seen = HashSet::new();
+        if let Some(twice) = all.iter().find(|value| !seen.insert(*value)) {
+            return Err(Error::at(
+                key,
+                format!("takes {twice} twice: leave out one"),
             ));
         }
         Ok(Setting {
@@ -92,42 +102,62 @@ pub fn unroll(settings: &[Setting]) -> Result<Vec<Vec<(String, String)>>, Error>
     Ok(all)
 }
 
+/// A list's values: parted at commas, but for those within quotes, brackets and braces.
+fn parts(values: &str) -> impl Iterator<Item = &str> {
+    let (mut depth, mut quote) = (0i32, None);
+    values.split(move |c: char| {
+        match (quote, c) {
+            (Some(open), _) if open == c => quote = None,
+            (Some(_), _) => {}
+            (None, '"' | '\'') => quote = Some(c),
+            (None, '[' | '{') => depth += 1,
+            (None, ']' | '}') => depth -= 1,
+            (None, ',') => return depth <= 0,
+            _ => {}
+        }
+        false
+    })
+}
+
 /// `84:336:42`, its numbers unrolled; `None` for what is no range.
 fn range(key: &str, text: &str) -> Result<Option<Vec<String>>, Error> {
     let parts: Vec<&str> = text.split(':').collect();
-    if parts.len() == 1 {
+    if parts.len() == 1 || text.starts_with(['"', '\'', '[', '{']) {
         return Ok(None);
     }
-    let wrong = || {
-        Error::at(
-            key,
-            format!("{text:?} is no range: write first:last:step, such as 84:336:42"),
-        )
+    let wrong = |why: &str| {
+        let how = "write first:last:step, such as 84:336:42";
+        Error::at(key, format!("{text:?} is no range, {why}: {how}"))
     };
     let [first, last, step] = parts[..] else {
-        return Err(wrong());
+        return Err(wrong("which has three numbers"));
     };
     let number = |text: &str| -> Option<(f64, String)> {
         let text = text.trim();
         let digits = text
             .find(|c: char| !(c.is_ascii_digit() || matches!(c, '.' | '-')))
             .unwrap_or(text.len());
-        Some((text[..digits].parse().ok()?, text[digits..].to_owned()))
+        let value: f64 = text[..digits].parse().ok()?;
+        (value.abs() < 1e15).then(|| (value, text[digits..].to_owned()))
     };
     let (Some(first), Some(last), Some(step)) = (number(first), number(last), number(step)) else {
-        return Err(wrong());
+        return Err(wrong("for its parts aren't all numbers"));
     };
     let unit = &first.1;
-    let usable = |number: &(f64, String)| {
-        number.0.abs() < 1e15 && (number.1 == *unit || number.1.is_empty())
-    };
-    if ![&first, &last, &step].into_iter().all(usable) || last.1 != *unit {
-        return Err(wrong());
+    if last.1 != *unit || !(step.1 == *unit || step.1.is_empty()) {
+        return Err(wrong("for its numbers have different units"));
+    }
+    if step.0 == 0.0 {
+        return Err(wrong("for a step of 0 leads nowhere"));
     }
     // Half a step more, so that rounding doesn't lose the last one.
     let steps = ((last.0 - first.0) / step.0 + 1e-9).floor();
-    if !(0.0..MOST as f64).contains(&steps) {
-        return Err(wrong());
+    if steps < 0.0 {
+        return Err(wrong("for its steps lead away from its end"));
+    }
+    if steps >= MOST as f64 {
+        let why = format!("for it has {} values, and {MOST} are the most", steps + 1.0);
+        return Err(wrong(&why));
     }
     let values = (0..=steps as u32).map(|n| {
         let value = first.0 + f64::from(n) * step.0;
@@ -137,7 +167,8 @@ fn range(key: &str, text: &str) -> Result<Option<Vec<String>>, Error> {
 }
 
 /// Puts a value at a dotted key, as TOML if it reads as a number, a truth value, a list or a table, as text otherwise. Tables on
-/// the way are made. Elements of a list are named by their number, from 0: `station.0.servers`.
+/// the way are made, and a link that is given by its name or rate becomes the table of its figures. Elements of a list are named
+/// by their number, from 0: `station.0.servers`.
 ///
 /// # Errors
 /// [`Error::Description`] when something on the way is no table.
@@ -147,33 +178,56 @@ pub(super) fn apply(table: &mut toml::Table, key: &str, value: &str) -> Result<(
         .ok()
         .and_then(|mut parsed| parsed.remove("value"))
         .unwrap_or_else(|| toml::Value::String(value.to_owned()));
-    let no_table = || Error::at(key, "leads through something that is no table");
-    let (path, last) = key
-        .rsplit_once('.')
-        .map_or(("", key), |(path, last)| (path, last));
-    let mut steps = path.split('.').filter(|step| !step.is_empty());
-    let Some(first) = steps.next() else {
+    let mut steps: Vec<&str> = key.split('.').collect();
+    let last = steps.pop().unwrap_or(key);
+    let Some((first, rest)) = steps.split_first() else {
         table.insert(last.to_owned(), value);
         return Ok(());
     };
     let empty = || toml::Value::Table(toml::Table::new());
-    let mut place = table.entry(first).or_insert_with(empty);
-    for step in steps {
-        place = match place {
-            toml::Value::Table(table) => table.entry(step).or_insert_with(empty),
-            toml::Value::Array(array) => step
-                .parse::<usize>()
-                .ok()
-                .and_then(|number| array.get_mut(number))
-                .ok_or_else(|| Error::at(key, format!("the list has no element {step:?}")))?,
-            _ => return Err(no_table()),
+    let mut place = table.entry(*first).or_insert_with(empty);
+    for (number, step) in rest.iter().enumerate() {
+        let above = || steps[..=number].join(".");
+        place = match open(place) {
+            toml::Value::Table(table) => table.entry(*step).or_insert_with(empty),
+            toml::Value::Array(array) => {
+                let most = array.len();
+                step.parse::<usize>()
+                    .ok()
+                    .and_then(|number| array.get_mut(number))
+                    .ok_or_else(|| {
+                        let why = format!(
+                            "{step:?} is no element of the {most} of {}: number them from 0",
+                            above()
+                        );
+                        Error::at(key, why)
+                    })?
+            }
+            other => return Err(no_table(key, &above(), other)),
         };
     }
-    match place {
+    match open(place) {
         toml::Value::Table(table) => {
             table.insert(last.to_owned(), value);
             Ok(())
         }
-        _ => Err(no_table()),
+        other => Err(no_table(key, &steps.join("."), other)),
     }
+}
+
+/// The same place; if it names a link, with the link's figures in the name's stead.
+fn open(place: &mut toml::Value) -> &mut toml::Value {
+    if let Some(link) = place.as_str().and_then(Link::read) {
+        let figures = toml::Table::try_from(link.kind()).expect("figures of a link make a table");
+        *place = toml::Value::Table(figures);
+    }
+    place
+}
+
+fn no_table(key: &str, above: &str, found: &toml::Value) -> Error {
+    let why = match found {
+        toml::Value::Array(_) => format!("{above} is a list: name its elements as {above}.0"),
+        _ => format!("{above} is {found}, which has no keys of its own: set {above} itself"),
+    };
+    Error::at(key, why)
 }
