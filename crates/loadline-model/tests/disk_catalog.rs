@@ -1,52 +1,15 @@
 //! The drives of the catalog: each can be built, and each of its numbers says where it is from.
 
+mod catalog;
+
+use catalog::{check_sources, figures, texts};
 use loadline_model::device::disk::Model;
 use loadline_model::drive::{DriveDescription, from_disksim};
 use proptest::prelude::*;
-use std::path::PathBuf;
-
-fn files() -> Vec<(String, String)> {
-    let folder =
-        PathBuf::from(env!("CARGO_MANIFEST_DIR")).join("../../python/loadline/catalog/drives");
-    let mut files: Vec<_> = std::fs::read_dir(folder)
-        .unwrap()
-        .map(|entry| entry.unwrap().path())
-        .filter(|path| {
-            path.extension()
-                .is_some_and(|extension| extension == "toml")
-        })
-        .map(|path| {
-            let name = path.file_stem().unwrap().to_string_lossy().into_owned();
-            (name, std::fs::read_to_string(path).unwrap())
-        })
-        .collect();
-    files.sort();
-    assert!(files.len() >= 9);
-    files
-}
-
-/// Dotted names of all values that are numbers or begin with a digit.
-fn numbers(path: &str, value: &toml::Value, found: &mut Vec<String>) {
-    match value {
-        toml::Value::Table(table) => {
-            for (key, value) in table {
-                let path = if path.is_empty() {
-                    key.clone()
-                } else {
-                    format!("{path}.{key}")
-                };
-                numbers(&path, value, found);
-            }
-        }
-        toml::Value::Array(values) => values.iter().for_each(|value| numbers(path, value, found)),
-        toml::Value::String(text) if !text.starts_with(|c: char| c.is_ascii_digit()) => {}
-        _ => found.push(path.to_owned()),
-    }
-}
 
 #[test]
 fn every_drive_can_be_built_and_holds_what_it_says() {
-    for (name, text) in files() {
+    for (name, text) in texts("drives") {
         let drive =
             DriveDescription::from_toml(&text).unwrap_or_else(|error| panic!("{name}: {error}"));
         let model = Model::new(&drive).unwrap();
@@ -61,43 +24,25 @@ fn every_drive_can_be_built_and_holds_what_it_says() {
 
 #[test]
 fn every_number_has_a_source_or_is_assumed_for_a_reason() {
-    for (name, text) in files() {
-        let table: toml::Table = text.parse().unwrap();
-        let sources = table["source"].as_table().unwrap();
-        let mut found = Vec::new();
-        for (key, value) in table
-            .iter()
-            .filter(|(key, _)| !matches!(key.as_str(), "source" | "title" | "note"))
-        {
-            numbers(key, value, &mut found);
-        }
-        for number in &found {
-            let covered = sources
-                .keys()
-                .any(|key| key == "all" || number == key || number.starts_with(&format!("{key}.")));
-            assert!(covered, "{name}: {number} has no source");
-        }
-        for (key, source) in sources {
-            let source = source.as_str().unwrap();
-            assert!(
-                source.len() > 10 && source != "assumed: ",
-                "{name}: {key} says nothing"
-            );
-            let named = key == "all"
-                || found
-                    .iter()
-                    .any(|number| number == key || number.starts_with(&format!("{key}.")));
-            assert!(
-                named || key.ends_with("write_back"),
-                "{name}: {key} is the source of nothing"
-            );
-        }
+    for (name, text) in texts("drives") {
+        let file: toml::Table = text.parse().unwrap();
+        let is_number = |value: &toml::Value| {
+            let text = value.as_str();
+            text.is_none_or(|text| text.starts_with(|c: char| c.is_ascii_digit()))
+        };
+        let numbers: Vec<_> = figures(&file)
+            .into_iter()
+            .filter(|(_, value)| is_number(value))
+            .map(|(key, _)| key)
+            .collect();
+        assert!(!numbers.is_empty(), "{name}");
+        check_sources(&name, &file, &numbers);
     }
 }
 
 #[test]
 fn what_is_wrong_in_a_drive_file_is_named_by_its_key() {
-    let (_, text) = files().remove(0);
+    let (_, text) = texts("drives").remove(0);
     for (from, to, path) in [
         ("single = \"", "single = \"9", "seek"),
         ("0rpm\"", "0rpms\"", "rotation.speed"),
@@ -144,6 +89,35 @@ fn a_disksim_file_becomes_a_drive_file() {
     .unwrap_err()
     .to_string();
     assert!(message.starts_with("tiny.model:11: "), "{message}");
+}
+
+#[test]
+fn a_seek_file_that_was_cut_is_told() {
+    let model = TINY.replace(
+        "Seek type = curve,",
+        "Seek type = extracted, Full seek curve = tiny.seek,",
+    );
+    let seeks: Vec<_> = (1..=39)
+        .map(|n| format!("{}, {}.5\n", 10 * n, n / 8))
+        .collect();
+    let warnings = |announced: usize, held: usize| {
+        let text = format!(
+            "Seek distances measured: {announced}\n{}",
+            seeks[..held].concat()
+        );
+        let converted = from_disksim("tiny.model", &mut |name| match name {
+            "tiny.model" => Some(model.clone()),
+            "tiny.seek" => Some(text.clone()),
+            _ => None,
+        });
+        let mut warnings = converted.unwrap().warnings;
+        warnings.retain(|warning| warning.starts_with("tiny.seek:1: "));
+        warnings
+    };
+    assert_eq!(warnings(39, 39), Vec::<String>::new());
+    assert!(warnings(40, 39)[0].contains("announces 40 distances, but holds 39"));
+    assert!(warnings(30, 30)[0].contains("over 300 cylinders, and the disk has 399"));
+    assert_eq!(warnings(39, 30).len(), 2);
 }
 
 proptest! {

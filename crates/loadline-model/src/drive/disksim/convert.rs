@@ -90,7 +90,7 @@ pub fn convert(
         ));
     }
     let rotation = rotation(&mechanics, &mut warnings)?;
-    let mut seek = seek(&mechanics, cylinders, read)?;
+    let mut seek = seek(&mechanics, cylinders, read, &mut warnings)?;
     settle_on_switch(&mut seek, &rotation, &geometry, &mechanics, &mut warnings);
     let description = DriveDescription {
         title: if title.is_empty() {
