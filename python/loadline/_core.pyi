@@ -156,9 +156,6 @@ class Drive:
     @property
     def note(self) -> str | None: ...
     @property
-    def figures(self) -> list[tuple[str, str, str | None]]:
-        """(dotted key, value in effect, where it is from) of every key, in order."""
-    @property
     def capacity_bytes(self) -> int: ...
 
 @final
@@ -177,6 +174,9 @@ class Description:
     @property
     def drive(self) -> str | None:
         """The name or path of its drives' file; None of stations."""
+    @property
+    def idle(self) -> list[tuple[str, str]]:
+        """Dotted keys, or tables, whose values change nothing as the others are, each with the reason."""
     def memory_bytes(self, drive: Drive | None) -> int:
         """What a simulation of it takes at most, besides the I/Os under way: an estimate on the safe side."""
 
@@ -197,9 +197,6 @@ class System:
     @property
     def note(self) -> str | None: ...
     @property
-    def figures(self) -> list[tuple[str, str, str | None]]:
-        """(dotted key, value in effect, where it is from) of every key, in order; defaults have no source."""
-    @property
     def capacity_bytes(self) -> int | None:
         """What hosts can address; None of stations, which have no addresses."""
     def simulate(
@@ -211,7 +208,7 @@ class System:
         ios: int,
         precision_fraction: float | None = None,
     ) -> Simulation:
-        """The system at rest with its cache warm, about to be loaded.
+        """The system at rest, about to be loaded; the first work warms its cache.
 
         Args:
             seed, replication: the same two give the same simulation; replication 0 has the seed itself.
@@ -281,6 +278,16 @@ def unroll(settings: Sequence[str]) -> list[list[tuple[str, str]]]:
         ValueError: (key, what is wrong) for what can't be read, or makes too many.
     """
 
+def system_figures(text: str, settings: Sequence[tuple[str, str]] = ()) -> list[tuple[str, str, str | None]]:
+    """(dotted key, value in effect, where it is from) of every key of a system, in order; defaults have no source.
+
+    Raises:
+        ValueError: as of `Description`.
+    """
+
+def drive_figures(text: str) -> list[tuple[str, str, str | None]]:
+    """The same of a drive's file. Raises as `Drive`."""
+
 def convert_drive(name: str, read: Callable[[str], str | None]) -> tuple[str, list[str]]:
     """A drive file (TOML) out of a DiskSim parameter file, and warnings about what it has no word for.
 
@@ -288,7 +295,7 @@ def convert_drive(name: str, read: Callable[[str], str | None]) -> tuple[str, li
         read: gives the text of a file by the name that stands in the parameters, None if it isn't there.
 
     Raises:
-        ValueError: ("", what is wrong with file and line).
+        ValueError: (file and line, what is wrong there).
     """
 
 def system_schema() -> str:

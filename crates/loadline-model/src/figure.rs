@@ -1,10 +1,11 @@
 //! What a description says, key by key, each with where it is from.
 
+use crate::Error;
 use crate::drive::DriveDescription;
 use crate::system::SystemDescription;
 use serde::Serialize;
 use std::collections::BTreeMap;
-use toml::Value;
+use toml::{Table, Value};
 
 /// One key of a description.
 #[derive(Debug, Clone, PartialEq, Eq)]
@@ -13,7 +14,8 @@ pub struct Figure {
     pub key: String,
     /// What is in effect, as TOML writes it; text without its quotes.
     pub value: String,
-    /// Where it is from: the entry of `[source]` under its name, a table's above it, or `all`; `None` without one.
+    /// Where it is from: the entry of `[source]` under its name, a table's above it, or `all`; `None` without one, and of
+    /// defaults, which no source speaks of.
     pub source: Option<String>,
 }
 
@@ -21,20 +23,37 @@ pub struct Figure {
 const FEW: usize = 4;
 
 impl SystemDescription {
-    /// Its keys in order, tables opened, defaults in effect included; title, note and sources left out.
-    pub fn figures(&self) -> Vec<Figure> {
-        figures(self, &self.source)
+    /// The keys of a file with settings put in, in order, tables opened, defaults in effect included; title, note and sources
+    /// left out.
+    ///
+    /// # Errors
+    /// As [`SystemDescription::from_toml`].
+    pub fn figures(text: &str, settings: &[(String, String)]) -> Result<Vec<Figure>, Error> {
+        let stated = Self::table(text, settings)?;
+        let description = Self::of_table(stated.clone())?;
+        Ok(figures(&description, &description.source, &stated))
     }
 }
 
 impl DriveDescription {
-    /// Its keys in order, tables opened, defaults in effect included; title, note and sources left out.
-    pub fn figures(&self) -> Vec<Figure> {
-        figures(self, &self.source)
+    /// The keys of a file as [`SystemDescription::figures`] gives them.
+    ///
+    /// # Errors
+    /// As [`DriveDescription::from_toml`].
+    pub fn figures(text: &str) -> Result<Vec<Figure>, Error> {
+        let description = Self::from_toml(text)?;
+        let stated = text
+            .parse()
+            .map_err(|error: toml::de::Error| Error::at("", error.message()))?;
+        Ok(figures(&description, &description.source, &stated))
     }
 }
 
-fn figures(description: &impl Serialize, source: &BTreeMap<String, String>) -> Vec<Figure> {
+fn figures(
+    description: &impl Serialize,
+    source: &BTreeMap<String, String>,
+    stated: &Table,
+) -> Vec<Figure> {
     let mut found = Vec::new();
     if let Ok(Value::Table(table)) = Value::try_from(description) {
         for (key, value) in table {
@@ -43,7 +62,26 @@ fn figures(description: &impl Serialize, source: &BTreeMap<String, String>) -> V
             }
         }
     }
+    for figure in &mut found {
+        if !states(stated, &figure.key) {
+            figure.source = None;
+        }
+    }
     found
+}
+
+/// Whether a file says something of a key; what it says as one, such as a link's name, may mean several keys.
+fn states(file: &Table, key: &str) -> bool {
+    let mut steps = key.split('.');
+    let mut place = steps.next().and_then(|first| file.get(first));
+    for step in steps {
+        place = match place {
+            Some(Value::Table(table)) => table.get(step),
+            Some(Value::Array(list)) => step.parse().ok().and_then(|n: usize| list.get(n)),
+            place => return place.is_some(),
+        };
+    }
+    place.is_some()
 }
 
 fn open(key: String, value: Value, source: &BTreeMap<String, String>, found: &mut Vec<Figure>) {
@@ -81,20 +119,23 @@ mod tests {
     use crate::system::SystemDescription;
 
     #[test]
-    fn each_key_has_the_source_of_the_nearest_name_above_it() {
+    fn a_key_that_is_stated_has_the_source_of_the_nearest_name_above_it() {
         let text = r#"
             title = "t"
-            source = { pool = "the shop", "pool.tags" = "its manual" }
+            source = { pool = "the shop", "pool.tags" = "its manual", hosts = "a guess" }
+            hosts = { link = "2MB/s" }
             pool = { drives = 3, drive = "d", tags = 4 }
             volume = { layout = "raid0" }
         "#;
-        let figures = SystemDescription::from_toml(text, &[]).unwrap().figures();
+        let figures = SystemDescription::figures(text, &[]).unwrap();
         let find = |key: &str| {
             let figure = figures.iter().find(|figure| figure.key == key).unwrap();
             (&*figure.value, figure.source.as_deref())
         };
         assert_eq!(find("pool.drives"), ("3", Some("the shop")));
         assert_eq!(find("pool.tags"), ("4", Some("its manual")));
+        assert_eq!(find("pool.failed"), ("0", None));
+        assert_eq!(find("hosts.link.rate"), ("2MB/s", Some("a guess")));
         assert_eq!(find("volume.layout"), ("raid0", None));
         assert_eq!(find("volume.chunk"), ("64KiB", None));
         assert!(

@@ -42,6 +42,7 @@ mod _core {
     use crate::stream::{PyInterval, PyJob, PyStatusStream};
     #[pymodule_export]
     use crate::system::{
-        PyDescription, PyDrive, PySystem, convert_drive, drive_schema, system_schema, unroll,
+        PyDescription, PyDrive, PySystem, convert_drive, drive_figures, drive_schema,
+        system_figures, system_schema, unroll,
     };
 }

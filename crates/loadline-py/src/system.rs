@@ -21,14 +21,42 @@ type Pairs = Vec<(String, String)>;
 pub fn refused(error: &Error) -> PyErr {
     match error {
         Error::Description { path, why } => PyValueError::new_err((path.clone(), why.clone())),
+        Error::Parameters { file, line, why } => {
+            let path = match line {
+                0 => file.clone(),
+                line => format!("{file}:{line}"),
+            };
+            PyValueError::new_err((path, why.clone()))
+        }
         other => PyValueError::new_err((String::new(), other.to_string())),
     }
 }
 
 /// (key, value, source), as Python takes them.
-fn figures(figures: Vec<Figure>) -> Vec<(String, String, Option<String>)> {
+type Figures = Vec<(String, String, Option<String>)>;
+
+fn tuples(figures: Result<Vec<Figure>, Error>) -> PyResult<Figures> {
     let tuple = |figure: Figure| (figure.key, figure.value, figure.source);
-    figures.into_iter().map(tuple).collect()
+    figures
+        .map(|figures| figures.into_iter().map(tuple).collect())
+        .map_err(|error| refused(&error))
+}
+
+/// The keys of a system's file, with what was set in it.
+#[pyfunction]
+#[pyo3(signature = (text, settings = Vec::new()))]
+#[allow(
+    clippy::needless_pass_by_value,
+    reason = "Python's lists come as values"
+)]
+pub fn system_figures(text: &str, settings: Pairs) -> PyResult<Figures> {
+    tuples(SystemDescription::figures(text, &settings))
+}
+
+/// The keys of a drive's file.
+#[pyfunction]
+pub fn drive_figures(text: &str) -> PyResult<Figures> {
+    tuples(DriveDescription::figures(text))
 }
 
 #[pyclass(name = "Drive", module = "loadline._core", frozen)]
@@ -60,11 +88,6 @@ impl PyDrive {
     }
 
     #[getter]
-    fn figures(&self) -> Vec<(String, String, Option<String>)> {
-        figures(self.description.figures())
-    }
-
-    #[getter]
     fn capacity_bytes(&self) -> u64 {
         self.model.sectors() * SECTOR_BYTES
     }
@@ -89,6 +112,11 @@ impl PyDescription {
     #[getter]
     fn drive(&self) -> Option<&str> {
         Some(&self.0.pool.as_ref()?.drive)
+    }
+
+    #[getter]
+    fn idle(&self) -> Vec<(&'static str, String)> {
+        self.0.idle()
     }
 
     fn memory_bytes(&self, drive: Option<&PyDrive>) -> u64 {
@@ -117,11 +145,6 @@ impl PySystem {
     #[getter]
     fn note(&self) -> Option<&str> {
         self.0.description().note.as_deref()
-    }
-
-    #[getter]
-    fn figures(&self) -> Vec<(String, String, Option<String>)> {
-        figures(self.0.description().figures())
     }
 
     #[getter]

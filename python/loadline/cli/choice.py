@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, TypeVar
 
 import click
 from click.shell_completion import CompletionItem
 
+from loadline.cli import output
 from loadline.errors import InputError
 from loadline.units import parse_bytes, parse_duration
 from loadline.workload.plan import Options
@@ -80,6 +81,16 @@ set_option = click.option(
     metavar="KEY=VALUE",
     help="Change the system; VALUE,VALUE or FIRST:LAST:STEP sweeps. May be repeated: all combinations.",
 )
+
+
+def warn_of_idle(system: str, settings: Sequence[str]) -> None:
+    """Says on standard error which settings change nothing. Raises as `unroll`."""
+    if not settings:
+        return
+    from loadline.system.description import idle_settings, load_system, unroll
+
+    for idle in idle_settings(unroll(load_system(system), settings)):
+        output.note(idle)
 
 
 def model_options(function: F) -> F:

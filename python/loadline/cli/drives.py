@@ -13,8 +13,8 @@ from loadline.cli.systems import figures_table
 from loadline.errors import InputError
 from loadline.reporting.export import envelope
 from loadline.reporting.table import Group, Table
-from loadline.result.store import write_bytes
-from loadline.system.drive import convert_drive, drive_names, load_drive
+from loadline.result.store import check_place, write_bytes
+from loadline.system.drive import convert_drive, drive_figures, drive_names, load_drive
 from loadline.units import format_size
 
 
@@ -63,7 +63,7 @@ def _explain(name: str, as_json: bool) -> None:
             "title": drive.title,
             "note": drive.note,
             "capacity_bytes": drive.capacity_bytes,
-            "figures": [dict(zip(("key", "value", "source"), figure, strict=True)) for figure in drive.figures],
+            "figures": [dict(zip(("key", "value", "source"), figure, strict=True)) for figure in drive_figures(name)],
         }
         output.document(envelope(drives=[said]))
         return
@@ -71,14 +71,12 @@ def _explain(name: str, as_json: bool) -> None:
     if drive.note:
         output.say(output.wrapped(drive.note))
     output.say(f"capacity {format_size(drive.capacity_bytes)} ({drive.capacity_bytes} bytes)\n")
-    output.show(figures_table(drive.figures))
+    output.show(figures_table(drive_figures(name)))
 
 
 def _convert(parameters: Path, file: str | None, as_json: bool) -> None:
-    if file is not None and (not Path(file).parent.is_dir() or (Path(file).exists() and not Path(file).is_file())):
-        raise InputError(
-            f"{file} can't be written as a file", "Give -o the name of a file in a directory that is there."
-        )
+    if file is not None:
+        check_place(Path(file))
     text, warnings = convert_drive(parameters)
     for warning in warnings:
         output.note(warning)

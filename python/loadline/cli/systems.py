@@ -7,9 +7,10 @@ from typing import Any
 import click
 
 from loadline.cli import choice, output
+from loadline.errors import InputError
 from loadline.reporting.export import envelope
 from loadline.reporting.table import UNKNOWN, Group, Table
-from loadline.system.description import System, load_system, settable, system_names, unroll
+from loadline.system.description import System, idle_settings, load_system, settable, system_names, unroll
 from loadline.units import format_size
 
 
@@ -23,9 +24,13 @@ def command(name: str | None, settings: tuple[str, ...], as_json: bool) -> None:
     An explanation names every figure with its source, and every key that --set can change.
     """
     if name is None:
+        if settings:
+            raise InputError("--set changes a system, and none is named", "Name one: `loadline systems` lists them.")
         _list(as_json)
         return
     systems = unroll(load_system(name), settings)
+    for idle in idle_settings(systems):
+        output.note(idle)
     if as_json:
         output.document(envelope(systems=[_as_json(system, whole=True) for system in systems]))
         return
@@ -43,8 +48,8 @@ def _list(as_json: bool) -> None:
     rows = []
     for system in systems:
         built = system.build()
-        rows.append((system.name, built.title, _size(built.capacity_bytes), system.drive or UNKNOWN))
-    output.show(Table(("system", "what it is", "capacity", "drive"), (Group("", tuple(rows)),), frozenset({0, 1, 3})))
+        rows.append((system.name, built.title, _size(built.capacity_bytes)))
+    output.show(Table(("system", "what it is", "capacity"), (Group("", tuple(rows)),), frozenset({0, 1})))
 
 
 def _size(capacity_bytes: int | None) -> str:
@@ -59,8 +64,9 @@ def _explain(system: System) -> None:
     if built.capacity_bytes is not None:
         output.say(f"capacity {format_size(built.capacity_bytes)} ({built.capacity_bytes} bytes)")
     output.say()
-    output.show(figures_table(built.figures))
-    given = {key for key, _, _ in built.figures}
+    figures = system.figures()
+    output.show(figures_table(figures))
+    given = {key for key, _, _ in figures}
     unset = [key for key in settable() if not any(known == key or known.startswith(f"{key}.") for known in given)]
     output.say("\n" + output.wrapped(f"Not in use, and can be --set as well: {', '.join(unset)}."))
 
@@ -82,6 +88,6 @@ def _as_json(system: System, *, whole: bool) -> dict[str, Any]:
         "settings": dict(system.settings),
     }
     if whole:
-        said["figures"] = [dict(zip(("key", "value", "source"), figure, strict=True)) for figure in built.figures]
+        said["figures"] = [dict(zip(("key", "value", "source"), figure, strict=True)) for figure in system.figures()]
         said["settable"] = settable()
     return said

@@ -65,6 +65,29 @@ class System:
                 "Take a smaller cache (or a larger cache.page), or fewer drives.",
             )
 
+    def figures(self) -> list[tuple[str, str, str | None]]:
+        """Key, value in effect and source of every figure, in order. Defaults have no source; what was set has `--set`.
+
+        Raises:
+            InputError: a key or a value that can't be.
+        """
+        try:
+            figures = _core.system_figures(self.text, self.settings)
+        except ValueError as error:
+            raise refusal(self.said, error) from None
+        keys = [key for key, _ in self.settings]
+        return [(key, value, "--set" if _is_of(key, keys) else source) for key, value, source in figures]
+
+    def idle(self) -> dict[str, str]:
+        """The settings that change nothing, with the reason: `pool.spares` where the layout has no spare space, say.
+
+        Raises:
+            InputError: a key or a value that can't be.
+        """
+        idle = dict(self._description().idle)
+        reasons = {key: next((idle[one] for one in idle if _is_of(key, [one])), None) for key, _ in self.settings}
+        return {key: why for key, why in reasons.items() if why is not None}
+
     @property
     def drive(self) -> str | None:
         """The name or path of its drives' file; None of stations. Raises as `build`."""
@@ -76,6 +99,28 @@ class System:
         settings = " ".join(f"{key}={value}" for key, value in self.settings)
         name = self.name if self.path.parent == CATALOG else str(self.path)
         return f"{name} with {settings}" if settings else name
+
+
+def _is_of(key: str, tables: Sequence[str]) -> bool:
+    """Whether the dotted key is one of these, or lies in one of these tables."""
+    return any(key == table or key.startswith(f"{table}.") for table in tables)
+
+
+def idle_settings(systems: Sequence[System]) -> list[str]:
+    """A sentence for each setting that changes nothing in some of the systems; those that can't be are passed over."""
+    found: dict[str, list[str]] = {}
+    for system in systems:
+        try:
+            for key, why in system.idle().items():
+                found.setdefault(key, []).append(why)
+        except InputError:
+            continue
+    return [
+        f"--set {key} changes nothing"
+        + (f" in {len(reasons)} of {len(systems)} systems" if len(reasons) < len(systems) else "")
+        + f": {', or '.join(dict.fromkeys(reasons))}"
+        for key, reasons in found.items()
+    ]
 
 
 def system_names() -> list[str]:

@@ -41,6 +41,13 @@ def load_drive(name: str, beside: Path | None = None) -> _core.Drive:
     return _parsed(path, text)
 
 
+def drive_figures(name: str, beside: Path | None = None) -> list[tuple[str, str, str | None]]:
+    """Key, value and source of every figure of that drive, in order; defaults have no source. Raises as `load_drive`."""
+    path, text = drive_text(name, beside)
+    _parsed(path, text)
+    return _core.drive_figures(text)
+
+
 @lru_cache(maxsize=64)
 def _parsed(path: Path, text: str) -> _core.Drive:
     try:
@@ -68,4 +75,7 @@ def convert_drive(path: Path) -> tuple[str, list[str]]:
     except InputError:
         raise
     except ValueError as error:
-        raise refusal(str(path.parent), error) from None
+        # Keys of what was built of it, or a place in one of its files, which lie beside it.
+        at, why = error.args
+        near = (path.parent / at.partition(":")[0]).is_file()
+        raise refusal(str(path.parent / at if near else path), ValueError("" if near else at, why)) from None

@@ -10,15 +10,21 @@ from loadline.workload.suite import nearest
 #: What serde says of a key or name that it doesn't know.
 _UNKNOWN = re.compile(r"unknown (?:field|variant) `([^`]*)`, expected (?:one of )?(.*)", re.DOTALL)
 
-#: What it says of a value of another type than the key's.
-_WRONG = re.compile(r"invalid type: (.*), expected (.*)", re.DOTALL)
+#: What it says of a value of another type than the key's, or outside of what the type holds.
+_WRONG = re.compile(r"invalid (?:type|value): (.*), expected (.*)", re.DOTALL)
+
+#: And of a key that has to be there.
+_MISSING = re.compile(r"missing field `([^`]*)`")
 
 #: Types of the core by their field's name.
 _TYPES = (
     ("struct|map", "a table of keys"),
-    ("[iu](8|16|32|64)", "a whole number"),
+    ("u(8|16|32|64)", "a whole number from 0 on"),
+    ("i(8|16|32|64)", "a whole number"),
     ("f64", "a number"),
     ("seq", "a list"),
+    ("a string", "text; in quotes if it reads as something else"),
+    ("a boolean", "true or false"),
 )
 
 
@@ -36,13 +42,18 @@ def refusal(where: str, error: ValueError) -> InputError:
     # Before anything is cut: the list of what is known may be long, and has to be whole.
     unknown = _UNKNOWN.search(why)
     why = "\n".join(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…" for line in why.split("\n"))
-    wrong = _WRONG.search(why)
+    wrong, missing = _WRONG.search(why), _MISSING.search(why)
     if wrong is not None:
         takes = next((said for kind, said in _TYPES if re.match(kind, wrong[2])), wrong[2])
-        return InputError(f"{at}{wrong[1]} can't stand there", f"It takes {takes}.")
+        found = re.sub(r"(?:integer|string|boolean|floating point) ", "", wrong[1], flags=re.IGNORECASE).replace("`", "")
+        return InputError(f"{at}{found} can't stand there", f"It takes {takes}.")
+    if missing is not None:
+        key = f"{path}.{missing[1]}" if path else missing[1]
+        return InputError(f"{where}: {key} is missing", f"Write it into the file, or --set {key}=VALUE.")
     if unknown is None:
         what, colon, remedy = why.rpartition(": ")
-        if colon and not what.endswith("\n") and "\n" not in remedy:
+        # Quotes that aren't closed: the colon is one of the user's.
+        if colon and not what.endswith("\n") and "\n" not in remedy and remedy.count('"') % 2 == 0:
             return InputError(
                 at + what, f"{remedy[:1].upper()}{remedy[1:].rstrip('.')}{'' if remedy.endswith('?') else '.'}"
             )

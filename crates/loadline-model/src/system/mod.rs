@@ -3,6 +3,7 @@
 //! Start reading at `description.rs` for the keys, at `setting.rs` for how `--set` changes them, at `link.rs` for named links.
 
 mod description;
+mod idle;
 mod link;
 mod setting;
 

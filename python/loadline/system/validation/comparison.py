@@ -7,7 +7,7 @@ from dataclasses import asdict, dataclass
 from typing import Any, Literal, TypeAlias
 
 from loadline.system.description import System
-from loadline.system.drive import load_drive
+from loadline.system.drive import drive_figures
 
 Verdict: TypeAlias = Literal["agrees", "differs", "in part", "not judged"]
 
@@ -114,9 +114,9 @@ def assumptions(sections: Sequence[Section]) -> list[Assumption]:
 
 
 def _assumed(system: System) -> Iterator[Assumption]:
-    figures = [(system.name, figure) for figure in system.build().figures]
+    figures = [(system.name, figure) for figure in system.figures()]
     if system.drive is not None:
-        figures += [(system.drive, figure) for figure in load_drive(system.drive, system.path.parent).figures]
+        figures += [(system.drive, figure) for figure in drive_figures(system.drive, system.path.parent)]
     for name, (key, value, source) in figures:
         if source is not None and "assumed" in source:
             yield Assumption(name, key, value, source)
