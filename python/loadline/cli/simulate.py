@@ -11,7 +11,7 @@ from loadline.cli import choice, output
 from loadline.cli.progress import counted
 from loadline.errors import InputError
 from loadline.reporting.export import Contents, envelope
-from loadline.reporting.model_table import components_table, models_table
+from loadline.reporting.model_table import components_table, models_table, paired
 from loadline.reporting.report import FORMATS, writable, write
 from loadline.result.schema import Result
 from loadline.system.simulate import simulate
@@ -48,6 +48,7 @@ def command(
     """
     if file is not None:
         writable(file)
+    choice.warn_of_idle(system, settings)
     with counted("simulating") as listen:
         results = simulate(
             system,
@@ -69,11 +70,7 @@ def conclude(results: Sequence[Result], title: str, file: str | None, *, as_json
     tables = [models_table(results)]
     if any(point.components for point in points) and (explain or len(points) <= _FEW):
         tables.append(components_table(results))
-    failed = [result for result in points if result.error]
-    failure = None
-    if failed:
-        message = f"{len(failed)} of {len(points)} points can't be answered: {failed[0].point}: {failed[0].error}"
-        failure = InputError(message, "Change the load, the limit or the system.")
+    failure = _failure(results)
     if file is not None:
         write(Contents(title, (), results, tuple(tables)), file)
     if as_json:
@@ -94,6 +91,20 @@ def conclude(results: Sequence[Result], title: str, file: str | None, *, as_json
         return 0
     output.complain(failure)
     return failure.exit_code
+
+
+def _failure(results: Sequence[Result]) -> InputError | None:
+    """What is said when points can't be answered; a point and its load line are two rows, and one point."""
+    answers = paired(results)
+    unanswered = [answer.asked for answer in answers if answer.asked.error]
+    if unanswered:
+        what, first = "can't be answered", unanswered
+    else:
+        what, first = "have no load line", [one.line for one in answers if one.line is not None and one.line.error]
+    if not first:
+        return None
+    message = f"{len(first)} of {len(answers)} points {what}: {first[0].point}: {first[0].error}"
+    return InputError(message, "Change the load, the limit or the system.")
 
 
 def _settings(result: Result) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -44,6 +45,8 @@ def command(data: str | None, only: tuple[str, ...], ios: int, seed: int, folder
     """
     if folder is not None and not Path(folder).is_dir():
         raise InputError(f"-o {folder} is no folder", "Make it first, or name another.")
+    if folder is not None and not os.access(folder, os.W_OK):
+        raise InputError(f"-o {folder} can't be written", "Check its permissions, or name another.")
     with counted("simulating") as listen:
         sections = validate(Path(data) if data else None, only=only, ios=ios, seed=seed, listen=listen)
     assumed = assumptions(sections)

@@ -12,7 +12,7 @@ from typing import Any
 
 from loadline import _core
 from loadline.host.sampler import DiskRates, Sample
-from loadline.result.store import write_bytes
+from loadline.result.store import OTHER_STORE, write_bytes
 
 #: (name, Parquet type, meaning), in the file's order.
 COLUMNS = (
@@ -48,7 +48,7 @@ def write_series(path: Path, intervals: Iterable[_core.Interval], samples: Itera
     columns: Sequence[tuple[str, str, list[Any]]] = [
         (name, kind, [row.get(name) for row in rows]) for name, kind, _ in COLUMNS
     ]
-    write_bytes(path, _core.series_parquet(columns))
+    write_bytes(path, _core.series_parquet(columns), OTHER_STORE)
 
 
 def _of_io(interval: _core.Interval, began_ns: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from loadline.errors import InputError
 from loadline.reporting import export
 from loadline.reporting.export import Contents
 from loadline.reporting.table import results_table
-from loadline.result.store import Run, write_bytes
+from loadline.result.store import Run, check_place, write_bytes
 from loadline.units import format_size
 
 #: A format is a line here and a function in export.py.
@@ -45,13 +45,7 @@ def writable(output: str | Path) -> Path:
             f"{path}: a report can't be written as {path.suffix or 'a file without ending'!r}",
             f"Known endings: {', '.join(FORMATS)}.",
         )
-    try:
-        if not path.parent.is_dir():
-            raise InputError(f"{path}: there is no directory {path.parent}", "Make it first.")
-        if path.exists() and not path.is_file():
-            raise InputError(f"{path} is there, and no file", "Give the name of a file.")
-    except (OSError, ValueError) as error:
-        raise InputError(f"{path} can't be a report: {error}", "Give another name.") from None
+    check_place(path)
     return path
 
 

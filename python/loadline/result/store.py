@@ -30,6 +30,9 @@ from loadline.workload.plan import Point
 
 DEFAULT_STORE = "loadline-runs"
 
+#: What to do when a run can't be written where it should be.
+OTHER_STORE = "give another --store"
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -319,19 +322,42 @@ def commit_point(path: Path, result: Result, histograms: Mapping[str, Histogram]
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
-    """Writes `document` whole or not at all."""
+    """Writes `document` into a run, whole or not at all."""
     # A name that is not UTF-8 comes as lone surrogates; with a backslash they are what JSON writes for them.
-    write_bytes(path, json.dumps(document, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace") + b"\n")
+    text = json.dumps(document, ensure_ascii=False, indent=1) + "\n"
+    write_bytes(path, text.encode("utf-8", "backslashreplace"), OTHER_STORE)
 
 
-def write_bytes(path: Path, data: bytes) -> None:
-    """Writes `data` to a temporary name beside `path`, makes it durable and renames it.
+def check_place(path: Path) -> None:
+    """Whether `write_bytes` may write a file there: to be asked before long work.
 
     Raises:
+        InputError: a directory that isn't there, or what is no file, such as a device.
+    """
+    try:
+        if not path.parent.is_dir():
+            raise InputError(f"{path}: there is no directory {path.parent}", "Make it first.")
+        if path.exists() and not path.is_file():
+            raise InputError(f"{path} is there, and no file", "Give the name of a file.")
+    except (OSError, ValueError) as error:
+        raise InputError(f"{path} can't be a file: {error}", "Give another name.") from None
+
+
+def write_bytes(path: Path, data: bytes, elsewhere: str = "name another file") -> None:
+    """Writes `data` to a temporary name beside `path`, makes it durable and renames it.
+
+    Args:
+        elsewhere: what else there is to do if it can't be written.
+
+    Raises:
+        InputError: there is something that is no file.
         StoreError: it can't be written; `path` is as it was.
     """
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with writing(path):
+    with writing(path, elsewhere):
+        # A rename would put the file in the place of a device as well.
+        if path.exists():
+            check_place(path)
         try:
             with temporary.open("wb") as file:
                 file.write(data)
@@ -352,7 +378,7 @@ def _sync_directory(path: Path) -> None:
 
 
 @contextmanager
-def writing(path: Path) -> Iterator[None]:
+def writing(path: Path, elsewhere: str = OTHER_STORE) -> Iterator[None]:
     """Turns what the system says of a failed write below `path` into a StoreError."""
     try:
         yield
@@ -361,7 +387,7 @@ def writing(path: Path) -> Iterator[None]:
     except OSError as error:
         full = error.errno in {errno.ENOSPC, errno.EDQUOT}
         remedy = "Free some space there" if full else "Check the path and its permissions"
-        raise StoreError(f"{path} can't be written: {error.strerror}", f"{remedy}, or give another --store.") from None
+        raise StoreError(f"{path} can't be written: {error.strerror}", f"{remedy}, or {elsewhere}.") from None
 
 
 def _read_json(path: Path) -> dict[str, Any]:
