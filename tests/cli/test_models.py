@@ -21,7 +21,8 @@ def test_the_catalog_is_listed_with_what_it_is(loadline: Loadline) -> None:
     said = loadline("systems")
     assert (said.code, said.err) == (0, "")
     [line] = [line for line in said.out.splitlines() if line.startswith("eva-v2-10k ")]
-    assert "168 FC disks" in line and line.split()[-1] == "cheetah-10k6-146"
+    assert "168 FC disks" in line and line.endswith(" 1 TB")
+    assert max(map(len, said.out.splitlines())) <= 80
     listed = loadline("systems", "--json").json["systems"]
     assert [one["name"] for one in listed] == sorted(one["name"] for one in listed)
     assert next(one for one in listed if one["name"] == "hdd-7k2")["capacity_bytes"] == pytest.approx(1e12, rel=0.001)
@@ -35,6 +36,9 @@ def test_a_system_is_explained_with_sources_and_what_can_be_set(loadline: Loadli
     assert tags[1] == "4"
     [overhead] = [line for line in lines if line.startswith("hosts.overhead ")]
     assert "assumed: " in overhead
+    assert tags[-1] == "--set"
+    [failed] = [line.split() for line in lines if line.startswith("pool.failed ")]
+    assert failed[1:] == ["0", "default"]
     assert "cache.mode" in said.out and "volume.group" in said.out
     [told] = loadline("systems", "hdd-7k2", "--json").json["systems"]
     assert {"key": "pool.drives", "value": "1", "source": "one disk"} in told["figures"]
@@ -42,7 +46,8 @@ def test_a_system_is_explained_with_sources_and_what_can_be_set(loadline: Loadli
 
 
 def test_a_drive_is_listed_explained_and_made_of_parameters(loadline: Loadline) -> None:
-    assert "savvio-10k1-73 " in loadline("drives").out
+    listed = loadline("drives").out
+    assert "savvio-10k1-73 " in listed and max(map(len, listed.splitlines())) <= 80
     assert "rotation.speed" in loadline("drives", "savvio-10k1-73").out
     again = loadline("drives", "--from", "missing.model", "-o", "x.toml")
     assert again.code == 2 and "missing.model" in again.err
@@ -80,6 +85,9 @@ def test_a_parameter_file_that_describes_no_disk_is_refused_with_its_place(loadl
     assert said.code == 2 and "odd.model" in said.err
     (loadline.folder / "loop.model").write_text("source loop.model\n")
     assert loadline("drives", "--from", "loop.model").code == 2
+    (loadline.folder / "cut.model").write_text("dm_disk cut { Block count = 1,")
+    said = loadline("drives", "--from", "cut.model")
+    assert said.err.splitlines() == ["loadline: cut.model:1: the block dm_disk cut is never closed"]
     assert "parameter files" not in loadline("drives", "--from", "missing.model").err
 
 
@@ -173,6 +181,17 @@ def test_a_faulty_file_is_named_by_its_path_and_shown_in_short(loadline: Loadlin
         (["forecast", "eva-v2-10k", "web-ramp", "--method", "simulate", "--explain"], "--method solve"),
         (["forecast", "station-mm1", "web-ramp", "--method", "rule"], "disks"),
         (["systems", "nothing"], "loadline systems"),
+        (["systems", "--set", "pool.drives=2"], "Name one"),
+        (["systems", "hdd-7k2", "--set", "pool.drives=-1"], "a whole number from 0 on"),
+        (["systems", "hdd-7k2", "--set", "pool.drives=4,4"], "takes 4 twice"),
+        (["systems", "hdd-7k2", "--set", "pool.drives=8:4:1"], "lead away from its end"),
+        (["systems", "hdd-7k2", "--set", "pool.drives.x=1"], "Set pool.drives itself"),
+        (["systems", "hdd-7k2", "--set", "volume.size=0B"], "Write 512B to"),
+        (["systems", "hdd-7k2", "--set", "volume.size=3XB"], "KiB to PiB"),
+        (["systems", "hdd-7k2", "--set", "title=3"], "in quotes"),
+        (["systems", "hdd-7k2", "--set", "hosts.link.latency=1us"], "hosts.link.rate=VALUE"),
+        (["systems", "hdd-7k2", "-o", "x"], "--help"),
+        (["validate", "-o", "nowhere"], "Make it first"),
         (["drives", "nothing"], "loadline drives"),
     ],
 )
@@ -198,6 +217,27 @@ def test_some_impossible_combinations_leave_the_others_answered(loadline: Loadli
     assert said.code == 2
     bad, good = said.json["results"]
     assert bad["error"] and good["iops"] > 0 and said.json["error"]["message"].startswith("1 of 2 points")
+
+
+def test_a_point_and_its_load_line_are_one_point_that_is_not_answered(loadline: Loadline) -> None:
+    words = ("forecast", "hdd-7k2", "typical-12", "--profile", "oltp-db", "--set", "volume.layout=raid10")
+    said = loadline(*words, "--set", "pool.drives=3,4")
+    assert said.code == 2 and "loadline: 1 of 2 points can't be answered: oltp-db: " in said.err
+    said = loadline(*words, "--set", "pool.drives=4", "--limit", "1us")
+    assert said.code == 2 and "loadline: 1 of 1 points have no load line: oltp-db: not even" in said.err
+
+
+def test_a_limit_that_no_load_reaches_is_told_with_the_highest_load(loadline: Loadline) -> None:
+    said = loadline("forecast", "station-mm1", "typical-12", "--profile", "oltp-db", "--limit", "1000h", "--jobs", "8")
+    assert said.code == 0 and "is not reached within 16,384 outstanding" in said.out
+
+
+@pytest.mark.parametrize("verb", [["systems", "hdd-7k2"], ["forecast", "hdd-7k2", "typical-12", *QUICK[:2]]])
+def test_a_setting_that_changes_nothing_is_told(loadline: Loadline, verb: list[str]) -> None:
+    said = loadline(*verb, "--set", "pool.drives=2", "--set", "pool.spares=1", "--set", "volume.layout=raid0,vraid0")
+    assert said.code == 0
+    assert said.err.splitlines()[0] == "--set pool.spares changes nothing in 1 of 2 systems: raid0 has no spare space"
+    assert "changes nothing" not in loadline(*verb, "--set", "volume.chunk=128KiB,1MiB").out
 
 
 def test_an_interruption_ends_a_long_simulation_soon(loadline: Loadline) -> None:

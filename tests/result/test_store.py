@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from datetime import datetime
 from pathlib import Path
 
@@ -110,6 +111,14 @@ def test_what_cannot_be_written_leaves_what_was_there(tmp_path: Path) -> None:
     write_bytes(file, b"new")
     assert file.read_bytes() == b"new"
     assert sorted(path.name for path in tmp_path.iterdir()) == ["file", "kept"]
+
+
+def test_a_file_never_takes_the_place_of_what_is_none(tmp_path: Path) -> None:
+    pipe = tmp_path / "pipe"
+    os.mkfifo(pipe)
+    with pytest.raises(InputError, match="no file"):
+        write_bytes(pipe, b"new")
+    assert pipe.is_fifo() and [path.name for path in tmp_path.iterdir()] == ["pipe"]
 
 
 def test_a_run_is_held_by_one_at_a_time(tmp_path: Path) -> None:

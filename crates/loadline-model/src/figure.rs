@@ -70,7 +70,7 @@ fn figures(
     found
 }
 
-/// Whether a file says something of a key; what it says as one, such as a link's name, may mean several keys.
+/// Whether a file says something of a key.
 fn states(file: &Table, key: &str) -> bool {
     let mut steps = key.split('.');
     let mut place = steps.next().and_then(|first| file.get(first));
@@ -78,7 +78,8 @@ fn states(file: &Table, key: &str) -> bool {
         place = match place {
             Some(Value::Table(table)) => table.get(step),
             Some(Value::Array(list)) => step.parse().ok().and_then(|n: usize| list.get(n)),
-            place => return place.is_some(),
+            // A text in a table's stead is a link's rate.
+            place => return place.is_some() && step == "rate",
         };
     }
     place.is_some()
@@ -136,6 +137,7 @@ mod tests {
         assert_eq!(find("pool.tags"), ("4", Some("its manual")));
         assert_eq!(find("pool.failed"), ("0", None));
         assert_eq!(find("hosts.link.rate"), ("2MB/s", Some("a guess")));
+        assert_eq!(find("hosts.link.latency"), ("0ns", None));
         assert_eq!(find("volume.layout"), ("raid0", None));
         assert_eq!(find("volume.chunk"), ("64KiB", None));
         assert!(

@@ -435,7 +435,7 @@ fn what_cannot_be_is_refused_by_its_key() {
             "cache.high_water",
             with(|shape| shape.high_water = f64::NAN),
         ),
-        ("cache.low_water", with(|shape| shape.low_water = 0.9)),
+        ("cache.low_water", with(|shape| shape.low_water = 0.95)),
         ("volume.chunk", with(|shape| shape.stripe_bytes = 1536)),
         ("volume.chunk", with(|shape| shape.stripe_bytes = 0)),
         ("cache.streams", with(|shape| shape.streams = u32::MAX)),

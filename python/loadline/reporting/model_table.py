@@ -36,15 +36,19 @@ def _same(one: Result, other: Result) -> bool:
 
 
 def _load(result: Result) -> str:
-    """`32`; at a load line with the next one, which fails: `345, not 346`. Rates are `5,000/s`."""
+    """`32`, or a rate, `5,000/s`."""
     if result.offered_per_s is not None:
         return f"{count(result.offered_per_s)}/s"
-    if result.outstanding_asked is None:
-        return UNKNOWN
+    return UNKNOWN if result.outstanding_asked is None else str(result.outstanding_asked)
+
+
+def _asked(answer: Answer) -> str:
+    """The load; of a ramp the load line with the next load, which fails: `345, not 346`."""
+    result = answer.asked
     line = result.provenance.get("load_line") or {}
     depth, following = line.get("load"), line.get("next")
-    if not depth or not following:
-        return str(result.outstanding_asked)
+    if not depth or not following or result.outstanding_asked is None:
+        return _load(result)
     return f"{result.outstanding_asked}, not {result.outstanding_asked * following // depth}"
 
 
@@ -65,7 +69,7 @@ def _percent_of(part: float | None, whole: float | None) -> str:
 
 #: Head, what stands in the cell, whether it is text. A column without any value is left out.
 _COLUMNS: tuple[tuple[str, Callable[[Answer], str], bool], ...] = (
-    ("outstanding", lambda answer: _load(answer.asked), True),
+    ("out-\nstanding", _asked, True),
     ("IOPS", lambda answer: count(answer.asked.total.iops), False),
     ("±\n%", lambda answer: _percent_of(answer.asked.iops_ci95, answer.asked.total.iops), False),
     ("MB/s", lambda answer: megabytes(answer.asked.total), False),
@@ -73,7 +77,7 @@ _COLUMNS: tuple[tuple[str, Callable[[Answer], str], bool], ...] = (
     ("p99\nms", lambda answer: milliseconds(answer.asked.total.latency_p99_ns), False),
     ("saturation\nIOPS", _saturation, False),
     ("load line\nIOPS", lambda answer: _line(answer, lambda line: count(line.total.iops)), False),
-    ("at\noutstanding", lambda answer: _line(answer, _load), True),
+    ("at out-\nstanding", lambda answer: _line(answer, _load), True),
     ("bottleneck", lambda answer: answer.asked.bottleneck or UNKNOWN, True),
 )
 
@@ -92,14 +96,15 @@ def models_table(results: Sequence[Result]) -> Table:
     ramps = all(answer.line is answer.asked for answer in answers)
     for head, cell, is_text in _COLUMNS:
         column = [cell(answer) for answer in answers]
-        if all(value == UNKNOWN for value in column) or (ramps and head in {"load line\nIOPS", "at\noutstanding"}):
+        if all(value == UNKNOWN for value in column) or (ramps and head in {"load line\nIOPS", "at out-\nstanding"}):
             continue
         if is_text:
             text.add(len(heads))
         heads.append(head)
         cells.append(column)
     rows = tuple(zip(*cells, strict=True))
-    return Table(tuple(heads), (Group("", rows),), frozenset(text), tuple(_notes(answers, swept)))
+    notes = tuple(_notes(answers, swept))
+    return Table(tuple(heads), (Group("", rows),), frozenset(text), notes, naming=1 + len(swept))
 
 
 def components_table(results: Sequence[Result]) -> Table:
@@ -111,7 +116,8 @@ def components_table(results: Sequence[Result]) -> Table:
         for answer in answers
     )
     keys = tuple(key.replace(".", ".\n") for key in swept)
-    return Table(("point", *keys, "busy, %"), (Group("", rows),), frozenset({0, len(keys) + 1}))
+    text = frozenset({0, len(keys) + 1})
+    return Table(("point", *keys, "busy, %"), (Group("", rows),), text, naming=1 + len(keys))
 
 
 def _busy(components: Mapping[str, float]) -> str:
@@ -130,16 +136,20 @@ def _name(result: Result) -> str:
 
 
 def _notes(answers: Sequence[Answer], swept: Sequence[str]) -> Iterator[str]:
-    for answer in answers:
-        for result in {id(one): one for one in (answer.asked, answer.line) if one is not None}.values():
-            if result.error:
-                settings = " ".join(f"{key}={result.tags[key]}" for key in swept if key in result.tags)
-                yield f"{result.point}{' ' if settings else ''}{settings}: {result.error}"
+    every = [result for answer in answers for result in (answer.asked, answer.line) if result is not None]
+    failed = [result for result in every if result.error]
+    yield from dict.fromkeys(f"{' '.join([one.point, *_settings(one, swept)])}: {one.error}" for one in failed)
     limits = dict.fromkeys(answer.line.limit for answer in answers if answer.line is not None)
     if limits:
         kept = ", ".join(str(limit) for limit in limits)
         lines = [answer.line.provenance.get("load_line") or {} for answer in answers if answer.line is not None]
-        beyond = "; `not` names the next one, which doesn't" if any(line.get("next") for line in lines) else ""
+        ramps = any(answer.line is answer.asked for answer in answers)
+        beyond = (
+            "; `not` names the next one, which doesn't" if ramps and any(line.get("next") for line in lines) else ""
+        )
         yield f"load line: the highest load that keeps {kept}{beyond}"
-    every = [result for answer in answers for result in (answer.asked, answer.line) if result is not None]
     yield from findings_notes(list({id(result): result for result in every}.values()))
+
+
+def _settings(result: Result, keys: Sequence[str]) -> list[str]:
+    return [f"{key}={result.tags[key]}" for key in keys if key in result.tags]

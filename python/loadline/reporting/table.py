@@ -30,14 +30,16 @@ class Group:
 class Table:
     """Heads with units, groups of rows, notes below.
 
-    A head may be parted by newlines, for narrow columns. `text` names the columns that hold text: they stand left,
-    the others right. The first column holds names, which are never folded.
+    A head may be parted by newlines, for narrow columns; one that ends in a hyphen is a word that goes on. `text` names
+    the columns that hold text: they stand left, the others right. The first column holds names, which are never folded.
+    The first `naming` columns together tell the rows apart.
     """
 
     heads: tuple[str, ...]
     groups: tuple[Group, ...]
     text: frozenset[int] = frozenset({0})
     notes: tuple[str, ...] = ()
+    naming: int = 1
 
     def markdown(self) -> str:
         """The table in GitHub's Markdown; a group's title is a row in bold."""
@@ -64,18 +66,24 @@ class Table:
         return "\n".join([*lines, *self.notes]) + "\n"
 
     def stacked(self) -> str:
-        """Each row in two lines, its name above its figures: for terminals that are too narrow for a line."""
+        """Each row in two lines, what names it above its figures: for terminals that are too narrow for a line."""
         parts = [head.split("\n") for head in self.heads]
         depth = max(map(len, parts))
         heads = [tuple(row) for row in zip(*([""] * (depth - len(part)) + part for part in parts), strict=True)]
         rows = [*heads, *self._rows()]
-        widths = [1, *(max(len(row[column]) for row in rows) for column in range(1, len(self.heads)))]
-        lines = [self._line(("", *head[1:]), widths) for head in heads]
+        unnamed = [""] * self.naming
+        widths = [max((len(row[column]) for row in rows), default=0) for column in range(len(self.heads))]
+        widths[: self.naming] = [0] * self.naming
+        indent = " " * _GAP * (self.naming - 1)
+        lines = [self._line((*unnamed, *head[self.naming :]), widths).removeprefix(indent) for head in heads]
+        keys = [_in_one_line(head) for head in self.heads[1 : self.naming]]
         for group in self.groups:
             if group.title:
                 lines.append(f"{group.title}:")
-            for row in group.rows:
-                lines += [row[0], self._line(("", *row[1:]), widths)]
+            for name, *row in group.rows:
+                settings = (f" {key}={value}" for key, value in zip(keys, row, strict=False))
+                figures = self._line((*unnamed, *row[self.naming - 1 :]), widths)
+                lines += [name + "".join(settings), figures.removeprefix(indent)]
         return "\n".join(lines) + "\n"
 
     def fit(self, width: int) -> tuple[int, ...] | None:
@@ -176,7 +184,7 @@ def milliseconds(value_ns: float | None) -> str:
 
 
 def _in_one_line(head: str) -> str:
-    return re.sub(r"(?<=[/.])\n", "", head).replace("\n", " ")
+    return re.sub(r"-\n|(?<=[/.])\n", "", head).replace("\n", " ")
 
 
 def _pipes(cells: Iterable[str]) -> str:

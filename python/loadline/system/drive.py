@@ -42,7 +42,7 @@ def load_drive(name: str, beside: Path | None = None) -> _core.Drive:
 
 
 def drive_figures(name: str, beside: Path | None = None) -> list[tuple[str, str, str | None]]:
-    """Key, value and source of every figure of that drive, in order; defaults have no source. Raises as `load_drive`."""
+    """Key, value and source of every figure of a drive, in order; defaults have no source. Raises as `load_drive`."""
     path, text = drive_text(name, beside)
     _parsed(path, text)
     return _core.drive_figures(text)

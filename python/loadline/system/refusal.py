@@ -45,7 +45,9 @@ def refusal(where: str, error: ValueError) -> InputError:
     wrong, missing = _WRONG.search(why), _MISSING.search(why)
     if wrong is not None:
         takes = next((said for kind, said in _TYPES if re.match(kind, wrong[2])), wrong[2])
-        found = re.sub(r"(?:integer|string|boolean|floating point) ", "", wrong[1], flags=re.IGNORECASE).replace("`", "")
+        found = re.sub(r"(?:integer|string|boolean|floating point) ", "", wrong[1], flags=re.IGNORECASE).replace(
+            "`", ""
+        )
         return InputError(f"{at}{found} can't stand there", f"It takes {takes}.")
     if missing is not None:
         key = f"{path}.{missing[1]}" if path else missing[1]

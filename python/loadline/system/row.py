@@ -32,6 +32,7 @@ def row(system: System, point: Point, suite: str | None, origin: Origin, **figur
         "queue_depth": depths.pop() if len(depths) == 1 and not rates else None,
         "outstanding_asked": None if rates else sum(stream.outstanding for stream in point.streams),
         "offered_per_s": sum(rates) if len(rates) == len(arrivals) else None,
+        "limit": None if point.ramp is None else str(point.ramp.limit),
     }
     return Result(**{**asked, **figures})
 
@@ -84,8 +85,10 @@ def load_line_rows(point: Point, line: LoadLine[Any, Result], saturation_iops: f
         message = f"a higher load than the first that fails keeps {limit} again: the curve isn't monotone"
         findings += (finding(point, "load-line", "warning", message, {}, "Look at the probes (--json)."),)
     if line.highest is not None and line.next is None:
-        message = f"the highest load asked for, {ramp.high:g}, still keeps {limit}"
-        findings += (finding(point, "load-line", "note", message, {}, "Raise the ramp's end."),)
+        rate, outstanding = at_line.offered_per_s, at_line.outstanding_asked
+        load = f"{outstanding:,} outstanding" if rate is None else f"{rate:,.0f} I/Os a second"
+        message = f"{limit} is not reached within {load}, the highest load that was tried"
+        findings += (finding(point, "load-line", "note", message, {}, "Take a lower limit: --limit."),)
     provenance = {**at_line.provenance, "load_line": found}
     return [
         replace(

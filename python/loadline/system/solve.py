@@ -27,6 +27,9 @@ from loadline.workload.profile import Closed, Open, Workload
 # A curve is drawn so far at first, then eight times as far while all of it keeps the limit.
 _FIRST = 64
 
+# The core solves for no more I/Os outstanding, all jobs together.
+_MOST = 16_384
+
 #: Throughput and mean responses of all, reads and writes, as the core gives a point of a curve.
 _At = tuple[float, float, float | None, float | None]
 
@@ -167,6 +170,7 @@ class _Asking:
         """The whole curve is known, so nothing is searched for: the last load before the first that fails."""
         assert point.ramp is not None, "only ramps are searched"
         limit, each = point.ramp.limit, sum(stream.arrival.jobs for stream in point.streams)
+        high = max(low, min(high, _MOST // each))
         most = min(high, max(low, _FIRST))
         while True:
             found = self._solve(point, most * each)

@@ -108,7 +108,6 @@ fn parts(values: &str) -> impl Iterator<Item = &str> {
     values.split(move |c: char| {
         match (quote, c) {
             (Some(open), _) if open == c => quote = None,
-            (Some(_), _) => {}
             (None, '"' | '\'') => quote = Some(c),
             (None, '[' | '{') => depth += 1,
             (None, ']' | '}') => depth -= 1,
