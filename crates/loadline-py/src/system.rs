@@ -17,19 +17,14 @@ use crate::workload::{self, ModelStream};
 
 type Pairs = Vec<(String, String)>;
 
-/// A `ValueError` of the dotted key (empty for the whole) and of what is wrong there.
+/// A `ValueError` of the dotted key, or of a file and its line (empty for the whole), and of what is wrong there.
 pub fn refused(error: &Error) -> PyErr {
-    match error {
-        Error::Description { path, why } => PyValueError::new_err((path.clone(), why.clone())),
-        Error::Parameters { file, line, why } => {
-            let path = match line {
-                0 => file.clone(),
-                line => format!("{file}:{line}"),
-            };
-            PyValueError::new_err((path, why.clone()))
-        }
-        other => PyValueError::new_err((String::new(), other.to_string())),
-    }
+    PyValueError::new_err(match error {
+        Error::Description { path, why } => (path.clone(), why.clone()),
+        Error::Parameters { file, line: 0, why } => (file.clone(), why.clone()),
+        Error::Parameters { file, line, why } => (format!("{file}:{line}"), why.clone()),
+        Error::Quantity { .. } => (String::new(), error.to_string()),
+    })
 }
 
 /// (key, value, source), as Python takes them.

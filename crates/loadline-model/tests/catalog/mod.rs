@@ -30,7 +30,9 @@ pub fn figures(file: &toml::Table) -> Vec<(String, toml::Value)> {
                 }
             }
             toml::Value::Array(values) => {
-                values.iter().for_each(|value| open(path, value, found));
+                for value in values {
+                    open(path, value, found);
+                }
             }
             _ => found.push((path.to_owned(), value.clone())),
         }
