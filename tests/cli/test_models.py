@@ -159,6 +159,13 @@ def test_a_faulty_file_is_named_by_its_path_and_shown_in_short(loadline: Loadlin
     assert len(said.err) < 1000
 
 
+def test_a_key_that_is_missing_is_named(loadline: Loadline) -> None:
+    (loadline.folder / "none.toml").write_text("[pool]\ndrives = 2\n")
+    assert "none.toml: title is missing" in loadline("systems", "./none.toml").err
+    said = loadline("systems", "./none.toml", "--set", "title=x")
+    assert said.err.splitlines() == ["loadline: ./none.toml with title=x: pool.drive is missing", "Give it as well."]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
@@ -189,7 +196,7 @@ def test_a_faulty_file_is_named_by_its_path_and_shown_in_short(loadline: Loadlin
         (["systems", "hdd-7k2", "--set", "volume.size=0B"], "Write 512B to"),
         (["systems", "hdd-7k2", "--set", "volume.size=3XB"], "KiB to PiB"),
         (["systems", "hdd-7k2", "--set", "title=3"], "in quotes"),
-        (["systems", "hdd-7k2", "--set", "hosts.link.latency=1us"], "hosts.link.rate=VALUE"),
+        (["systems", "hdd-7k2", "--set", "hosts.link.latency=1us"], "hosts.link.rate is missing"),
         (["systems", "hdd-7k2", "-o", "x"], "--help"),
         (["validate", "-o", "nowhere"], "Make it first"),
         (["drives", "nothing"], "loadline drives"),

@@ -83,13 +83,14 @@ set_option = click.option(
 )
 
 
-def warn_of_idle(system: str, settings: Sequence[str]) -> None:
-    """Says on standard error which settings change nothing. Raises as `unroll`."""
+def warn_of_idle(system: str, settings: Sequence[str], method: str) -> None:
+    """Says on standard error which settings change nothing in what `method` answers. Raises as `unroll`."""
     if not settings:
         return
     from loadline.system.description import idle_settings, load_system, unroll
 
-    for idle in idle_settings(unroll(load_system(system), settings)):
+    also = {} if method == "rule" else {"rule": "only the rule of thumb uses it (forecast --method rule)"}
+    for idle in idle_settings(unroll(load_system(system), settings), also):
         output.note(idle)
 
 

@@ -62,7 +62,7 @@ def command(
         raise InputError("a simulation has no working to --explain", "Leave it out, or take --method solve.")
     if file is not None:
         writable(file)
-    choice.warn_of_idle(system, settings)
+    choice.warn_of_idle(system, settings, method)
     with counted("simulating" if method == "simulate" else "solving") as listen:
         results = forecast(
             system,

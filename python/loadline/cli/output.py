@@ -33,9 +33,19 @@ def say(text: str = "") -> None:
 def note(text: str) -> None:
     """A line beside the result: on standard error. When nobody reads that any more, a run goes on in silence."""
     try:
-        click.echo(text, err=True)
+        click.echo(folded(text, stream=sys.stderr), err=True)
     except OSError:
         abandon(sys.stderr)
+
+
+def folded(text: str, indent: str = "", stream: TextIO | None = None) -> str:
+    """Lines as wide as the terminal with words whole; where `stream`, else standard output, is none, as they are."""
+    if not (stream or sys.stdout).isatty():
+        return text
+    fold = textwrap.TextWrapper(
+        shutil.get_terminal_size().columns, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
+    )
+    return "\n".join(fold.fill(line) for line in text.split("\n"))
 
 
 def wrapped(text: str, indent: str = "") -> str:

@@ -48,7 +48,7 @@ def command(
     """
     if file is not None:
         writable(file)
-    choice.warn_of_idle(system, settings)
+    choice.warn_of_idle(system, settings, "simulate")
     with counted("simulating") as listen:
         results = simulate(
             system,
@@ -84,7 +84,7 @@ def conclude(results: Sequence[Result], title: str, file: str | None, *, as_json
         for result in points if explain else ():
             output.say(f"\n{' '.join([result.point, *_settings(result)])}{' at the load line' if result.limit else ''}")
             for line in result.provenance.get("working", ()):
-                output.say(f"  {line}")
+                output.say(output.folded(f"  {line}", "      "))
         if file is not None:
             output.say(f"\nwrote {file}")
     if failure is None:

@@ -58,7 +58,7 @@ def _size(capacity_bytes: int | None) -> str:
 
 def _explain(system: System) -> None:
     built = system.build()
-    output.say(f"{system.said}: {built.title}")
+    output.say(output.folded(f"{system.said}: {built.title}"))
     if built.note:
         output.say(output.wrapped(built.note))
     if built.capacity_bytes is not None:

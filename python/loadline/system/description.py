@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from loadline import _core
@@ -78,13 +79,16 @@ class System:
         keys = [key for key, _ in self.settings]
         return [(key, value, "--set" if _is_of(key, keys) else source) for key, value, source in figures]
 
-    def idle(self) -> dict[str, str]:
+    def idle(self, also: Mapping[str, str]) -> dict[str, str]:
         """The settings that change nothing, with the reason: `pool.spares` where the layout has no spare space, say.
+
+        Args:
+            also: keys or tables that what is to be done with the system doesn't use, with the reason.
 
         Raises:
             InputError: a key or a value that can't be.
         """
-        idle = dict(self._description().idle)
+        idle = {**dict(self._description().idle), **also}
         reasons = {key: next((idle[one] for one in idle if _is_of(key, [one])), None) for key, _ in self.settings}
         return {key: why for key, why in reasons.items() if why is not None}
 
@@ -106,12 +110,16 @@ def _is_of(key: str, tables: Sequence[str]) -> bool:
     return any(key == table or key.startswith(f"{table}.") for table in tables)
 
 
-def idle_settings(systems: Sequence[System]) -> list[str]:
-    """A sentence for each setting that changes nothing in some of the systems; those that can't be are passed over."""
+def idle_settings(systems: Sequence[System], also: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+    """A sentence for each setting that changes nothing in some of the systems; those that can't be are passed over.
+
+    Args:
+        also: as of `System.idle`.
+    """
     found: dict[str, list[str]] = {}
     for system in systems:
         try:
-            for key, why in system.idle().items():
+            for key, why in system.idle(also).items():
                 found.setdefault(key, []).append(why)
         except InputError:
             continue

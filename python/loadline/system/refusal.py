@@ -51,7 +51,7 @@ def refusal(where: str, error: ValueError) -> InputError:
         return InputError(f"{at}{found} can't stand there", f"It takes {takes}.")
     if missing is not None:
         key = f"{path}.{missing[1]}" if path else missing[1]
-        return InputError(f"{where}: {key} is missing", f"Write it into the file, or --set {key}=VALUE.")
+        return InputError(f"{where}: {key} is missing", "Give it as well.")
     if unknown is None:
         what, colon, remedy = why.rpartition(": ")
         # Quotes that aren't closed: the colon is one of the user's.

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
+from loadline.errors import InputError
 from loadline.result.schema import Flow, Origin, Result
 from loadline.system.description import System
 from loadline.system.load_line import LoadLine
@@ -35,6 +36,12 @@ def row(system: System, point: Point, suite: str | None, origin: Origin, **figur
         "limit": None if point.ramp is None else str(point.ramp.limit),
     }
     return Result(**{**asked, **figures})
+
+
+def refused_row(system: System, point: Point, suite: str | None, origin: Origin, refusal: InputError) -> Result:
+    """The row of a point that can't be answered."""
+    error = f"{refusal.message}. {refusal.remedy}" if refusal.remedy else refusal.message
+    return row(system, point, suite, origin, error=error, ended_by="error")
 
 
 def finding(

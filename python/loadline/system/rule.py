@@ -9,7 +9,7 @@ from loadline.errors import InputError
 from loadline.result.schema import Flow, Result
 from loadline.system.asked import streams_of
 from loadline.system.description import System
-from loadline.system.row import finding, row
+from loadline.system.row import finding, refused_row, row
 from loadline.workload.limit import Limit
 from loadline.workload.plan import Point
 
@@ -30,7 +30,7 @@ def answers(asked: Sequence[tuple[System, Point]], suite: str | None, *, explain
             results.append(_row(system, point, suite, explain))
         except InputError as refusal:
             refusals.append(refusal)
-            results.append(row(system, point, suite, "rule", error=refusal.message, ended_by="error"))
+            results.append(refused_row(system, point, suite, "rule", refusal))
     if refusals and len(refusals) == len(asked):
         raise refusals[0]
     return results

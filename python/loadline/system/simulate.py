@@ -20,7 +20,7 @@ from loadline.system.asked import Asked, check_rows, points_of, streams_of
 from loadline.system.description import System, load_system, unroll
 from loadline.system.load_line import keeps, search_outstanding, search_rate
 from loadline.system.pool import Listener, in_order
-from loadline.system.row import busiest, finding, load_line_rows, row
+from loadline.system.row import busiest, finding, load_line_rows, refused_row, row
 from loadline.units import format_duration, format_percent, parse_fraction
 from loadline.workload.plan import Options, Point
 from loadline.workload.profile import Closed, Open
@@ -149,7 +149,7 @@ def answers(
         refused = next((part for part in parts if isinstance(part, InputError)), None)
         if refused is not None:
             refusals.append(refused)
-            results.append(row(one, point, suite, "simulated", error=refused.message, ended_by="error"))
+            results.append(refused_row(one, point, suite, "simulated", refused))
         elif point.ramp is None:
             answered: Any = parts
             results.append(result(one, point, suite, [part[0] for part in answered], work, answered[0][1:]))

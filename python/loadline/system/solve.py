@@ -19,7 +19,7 @@ from loadline.system.asked import Asked, check_rows, points_of, streams_of
 from loadline.system.description import System, load_system, unroll
 from loadline.system.load_line import LoadLine, Probe, search_rate
 from loadline.system.pool import Listener, in_order
-from loadline.system.row import load_line_rows, row
+from loadline.system.row import load_line_rows, refused_row, row
 from loadline.workload.limit import Limit
 from loadline.workload.plan import Options, Point
 from loadline.workload.profile import Closed, Open, Workload
@@ -102,7 +102,7 @@ def _of_system(
             results += [asking.row(point)] if point.ramp is None else asking.ramp(point)
         except InputError as refusal:
             refusals.append(refusal)
-            results.append(row(system, point, suite, "solved", error=refusal.message, ended_by="error"))
+            results.append(refused_row(system, point, suite, "solved", refusal))
     return results, refusals
 
 

@@ -335,7 +335,7 @@ fn width(shape: &Shape) -> Result<u32, Error> {
         return wrong(
             "volume.layout",
             format!(
-                "{name} can't be built of {disks} disks: set pool.drives to {range}, or take another layout"
+                "{name} can't be built with pool.drives at {disks}: set it to {range}, or take another layout"
             ),
         );
     }
