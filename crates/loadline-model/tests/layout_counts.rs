@@ -337,7 +337,7 @@ fn what_cannot_be_built_names_key_value_and_remedy() {
                 ..raid5
             },
             "volume.size",
-            "at most 4GiB",
+            "512B to 4GiB",
         ),
         (
             Shape {

@@ -322,3 +322,90 @@ fn what_can_not_be_set_says_what_can() {
         assert!(error.contains(remedy), "{key}: {error}");
     }
 }
+
+/// Every key that `idle` may name, and another value than the system's.
+const OTHERS: &[(&str, &str)] = &[
+    ("hosts.count", "7"),
+    ("hosts.ports", "3"),
+    ("controller.count", "3"),
+    ("controller.cores", "5"),
+    ("controller.xor", "9MB/s"),
+    ("cache.battery", "failed"),
+    ("cache.destage_depth", "1"),
+    ("cache.destage_order", "ascending"),
+    ("cache.full_stripes_first", "false"),
+    ("cache.high_water", "0.9"),
+    ("cache.low_water", "0.1"),
+    ("cache.mirror_link", "9MB/s"),
+    ("cache.mirrored", "false"),
+    ("cache.page", "16KiB"),
+    ("cache.read", "3MiB"),
+    ("cache.read_ahead", "128KiB"),
+    ("cache.shared", "false"),
+    ("cache.streams", "2"),
+    ("cache.write", "3MiB"),
+    ("pool.rebuild_rate", "1MB/s"),
+    ("pool.spares", "2"),
+    ("volume.chunk", "128KiB"),
+    ("volume.group", "5"),
+    ("volume.mirror_read", "first"),
+    ("volume.parity_write", "reconstruct"),
+    ("volume.placement", "outer"),
+];
+
+#[test]
+fn what_is_said_to_change_nothing_changes_nothing() {
+    let drive = DriveDescription::from_toml(DRIVE).unwrap();
+    let run = |settings: &[(&str, &str)]| {
+        let owned: Vec<_> = settings
+            .iter()
+            .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+            .collect();
+        let description = SystemDescription::from_toml(SYSTEM, &owned).unwrap();
+        let idle = description.idle();
+        let system = System::new(description, Some(&drive)).unwrap();
+        let stream = Stream {
+            profile: Profile {
+                read_fraction: 0.6,
+                random_fraction: 0.5,
+                ..Profile::random_reads(Bytes(8192), Bytes(64 << 20))
+            },
+            arrival: Arrival::outstanding(6),
+        };
+        let outcome = system.simulate(&[stream], Plan::ios(500), Seed(1));
+        let outcome = outcome.unwrap().finish();
+        ((outcome.reads, outcome.writes), idle)
+    };
+    let mut seen = std::collections::BTreeSet::new();
+    for settings in [
+        &[][..],
+        &[("volume.layout", "vraid1")],
+        &[("volume.layout", "raid10")],
+        &[("volume.layout", "raid0"), ("pool.failed", "0")],
+        &[("volume.layout", "jbod"), ("pool.failed", "0")],
+        &[("cache.mode", "off")],
+        &[("cache.mode", "write-through"), ("cache.shared", "false")],
+        &[("cache.battery", "failed")],
+        &[("cache.mirrored", "false")],
+        &[("cache.read_ahead", "0B")],
+        &[("cache.streams", "0")],
+        &[
+            ("controller.command_read", "0s"),
+            ("controller.command_hit", "0s"),
+            ("controller.command_write", "0s"),
+            ("controller.command_disk", "0s"),
+        ],
+    ] {
+        let (answers, idle) = run(settings);
+        for (key, why) in idle {
+            let other = *OTHERS.iter().find(|other| other.0 == key).unwrap();
+            let changed = run(&[settings, &[other]].concat()).0;
+            assert!(
+                changed == answers,
+                "{settings:?}: {key} changes something, though {why}"
+            );
+            seen.insert(key);
+        }
+    }
+    assert!(seen.len() > 15, "{seen:?}");
+}
