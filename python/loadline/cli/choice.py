@@ -91,7 +91,7 @@ def warn_of_idle(system: str, settings: Sequence[str], method: str) -> None:
 
     also = {} if method == "rule" else {"rule": "only the rule of thumb uses it (forecast --method rule)"}
     for idle in idle_settings(unroll(load_system(system), settings), also):
-        output.note(idle)
+        output.warn(idle)
 
 
 def model_options(function: F) -> F:
@@ -211,5 +211,8 @@ def _depths(text: str | None) -> tuple[int, ...] | None:
     parts = [part.strip() for part in text.split(",")]
     depths = tuple(int(part) for part in parts if re.fullmatch("[0-9]{1,6}", part))
     if len(depths) != len(parts) or not all(DEPTHS[0] <= depth <= DEPTHS[1] for depth in depths):
-        raise InputError(f"--queue-depth {text!r} is not a list of depths", "Write it like 32, or 1,8,32.")
+        least, most = DEPTHS
+        raise InputError(
+            f"--queue-depth {text!r} is not a list of depths from {least} to {most}", "Write it like 32, or 1,8,32."
+        )
     return tuple(dict.fromkeys(depths))

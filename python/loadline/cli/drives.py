@@ -79,7 +79,7 @@ def _convert(parameters: Path, file: str | None, as_json: bool) -> None:
         check_place(Path(file))
     text, warnings = convert_drive(parameters)
     for warning in warnings:
-        output.note(warning)
+        output.warn(warning)
     if file is not None:
         write_bytes(Path(file), text.encode())
     if as_json:

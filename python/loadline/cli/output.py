@@ -33,9 +33,14 @@ def say(text: str = "") -> None:
 def note(text: str) -> None:
     """A line beside the result: on standard error. When nobody reads that any more, a run goes on in silence."""
     try:
-        click.echo(folded(text, stream=sys.stderr), err=True)
+        click.echo(text, err=True)
     except OSError:
         abandon(sys.stderr)
+
+
+def warn(text: str) -> None:
+    """A `note` in prose."""
+    note(folded(text, stream=sys.stderr))
 
 
 def folded(text: str, indent: str = "", stream: TextIO | None = None) -> str:
@@ -75,11 +80,13 @@ def error_body(error: LoadlineError) -> dict[str, str]:
 
 def complain(error: LoadlineError) -> None:
     """The message and its remedy on standard error."""
-    colour = sys.stderr.isatty() and "NO_COLOR" not in os.environ
-    head = click.style("loadline: ", fg="red", bold=True) if colour else "loadline: "
-    note(head + error.message)
+    head = "loadline: "
+    text = folded(head + error.message, stream=sys.stderr)
+    if sys.stderr.isatty() and "NO_COLOR" not in os.environ:
+        text = click.style(head, fg="red", bold=True) + text.removeprefix(head)
+    note(text)
     if error.remedy:
-        note(error.remedy)
+        warn(error.remedy)
 
 
 def show(table: Table, title: str = "") -> None:

@@ -30,7 +30,7 @@ def command(name: str | None, settings: tuple[str, ...], as_json: bool) -> None:
         return
     systems = unroll(load_system(name), settings)
     for idle in idle_settings(systems):
-        output.note(idle)
+        output.warn(idle)
     if as_json:
         output.document(envelope(systems=[_as_json(system, whole=True) for system in systems]))
         return
@@ -64,11 +64,8 @@ def _explain(system: System) -> None:
     if built.capacity_bytes is not None:
         output.say(f"capacity {format_size(built.capacity_bytes)} ({built.capacity_bytes} bytes)")
     output.say()
-    figures = system.figures()
-    output.show(figures_table(figures))
-    given = {key for key, _, _ in figures}
-    unset = [key for key in settable() if not any(known == key or known.startswith(f"{key}.") for known in given)]
-    output.say("\n" + output.wrapped(f"Not in use, and can be --set as well: {', '.join(unset)}."))
+    output.show(figures_table(system.figures()))
+    output.say("\n" + output.wrapped(f"Not in use, and can be --set as well: {', '.join(system.unset())}."))
 
 
 def figures_table(figures: list[tuple[str, str, str | None]]) -> Table:

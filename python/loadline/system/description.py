@@ -79,6 +79,16 @@ class System:
         keys = [key for key, _ in self.settings]
         return [(key, value, "--set" if _is_of(key, keys) else source) for key, value, source in figures]
 
+    def unset(self) -> list[str]:
+        """The dotted keys without a value that may be set as well, those of tables that it can't use left out.
+
+        Raises:
+            InputError: a key or a value that can't be.
+        """
+        given = [key for key, _, _ in self.figures()]
+        tables = [key for key, _ in self._description().idle if "." not in key]
+        return [key for key in settable() if not _is_of(key, tables) and not any(_is_of(one, [key]) for one in given)]
+
     def idle(self, also: Mapping[str, str]) -> dict[str, str]:
         """The settings that change nothing, with the reason: `pool.spares` where the layout has no spare space, say.
 

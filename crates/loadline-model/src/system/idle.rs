@@ -43,7 +43,15 @@ impl SystemDescription {
     pub fn idle(&self) -> Vec<(&'static str, String)> {
         let mut idle = Idle(Vec::new());
         if !self.station.is_empty() {
-            let tables = ["hosts", "controller", "cache", "backend", "rule"];
+            let tables = [
+                "hosts",
+                "controller",
+                "cache",
+                "backend",
+                "pool",
+                "volume",
+                "rule",
+            ];
             idle.unless(false, &tables, "queueing stations are all that there is");
             return idle.0;
         }

@@ -196,7 +196,7 @@ pub(super) fn apply(table: &mut toml::Table, key: &str, value: &str) -> Result<(
                     .and_then(|number| array.get_mut(number))
                     .ok_or_else(|| {
                         let why = format!(
-                            "{step:?} is no element of the {most} of {}: number them from 0",
+                            "{} has {most} elements, and none is {step:?}: number them from 0",
                             above()
                         );
                         Error::at(key, why)
