@@ -63,7 +63,8 @@ def command(data: str | None, only: tuple[str, ...], ios: int, seed: int, folder
         if section.conclusions:
             output.show(conclusions_table(section), section.title)
         output.say(output.wrapped(section.about) + "\n")
-    output.say(f"{len(assumed)} figures of the systems are assumed; records (-o) and `loadline systems` name them.")
+    where = "records (-o), `loadline systems` and `loadline drives` name them."
+    output.say(output.folded(f"{len(assumed)} figures of the systems and their drives are assumed; {where}"))
     for file in files:
         output.say(f"wrote {file}")
 
