@@ -5,6 +5,12 @@
 
 use super::fork::slowest_ns;
 use crate::device::disk::service::ServiceTime;
+use std::ops::Range;
+
+/// How near `rise` comes, of what it looks for; the most it asks; and every which of its steps halves.
+const EXACT: f64 = 1e-12;
+const MOST_STEPS: u32 = 200;
+const HALVING: u32 = 6;
 
 /// Mean times between the ends of accesses of one drive with 1, 2 ... at it.
 #[derive(Debug, Clone, PartialEq)]
@@ -165,15 +171,15 @@ impl Drives {
 
     /// The number of sets among which so many are in the background.
     pub(super) fn inside_with(&self, background: f64) -> f64 {
-        halve(background, 1e9, |inside| {
-            inside * self.background(inside) < background
+        rise(background, background..1e9, |inside| {
+            inside * self.background(inside)
         })
     }
 
     /// The number of sets among which so many are waited for.
     fn inside_for(&self, foreground: f64) -> f64 {
-        halve(foreground, 1e9, |inside| {
-            inside * (1.0 - self.background(inside)) < foreground
+        rise(foreground, foreground..1e9, |inside| {
+            inside * (1.0 - self.background(inside))
         })
     }
 
@@ -214,6 +220,9 @@ impl Drives {
     fn together(&self, hosts: &[f64], inside: &[f64]) -> Vec<f64> {
         let highest = inside.iter().copied().fold(1.0, f64::max);
         let apart = self.rates(highest);
+        if self.clump <= 1.0 {
+            return inside.iter().map(|&sets| apart.at(sets)).collect();
+        }
         let clumped = self.clumped();
         let clumps = clumped.rates(highest / self.clump);
         let rate = |(n, &sets): (&f64, &f64)| {
@@ -245,9 +254,18 @@ impl Drives {
             return Rates::Ordered(self, order);
         }
         let chain = self.chain(most);
+        let mut rate = 0.0;
         let points = grid(most).map(|inside| {
             let others = (inside - 1.0) / self.groups();
-            let rate = halve(0.0, chain.highest(), |rate| chain.at(rate).0 < others);
+            // Of a queue, a number against 1 more rises nearly evenly with the rate, up to 1.
+            let evenly = |number: f64| number / (1.0 + number);
+            rate = rise(evenly(others), rate..chain.highest(), |rate| {
+                if rate < chain.highest() {
+                    evenly(chain.at(rate).0)
+                } else {
+                    1.0
+                }
+            });
             let residence = chain.at(rate).1;
             // Sets whose first accesses have ended take part in nothing but the count.
             let joined = inside * (residence + self.join_ns(residence)) / residence;
@@ -276,10 +294,19 @@ impl Drives {
     fn chain(&self, most: f64) -> Chain {
         let crowded = 4.0 * self.curve.tags() / self.each + 16.0;
         let longest = crowded.min(most + 1.0).ceil() as u32;
+        let step_ns = self.each * self.curve.last().mean_ns;
         let residence = |inside: u32| self.residence_ns(f64::from(inside));
+        let residences: Vec<f64> = (1..=longest.max(2)).map(residence).collect();
+        let last = residences[residences.len() - 1];
+        let next = residences[1..].iter().copied().chain([last + step_ns]);
+        let steps = (1u32..).zip(&residences).zip(next);
         Chain {
-            residences_ns: (1..=longest.max(2)).map(residence).collect(),
-            step_ns: self.each * self.curve.last().mean_ns,
+            first_ns: residences[0],
+            steps: steps
+                .map(|((here, &found), next)| (found / f64::from(here), next))
+                .collect(),
+            step_ns,
+            last_ns: last,
         }
     }
 }
@@ -294,36 +321,61 @@ impl Drives {
     pub(super) fn busy(&self, per_ns: f64) -> f64 {
         let each = per_ns / self.groups() * self.each;
         // At the number of accesses at which a drive would just do that rate.
-        let queued = halve(1.0, 1e6, |queued| {
-            1.0 / self.curve.at(queued).mean_ns < each
+        let queued = rise(each, 1.0..self.curve.tags(), |queued| {
+            1.0 / self.curve.at(queued).mean_ns
         });
         (each * self.curve.at(queued).mean_ns).min(1.0)
     }
 }
 
-/// The number from `low` to `high` at which `below` ends, by halving as often as a double has digits.
-fn halve(mut low: f64, mut high: f64, below: impl Fn(f64) -> bool) -> f64 {
-    for _ in 0..60 {
-        let middle = if low > 0.0 && high > 4.0 * low {
-            (low * high).sqrt()
-        } else {
-            f64::midpoint(low, high)
-        };
-        if below(middle) {
-            low = middle;
-        } else {
-            high = middle;
-        }
+/// The number in a range at which a rising function comes to `target`, or the range's end that is nearest to that: false position with the
+/// Illinois rule (Dowell and Jarratt 1971), and now and then a halving, for functions that bend sharply.
+fn rise(target: f64, range: Range<f64>, of: impl Fn(f64) -> f64) -> f64 {
+    let Range {
+        start: mut low,
+        end: mut high,
+    } = range;
+    let (mut below, mut above) = (of(low) - target, of(high) - target);
+    if below >= 0.0 || low >= high {
+        return low;
     }
-    low
+    if above <= 0.0 {
+        return high;
+    }
+    let (mut middle, mut last) = (low, 0.0);
+    for step in 1..=MOST_STEPS {
+        middle = if step % HALVING == 0 {
+            f64::midpoint(low, high)
+        } else {
+            high - above * (high - low) / (above - below)
+        };
+        let value = of(middle) - target;
+        if value.abs() <= EXACT * target.abs() || high - low <= EXACT * high {
+            break;
+        }
+        let again = value * last > 0.0;
+        if value < 0.0 {
+            (low, below) = (middle, value);
+            above *= if again { 0.5 } else { 1.0 };
+        } else {
+            (high, above) = (middle, value);
+            below *= if again { 0.5 } else { 1.0 };
+        }
+        last = value;
+    }
+    middle
 }
 
 /// One group: with j sets there, it does j / residence per ns.
 struct Chain {
-    /// With 1, 2 ... there.
-    residences_ns: Vec<f64>,
+    /// The residence with one there.
+    first_ns: f64,
+    /// With 1, 2 ... there: time from one set to the next to leave, and the residence with one more.
+    steps: Vec<(f64, f64)>,
     /// What each one more adds, when there are more than are listed.
     step_ns: f64,
+    /// The residence with as many as are listed.
+    last_ns: f64,
 }
 
 impl Chain {
@@ -335,22 +387,21 @@ impl Chain {
     /// With Poisson arrivals of so many per ns, below the highest: the mean number there, and the mean residence of another one
     /// that finds that.
     fn at(&self, per_ns: f64) -> (f64, f64) {
-        let first = self.residences_ns[0];
-        let (mut weight, mut sum, mut inside, mut residence) = (1.0, 1.0, 0.0, first);
-        for (before, found) in self.residences_ns.iter().enumerate() {
-            let here = before as f64 + 1.0;
-            weight *= per_ns * found / here;
+        let (mut weight, mut sum, mut inside, mut residence) = (1.0, 1.0, 0.0, self.first_ns);
+        let mut here = 0.0;
+        for &(step, next) in &self.steps {
+            here += 1.0;
+            weight *= per_ns * step;
             sum += weight;
             inside += here * weight;
-            let next = self.residences_ns.get(before + 1);
-            residence += weight * next.copied().unwrap_or(found + self.step_ns);
+            residence += weight * next;
         }
         // The rest is taken as geometric.
-        let (last, ratio) = (self.residences_ns.len(), per_ns * self.step_ns);
+        let ratio = per_ns * self.step_ns;
         let (rest, further) = (ratio / (1.0 - ratio), ratio / (1.0 - ratio).powi(2));
         sum += weight * rest;
-        inside += weight * (last as f64 * rest + further);
-        let found = self.residences_ns[last - 1] + self.step_ns;
+        inside += weight * (here * rest + further);
+        let found = self.last_ns + self.step_ns;
         residence += weight * (found * rest + self.step_ns * further);
         (inside / sum, residence / sum)
     }
