@@ -13,7 +13,7 @@
 use std::sync::LazyLock;
 
 /// Steps of the integrals over normal quantiles, from -SPAN to SPAN.
-const STEPS: usize = 512;
+const STEPS: u32 = 512;
 const SPAN: f64 = 8.0;
 
 /// Counts in the table: so many from each one to twice that, and up to 2 to the power of so many.
@@ -21,8 +21,9 @@ const AN_OCTAVE: usize = 16;
 const OCTAVES: usize = 17;
 
 static LARGEST: LazyLock<Vec<[f64; 3]>> = LazyLock::new(|| {
+    let below = log_below();
     (0..=AN_OCTAVE * OCTAVES)
-        .map(|step| largest_normal((step as f64 / AN_OCTAVE as f64).exp2()))
+        .map(|step| largest_normal(&below, (step as f64 / AN_OCTAVE as f64).exp2()))
         .collect()
 });
 
@@ -48,15 +49,24 @@ pub fn slowest_ns(count: f64, mean_ns: f64, scv: f64) -> f64 {
     mean_ns * cube(m1, m2, m3) / cube(0.0, 1.0, 0.0)
 }
 
-/// The first three moments of the largest of `count` standard normal numbers.
-fn largest_normal(count: f64) -> [f64; 3] {
-    let width = 2.0 * SPAN / STEPS as f64;
+/// The middle of each step, and the logarithm of the standard normal distribution at its end.
+fn log_below() -> Vec<(f64, f64)> {
+    let width = 2.0 * SPAN / f64::from(STEPS);
     let density = |z: f64| (-0.5 * z * z).exp() / (2.0 * std::f64::consts::PI).sqrt();
-    let (mut below, mut power, mut moments) = (0.0, 0.0, [0.0; 3]);
-    for step in 0..STEPS {
-        let z = -SPAN + (step as f64 + 0.5) * width;
+    let mut below = 0.0;
+    let step = |step| {
+        let z = -SPAN + (f64::from(step) + 0.5) * width;
         below += density(z) * width;
-        let next = f64::powf(below.min(1.0), count);
+        (z, f64::min(below, 1.0).ln())
+    };
+    (0..STEPS).map(step).collect()
+}
+
+/// The first three moments of the largest of `count` standard normal numbers.
+fn largest_normal(log_below: &[(f64, f64)], count: f64) -> [f64; 3] {
+    let (mut power, mut moments) = (0.0, [0.0; 3]);
+    for &(z, below) in log_below {
+        let next = (count * below).exp();
         let share: f64 = next - power;
         power = next;
         for (moment, value) in moments.iter_mut().zip([z, z * z, z * z * z]) {
@@ -96,7 +106,10 @@ mod tests {
             let [found, ..] = moments_of_largest(count);
             assert!((found - mean).abs() < 2e-3, "{count}: {found}");
             let between = 1.3 * count;
-            let (tabled, exact) = (moments_of_largest(between), largest_normal(between));
+            let (tabled, exact) = (
+                moments_of_largest(between),
+                largest_normal(&log_below(), between),
+            );
             for (tabled, exact) in tabled.into_iter().zip(exact) {
                 assert!((tabled - exact).abs() < 2e-3 * exact.abs(), "{between}");
             }

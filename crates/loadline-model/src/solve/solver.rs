@@ -27,6 +27,18 @@ impl Sets {
     }
 }
 
+/// What I/Os of one way are of all, each as a share.
+#[derive(Debug, Clone, Copy)]
+struct OfWay {
+    way: Way,
+    /// Of the I/Os.
+    share: f64,
+    /// Its time before the drives, of a mean I/O's.
+    front: f64,
+    /// Of those that wait at the drives.
+    at_drives: f64,
+}
+
 /// A mix on a system, ready to be solved.
 pub(super) struct Solver {
     mix: Mix,
@@ -38,6 +50,10 @@ pub(super) struct Solver {
     bound: f64,
     /// I/Os per ns that the system can do at most, and the component that sets the limit.
     limit: (f64, String),
+    /// Reads and writes, if there are any.
+    ways: Vec<OfWay>,
+    /// The most I/Os that can be at the drives; the rest waits for room in the cache.
+    most_at_drives: f64,
 }
 
 impl Solver {
@@ -80,8 +96,19 @@ impl Solver {
             sets,
             bound,
             limit: (f64::INFINITY, String::new()),
+            ways: Vec::new(),
+            most_at_drives: f64::INFINITY,
         };
         solver.limit = solver.least_capacity();
+        solver.ways = [Way::Read, Way::Write]
+            .into_iter()
+            .filter_map(|way| solver.of_way(way))
+            .collect();
+        if sets.foreground <= 0.0 {
+            solver.most_at_drives = 0.0;
+        } else if let Some(drives) = solver.drives.as_ref().filter(|_| bound.is_finite()) {
+            solver.most_at_drives = bound * (1.0 - drives.background(bound));
+        }
         solver
     }
 
@@ -197,45 +224,42 @@ impl Solver {
     /// A point with `inside` I/Os at the drives or waiting, those of the way `waits` for room in the cache or for what is read
     /// ahead, and `front_ns` of a mean I/O elsewhere.
     fn point(&self, per_ns: f64, front_ns: f64, inside: f64, waits: Way) -> Point {
-        let most = match &self.drives {
-            Some(drives) if self.bound.is_finite() => {
-                self.bound * (1.0 - drives.background(self.bound))
-            }
-            _ => f64::INFINITY,
-        };
-        let at_drives = if self.sets.foreground > 0.0 {
-            inside.min(most)
-        } else {
-            0.0
-        };
+        let at_drives = inside.min(self.most_at_drives);
         let parked = inside - at_drives;
-        let mean = self.front_ns(|_| true);
-        let response = |way: Way| {
-            let share = self.mix.share(way);
-            if share <= 0.0 {
-                return None;
-            }
-            let front = if mean > 0.0 {
-                front_ns * self.front_ns(|of| of == way) / share / mean
-            } else {
-                front_ns
-            };
-            let of_way =
-                at_drives * self.mix.foreground_sets(way) / self.sets.foreground.max(1e-300);
-            let parked = if way == waits { parked } else { 0.0 };
-            Some((front + (of_way + parked) / (per_ns * share), share))
-        };
-        let (reads, writes) = (response(Way::Read), response(Way::Write));
-        Point {
+        let mut point = Point {
             throughput_per_s: per_ns * 1e9,
-            response_ns: [reads, writes]
-                .iter()
-                .flatten()
-                .map(|(ns, share)| ns * share)
-                .sum(),
-            read_response_ns: reads.map(|read| read.0),
-            write_response_ns: writes.map(|write| write.0),
+            response_ns: 0.0,
+            read_response_ns: None,
+            write_response_ns: None,
+        };
+        for of in &self.ways {
+            let parked = if of.way == waits { parked } else { 0.0 };
+            let inside = at_drives * of.at_drives + parked;
+            let response = front_ns * of.front + inside / (per_ns * of.share);
+            point.response_ns += response * of.share;
+            match of.way {
+                Way::Read => point.read_response_ns = Some(response),
+                Way::Write => point.write_response_ns = Some(response),
+            }
         }
+        point
+    }
+
+    /// What the I/Os of one way are of all; `None` if there are none.
+    fn of_way(&self, way: Way) -> Option<OfWay> {
+        let share = self.mix.share(way);
+        let mean = self.front_ns(|_| true);
+        let front = if mean > 0.0 {
+            self.front_ns(|of| of == way) / share / mean
+        } else {
+            1.0
+        };
+        (share > 0.0).then(|| OfWay {
+            way,
+            share,
+            front,
+            at_drives: self.mix.foreground_sets(way) / self.sets.foreground.max(1e-300),
+        })
     }
 
     /// Share x time before the drives of I/Os of some ways, alone there.
