@@ -185,3 +185,72 @@ fn service_times_are_those_of_the_simulator() {
         }
     }
 }
+
+#[test]
+fn no_answer_depends_on_what_was_asked_before_or_by_how_many_threads() {
+    let options = Options {
+        scheduling: Some(Scheduling::Sptf),
+        ..Options::default()
+    };
+    // Neighbours of a sweep, near enough to share their times.
+    let loads = |model: &Model| -> Vec<Load> {
+        (0..6u64)
+            .map(|step| {
+                let mut mix = load(
+                    model,
+                    Kind::Read,
+                    8192,
+                    Place::Random,
+                    0.6 + 0.005 * step as f64,
+                );
+                mix.accesses
+                    .extend(load(model, Kind::Write, 8192, Place::Random, 0.4).accesses);
+                mix.span.end -= step << 26;
+                mix
+            })
+            .collect()
+    };
+    let ask = |model: &Arc<Model>, mix: &Load| service(model, &options, mix, &[1, 8]);
+    // Each of a drive of its own, which knows nothing yet.
+    let alone: Vec<_> = loads(&drive("fifo", false))
+        .iter()
+        .map(|mix| ask(&drive("fifo", false), mix))
+        .collect();
+    let shared = drive("fifo", false);
+    let mixes = loads(&shared);
+    let backwards: Vec<_> = mixes.iter().rev().map(|mix| ask(&shared, mix)).collect();
+    assert!(backwards.iter().rev().eq(&alone));
+    let threaded = drive("fifo", false);
+    std::thread::scope(|scope| {
+        let asking: Vec<_> = mixes
+            .iter()
+            .map(|mix| scope.spawn(|| ask(&threaded, mix)))
+            .collect();
+        for (asking, alone) in asking.into_iter().zip(&alone) {
+            assert_eq!(asking.join().unwrap(), *alone);
+        }
+    });
+    assert!(
+        alone.windows(2).any(|pair| pair[0] == pair[1]),
+        "neighbours share"
+    );
+    assert!(
+        alone.windows(2).any(|pair| pair[0] != pair[1]),
+        "what is further apart doesn't"
+    );
+}
+
+#[test]
+fn rounding_hardly_changes_a_load() {
+    // Just below and just above the middle between two steps of 2.2 %.
+    let model = drive("fifo", false);
+    let mut reads = load(&model, Kind::Read, 4096, Place::Random, 1.0);
+    let middle = (2.0f64.powi(33) * 2.0f64.powf(0.5 / 32.0)) as u64;
+    let mut times = [middle - (1 << 20), middle + (1 << 20)].map(|end| {
+        reads.span = 0..end;
+        means_ms(&model, &reads, &[1])[0]
+    });
+    times.sort_by(f64::total_cmp);
+    assert!(times[0] < times[1], "{times:?}");
+    close(times[0], times[1], 0.02);
+}

@@ -17,6 +17,7 @@ mod background;
 mod cache;
 mod data_sheet;
 mod geometry;
+mod known;
 mod model;
 mod node;
 mod queue;
@@ -45,7 +46,7 @@ use transfer::{Head, Target};
 const MOST_TAGS: u32 = 4096;
 
 /// What may differ between drives of one kind. `None` takes the description's word.
-#[derive(Debug, Clone, Default, PartialEq)]
+#[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
 pub struct Options {
     /// Order of service.
     pub scheduling: Option<Scheduling>,

@@ -1,6 +1,7 @@
 //! What all drives of one kind share, built and checked once.
 
 use super::geometry::{Geometry, Run, Switches};
+use super::known::Known;
 use super::rotation::Rotation;
 use super::transfer::Mechanics;
 use super::{MOST_TAGS, seek};
@@ -21,6 +22,7 @@ pub struct Model {
     pub(super) tags: u32,
     pub(super) scheduling: Scheduling,
     pub(super) pipelined: bool,
+    pub(super) known: Known,
 }
 
 /// Overheads by command, fate in the cache and command before.
@@ -169,6 +171,7 @@ impl Model {
             tags: drive.queue.tags,
             scheduling: drive.queue.scheduling,
             pipelined: drive.queue.pipelined,
+            known: Known::default(),
         })
     }
 

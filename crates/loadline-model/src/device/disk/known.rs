@@ -1,0 +1,151 @@
+//! Service times that were asked for before, kept with the drive's model: the points of a sweep ask for nearly the same ones.
+//!
+//! Loads are rounded first, always. So neighbours share their times, and no answer depends on what was asked before, or by whom.
+
+use super::service::{Access, Kind, Load, Place, ServiceTime};
+use super::{Model, Options};
+use crate::device::SECTOR_BYTES;
+use crate::units::Time;
+use std::collections::HashMap;
+use std::ops::Range;
+use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+
+/// Steps from a number to its double: what is rounded is off by 1.1 % at most, and service times by a fraction of that.
+const OCTAVE: f64 = 32.0;
+
+/// Leading binary digits of sizes that count: off by 0.8 % at most.
+const DIGITS: u32 = 6;
+
+/// More than this is forgotten all at once; some hundred bytes each.
+const MOST: usize = 1 << 14;
+
+/// Everything that a service time depends on, beside the drive.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Question {
+    options: Options,
+    /// Bits of the weight, and all else of an access.
+    accesses: Vec<(u64, Kind, u32, Place, bool)>,
+    span: Range<u64>,
+    queued: u32,
+    pause: Time,
+}
+
+impl Question {
+    pub(super) fn new(options: &Options, load: &Load, queued: u32, pause: Time) -> Self {
+        let of = |a: &Access| (a.weight.to_bits(), a.kind, a.bytes, a.place, a.background);
+        Question {
+            options: options.clone(),
+            accesses: load.accesses.iter().map(of).collect(),
+            span: load.span.clone(),
+            queued,
+            pause,
+        }
+    }
+}
+
+/// A slot for each question; who comes second waits for the first one's answer.
+type Slots = HashMap<Question, Arc<OnceLock<ServiceTime>>>;
+
+/// What is known of one kind of drive. It is no part of what the drive is: all are equal, and a copy begins empty.
+#[derive(Debug, Default)]
+pub(super) struct Known(Mutex<Slots>);
+
+impl Clone for Known {
+    fn clone(&self) -> Self {
+        Known::default()
+    }
+}
+
+impl PartialEq for Known {
+    fn eq(&self, _: &Self) -> bool {
+        true
+    }
+}
+
+impl Known {
+    pub(super) fn ask(
+        &self,
+        question: Question,
+        find: impl FnOnce() -> ServiceTime,
+    ) -> ServiceTime {
+        let slot = {
+            let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+            if slots.len() >= MOST {
+                slots.clear();
+            }
+            Arc::clone(slots.entry(question).or_default())
+        };
+        *slot.get_or_init(find)
+    }
+}
+
+impl Load {
+    /// The load with its figures rounded, alike accesses taken together, and all of them sorted.
+    pub(super) fn rounded(&self, model: &Model) -> Self {
+        let physical = model.mechanics.physical_sectors * SECTOR_BYTES;
+        let sum: f64 = self.accesses.iter().map(|access| access.weight).sum();
+        let mut accesses: Vec<Access> = Vec::with_capacity(self.accesses.len());
+        for access in &self.accesses {
+            let access = access.rounded(physical);
+            let alike = |known: &&mut Access| known.what() == access.what();
+            match accesses.iter_mut().find(alike) {
+                Some(known) => known.weight += access.weight,
+                None => accesses.push(access),
+            }
+        }
+        accesses.sort_by_key(Access::what);
+        let largest = accesses.iter().map(|access| u64::from(access.bytes)).max();
+        for access in &mut accesses {
+            access.weight = rounded(access.weight / sum);
+        }
+        let Range { start, end } = self.span;
+        let bytes = rounded((end - start) as f64) as u64 / physical * physical;
+        let end = (start + bytes).min(model.sectors() * SECTOR_BYTES);
+        if largest.is_none_or(|largest| end - start < largest) {
+            return self.clone();
+        }
+        Load {
+            accesses,
+            span: start..end,
+        }
+    }
+}
+
+impl Access {
+    /// Sizes and gaps of what isn't sequential; of what is, time goes with the size. Whole sectors of the medium stay whole.
+    fn rounded(&self, physical: u64) -> Self {
+        let (mut place, mut bytes) = (self.place, self.bytes);
+        let scattered = match &mut place {
+            Place::Random => true,
+            Place::Onward | Place::Ascending { gap: 0, .. } => false,
+            Place::Ascending { gap, .. } => {
+                *gap = rounded(*gap as f64) as u64 / SECTOR_BYTES * SECTOR_BYTES;
+                true
+            }
+        };
+        let step = 1 << bytes.ilog2().saturating_sub(DIGITS - 1);
+        if scattered && u64::from(step) % physical == 0 && u64::from(bytes) % physical == 0 {
+            bytes = bytes / step * step + (bytes % step + step / 2) / step * step;
+        }
+        Access {
+            bytes,
+            place,
+            ..*self
+        }
+    }
+
+    /// All but the weight.
+    fn what(&self) -> (Kind, Place, u32, bool) {
+        (self.kind, self.place, self.bytes, self.background)
+    }
+}
+
+/// A number above 0, to the nearest step.
+fn rounded(number: f64) -> f64 {
+    ((number.log2() * OCTAVE).round() / OCTAVE).exp2()
+}
+
+/// A time, to the nearest step.
+pub(super) fn rounded_time(time: Time) -> Time {
+    Time::from_ns(rounded(time.ns().max(1) as f64) as u64)
+}
