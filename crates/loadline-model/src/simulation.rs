@@ -1,15 +1,17 @@
 //! A described system, built and ready: to be simulated or solved under a workload.
 
 use crate::Error;
+use crate::array::flow::layout;
 use crate::array::{Array, Group, Warming};
 use crate::device::disk;
 use crate::device::station::{Delay, Service, Station};
 use crate::drive::DriveDescription;
+use crate::layout::Layout;
 use crate::sim::{
     Engine, Load, Network, Node, NodeId, Outcome, Plan, Run, Seed, Stop, Stream, Warmup, Work,
 };
 use crate::system::{self, ServiceTime, SystemDescription};
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// The most queueing stations, copies counted.
 const MOST_STATIONS: u64 = 100_000;
@@ -20,6 +22,8 @@ pub struct System {
     description: SystemDescription,
     drive: Option<Arc<disk::Model>>,
     capacity: Option<u64>,
+    /// Where data lie, once a solution has asked for it.
+    layout: OnceLock<Arc<Layout>>,
 }
 
 impl System {
@@ -55,6 +59,7 @@ impl System {
                 description,
                 drive: None,
                 capacity: None,
+                layout: OnceLock::new(),
             });
         }
         let missing = || {
@@ -69,6 +74,7 @@ impl System {
             description,
             drive: Some(model),
             capacity: Some(capacity),
+            layout: OnceLock::new(),
         })
     }
 
@@ -103,6 +109,22 @@ impl System {
     /// The tables of its drives; `None` of stations.
     pub fn drive(&self) -> Option<&Arc<disk::Model>> {
         self.drive.as_ref()
+    }
+
+    /// Where data lie, worked out once; `None` of stations.
+    pub(crate) fn layout(&self) -> Result<Option<Arc<Layout>>, Error> {
+        let (Some(pool), Some(volume), Some(model)) = (
+            &self.description.pool,
+            &self.description.volume,
+            &self.drive,
+        ) else {
+            return Ok(None);
+        };
+        if self.layout.get().is_none() {
+            // Whoever comes second finds the same.
+            let _ = self.layout.set(Arc::new(layout(pool, volume, model)?));
+        }
+        Ok(self.layout.get().cloned())
     }
 
     /// Bytes that hosts can address; `None` of stations, which have no addresses.

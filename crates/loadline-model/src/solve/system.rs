@@ -5,7 +5,6 @@ use super::stations;
 use super::view::View;
 use super::working::Working;
 use crate::Error;
-use crate::array::flow::layout;
 use crate::device::station::Service;
 use crate::sim::{Arrival, Pattern, Stream, Way};
 use crate::simulation::System;
@@ -181,12 +180,11 @@ fn mean_ns(service: &Service) -> f64 {
 impl System {
     fn view(&self) -> Result<Option<View<'_>>, Error> {
         let description = self.description();
-        let (Some(pool), Some(volume), Some(model)) =
-            (&description.pool, &description.volume, self.drive())
+        let (Some(pool), Some(layout), Some(model)) =
+            (&description.pool, self.layout()?, self.drive())
         else {
             return Ok(None);
         };
-        let layout = layout(pool, volume, model)?;
         Ok(Some(View {
             system: description,
             pool,

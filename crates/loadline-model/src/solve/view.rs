@@ -23,7 +23,7 @@ const MEBIBYTE: f64 = 1_048_576.0;
 pub(super) struct View<'a> {
     pub(super) system: &'a SystemDescription,
     pub(super) pool: &'a Pool,
-    pub(super) layout: Layout,
+    pub(super) layout: Arc<Layout>,
     pub(super) model: &'a Arc<disk::Model>,
 }
 
