@@ -331,6 +331,11 @@ class Solution:
     @property
     def curve(self) -> list[tuple[float, float, float | None, float | None]]:
         """With 1, 2 ... I/Os outstanding; of an open load what the same mix would do closed."""
+    def point(self, outstanding: int) -> tuple[float, float, float | None, float | None]:
+        """The point of the curve with so many outstanding. Raises IndexError where it doesn't go so far."""
+    def keeps(self, of: str, bound_ns: float, strict: bool, loads: tuple[int, int, int]) -> list[bool]:
+        """Whether the mean response of `all`, `reads` or `writes` keeps a limit, from the first number outstanding to
+        the last, every so many."""
     @property
     def at(self) -> tuple[float, float, float | None, float | None] | None:
         """At the load that was asked for; None of an open load above saturation."""

@@ -109,3 +109,10 @@ def test_the_working_is_told_on_request(tmp_path: Path) -> None:
     [explained] = solve("station-mm1", reads(Closed(4)), explain=True)
     assert "working" not in plain.provenance
     assert explained.provenance["working"]
+
+
+def test_rows_are_the_same_on_any_number_of_threads_and_a_second_time() -> None:
+    settings = ["pool.drives=4,6", "volume.layout=raid5,raid10"]
+    rows = [forecast("dl360-g6-p410i", "database-ramp", settings=settings, threads=threads) for threads in (1, 2, 2)]
+    assert rows[0] == rows[1] == rows[2]
+    assert len(rows[0]) == 8

@@ -1,6 +1,7 @@
 //! `Solution` and `Rule`.
 
 use loadline_model::solve::{Point, Rule, Solution};
+use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
 /// Throughput, and mean responses of all, reads and writes.
@@ -24,6 +25,35 @@ impl PySolution {
     #[getter]
     fn curve(&self) -> Vec<At> {
         self.0.curve.iter().map(at).collect()
+    }
+
+    /// The point of the curve with so many outstanding.
+    fn point(&self, outstanding: usize) -> PyResult<At> {
+        let point = outstanding.checked_sub(1).and_then(|n| self.0.curve.get(n));
+        point
+            .map(at)
+            .ok_or_else(|| PyIndexError::new_err("the curve doesn't go so far"))
+    }
+
+    /// Whether the mean response keeps a limit, from the first number outstanding to the last, every so many.
+    fn keeps(
+        &self,
+        of: &str,
+        bound_ns: f64,
+        strict: bool,
+        loads: (usize, usize, usize),
+    ) -> Vec<bool> {
+        let keeps = |point: &Point| {
+            let response_ns = match of {
+                "reads" => point.read_response_ns,
+                "writes" => point.write_response_ns,
+                _ => Some(point.response_ns),
+            };
+            response_ns.is_some_and(|ns| ns < bound_ns || !strict && ns <= bound_ns)
+        };
+        let (first, last, step) = loads;
+        let asked = self.0.curve.iter().take(last).skip(first.max(1) - 1);
+        asked.step_by(step.max(1)).map(keeps).collect()
     }
 
     #[getter]

@@ -19,6 +19,9 @@ from loadline.units import format_size
 
 CATALOG = Path(__file__).parent.parent / "catalog" / "systems"
 
+# A system that takes no more isn't worth a look at the machine's memory: sweeps build thousands.
+_LITTLE_BYTES = 1 << 26
+
 
 @dataclass(frozen=True, slots=True)
 class System:
@@ -36,15 +39,22 @@ class System:
     path: Path
     settings: tuple[tuple[str, str], ...] = ()
 
-    def build(self) -> _core.System:
+    def build(self, drives: dict[tuple[str, Path], _core.Drive] | None = None) -> _core.System:
         """The system, ready to be loaded.
+
+        Args:
+            drives: those of other systems of a sweep, by name and folder, so that each file is read once.
 
         Raises:
             InputError: a key, a value or a combination that can't be, or no such drive.
         """
         description = self._description()
         name = description.drive
-        drive = None if name is None else load_drive(name, self.path.parent)
+        drives = {} if drives is None else drives
+        place = (name or "", self.path.parent)
+        if name is not None and place not in drives:
+            drives[place] = load_drive(name, self.path.parent)
+        drive = drives.get(place)
         self._check_memory(description.memory_bytes(drive))
         try:
             return _core.System(description, drive)
@@ -58,6 +68,8 @@ class System:
             raise refusal(self.said, error) from None
 
     def _check_memory(self, wanted_bytes: int) -> None:
+        if wanted_bytes <= _LITTLE_BYTES:
+            return
         free_bytes = available_bytes()
         if free_bytes is not None and wanted_bytes > free_bytes:
             raise InputError(

@@ -21,11 +21,18 @@ def locate(name: str, catalog: Path, what: str, beside: Path | None = None) -> P
     if "/" in name or name.endswith(".toml"):
         near = None if beside is None else beside / name
         return near if near is not None and near.is_file() else Path(name)
-    known = names(catalog)
-    if name not in known:
+    path = catalog / f"{name}.toml"
+    if not _is_file(path):
         listed = f"`loadline {what}s` lists them; a path to a .toml file works too."
-        raise InputError(f"no {what} is named {name[:100]!r}", nearest(name, known, listed))
-    return catalog / f"{name}.toml"
+        raise InputError(f"no {what} is named {name[:100]!r}", nearest(name, names(catalog), listed))
+    return path
+
+
+def _is_file(path: Path) -> bool:
+    try:
+        return path.is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def names(catalog: Path) -> list[str]:

@@ -9,7 +9,7 @@ from functools import partial
 from itertools import groupby
 from operator import itemgetter
 from pathlib import Path
-from threading import Event
+from threading import Event, Lock
 from typing import Any
 
 from loadline import _core
@@ -24,8 +24,9 @@ from loadline.workload.limit import Limit
 from loadline.workload.plan import Options, Point
 from loadline.workload.profile import Closed, Open, Workload
 
-# A curve is drawn so far at first, then eight times as far while all of it keeps the limit.
+# A curve is drawn so far at first, then as far as the limit can hold, then so many times as far while all of it does.
 _FIRST = 64
+_FURTHER = 4
 
 # The core solves for no more I/Os outstanding, all jobs together.
 _MOST = 16_384
@@ -79,8 +80,13 @@ def answers(
     Raises:
         InputError: none of them can be answered; it says why the first can't.
     """
-    by_system = [(system, [point for _, point in pairs]) for system, pairs in groupby(asked, key=itemgetter(0))]
-    tasks = [partial(_of_system, system, points, suite, explain) for system, points in by_system]
+    tasks = []
+    drives: dict[tuple[str, Path], _core.Drive] = {}
+    for system, pairs in groupby(asked, key=itemgetter(0)):
+        built = _Built(system, drives)
+        # A point and its load line stay together: they lie on one curve.
+        for _, points in groupby((point for _, point in pairs), key=lambda point: point.streams):
+            tasks.append(partial(_of_streams, built, list(points), suite, explain))
     done = in_order(tasks, threads, listen)
     refusals = [refusal for _, refused in done for refusal in refused]
     if refusals and len(refusals) == len(asked):
@@ -88,8 +94,24 @@ def answers(
     return [result for results, _ in done for result in results]
 
 
-def _of_system(
-    system: System, points: Sequence[Point], suite: str | None, explain: bool, stop: Event
+class _Built:
+    """A system that is built by the first thread that asks for it."""
+
+    def __init__(self, system: System, drives: dict[tuple[str, Path], _core.Drive]) -> None:
+        self.system = system
+        self._drives = drives
+        self._lock = Lock()
+        self._built: _core.System | None = None
+
+    def get(self) -> _core.System:
+        """The system, ready to be solved. Raises InputError as `System.build`, each time."""
+        with self._lock:
+            self._built = self._built or self.system.build(self._drives)
+            return self._built
+
+
+def _of_streams(
+    built: _Built, points: Sequence[Point], suite: str | None, explain: bool, stop: Event
 ) -> tuple[list[Result], list[InputError]]:
     results: list[Result] = []
     refusals: list[InputError] = []
@@ -98,20 +120,20 @@ def _of_system(
         if stop.is_set():
             raise CancelledError
         try:
-            asking = asking or _Asking(system, suite, explain)
+            asking = asking or _Asking(built, suite, explain)
             results += [asking.row(point)] if point.ramp is None else asking.ramp(point)
         except InputError as refusal:
             refusals.append(refusal)
-            results.append(refused_row(system, point, suite, "solved", refusal))
+            results.append(refused_row(built.system, point, suite, "solved", refusal))
     return results, refusals
 
 
 class _Asking:
     """One built system, asked point by point."""
 
-    def __init__(self, system: System, suite: str | None, explain: bool) -> None:
-        self._system = system
-        self._built = system.build()
+    def __init__(self, built: _Built, suite: str | None, explain: bool) -> None:
+        self._system = built.system
+        self._built = built.get()
         self._suite = suite
         self._explain = explain
         self._last: tuple[tuple[Workload, ...], int, _core.Solution] | None = None
@@ -174,11 +196,12 @@ class _Asking:
         most = min(high, max(low, _FIRST))
         while True:
             found = self._solve(point, most * each)
-            curve = found.curve
-            kept = [_keeps(curve[load * each - 1], limit) for load in range(low, most + 1)]
+            kept = found.keeps(limit.of, limit.bound_ns, limit.strict, (low * each, most * each, each))
             if most == high or not all(kept[-(len(kept) // 2 + 1) :]):
                 break
-            most = min(high, 8 * most)
+            # By Little's law no more than that keep the limit; of reads or writes alone, or with pauses, they may.
+            least = found.saturation_per_s * limit.bound_ns / 1e9 / each
+            most = int(min(high, least + 2 if least > most else _FURTHER * most))
         fails = kept.index(False) if False in kept else None
         monotone = fails is None or not any(kept[fails:])
         highest = low + (len(kept) if fails is None else fails) - 1
@@ -190,7 +213,7 @@ class _Asking:
 
     def _off_curve(self, point: Point, found: _core.Solution) -> Result:
         """The row of a point that lies on the curve, its components left out."""
-        at = found.curve[sum(stream.outstanding for stream in point.streams) - 1]
+        at = found.point(sum(stream.outstanding for stream in point.streams))
         total, read, write = _flows(point, at)
         return row(
             *(self._system, point, self._suite, "solved"),

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
+from functools import lru_cache
 from typing import Any, Literal, TypeAlias
 
 from loadline.units import format_bytes, format_percent, format_size
@@ -124,6 +125,12 @@ class Open:
 Arrival: TypeAlias = Closed | Open
 
 
+@lru_cache(maxsize=256)
+def _plain(profile: Profile) -> dict[str, Any]:
+    """A profile as plain JSON types, worked out once: the rows of a sweep all have it."""
+    return asdict(profile)
+
+
 @dataclass(frozen=True, slots=True)
 class Workload:
     """A profile with its arrival."""
@@ -139,7 +146,7 @@ class Workload:
     def to_json(self) -> dict[str, Any]:
         """All parameters as plain JSON types; `from_json` is the inverse."""
         kind = "open" if isinstance(self.arrival, Open) else "closed"
-        return {"profile": asdict(self.profile), "arrival": {"kind": kind, **asdict(self.arrival)}}
+        return {"profile": dict(_plain(self.profile)), "arrival": {"kind": kind, **asdict(self.arrival)}}
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Workload:
