@@ -11,6 +11,7 @@ import statistics
 import subprocess
 from pathlib import Path
 
+import forecasts
 from compared import Compared, spread
 
 ROOT = Path(__file__).parent.parent
@@ -25,6 +26,7 @@ ARRAYS = {
     "eva": ("EVA of 168 disks, Database", 250_000),
 }
 MEMORY_MB, START_MS = 200, 50
+PROFILES_MS, SWEEP_MS = 10, 1000
 
 
 def compare(runs: int) -> list[Compared]:
@@ -44,7 +46,41 @@ def compare(runs: int) -> list[Compared]:
     eva = [_line(lines, ("eva",)) for lines in arrays]
     rows.append(_below("EVA: memory", [float(line[6]) for line in eva], "MB", MEMORY_MB))
     rows.append(_below("EVA: start", [float(line[5]) for line in eva], "ms", START_MS))
-    return rows
+    bare_per_s = statistics.median(_bare(_line(run, ("8", "32")), 2) for run in networks)
+    return rows + _forecasts([forecasts.in_own_process() for _ in range(runs)], bare_per_s)
+
+
+def _forecasts(runs: list[dict[str, float]], bare_per_s: float) -> list[Compared]:
+    """Times of forecasts, and as many I/Os as the bare loop does meanwhile; then what the second core gives."""
+
+    def timed(what: str, key: str, bar_ms: float) -> Compared:
+        times = [run[key] for run in runs]
+        ios, bar = statistics.median(times) / 1e3 * bare_per_s, bar_ms / 1e3 * BARE_LOOP_PER_S
+        return Compared(
+            what,
+            f"{statistics.median(times):,.1f} ms",
+            f"{bare_per_s:,.0f}/s",
+            f"{ios:,.0f} I/Os",
+            spread(times, " ms"),
+            f"<= {bar:,.0f} I/Os",
+            ios <= bar,
+        )
+
+    def cores(what: str) -> Compared:
+        one, two = ([run[f"{what} on {cores}"] for run in runs] for cores in (1, 2))
+        ratios = [first / second for first, second in zip(one, two, strict=True)]
+        ours, peer = (f"{statistics.median(times):,.0f} ms" for times in (two, one))
+        return Compared(
+            f"{what} on 2 cores, against 1", ours, peer, f"x {statistics.median(ratios):.2f}", spread(ratios)
+        )
+
+    twelve = [
+        timed(f"twelve profiles, {system}: {when}", f"{system} {when}", PROFILES_MS)
+        for system in forecasts.SYSTEMS
+        for when in ("cold", "warm")
+    ]
+    sweep = timed("sweep of 1,000 configurations: cold, 2 cores", "sweep cold", SWEEP_MS)
+    return [*twelve, sweep, cores("sweep"), cores("replications")]
 
 
 def _lines(example: str, *arguments: str) -> list[list[str]]:
