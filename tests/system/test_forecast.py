@@ -63,6 +63,17 @@ def test_simulation_finds_the_load_line_that_theory_has() -> None:
     assert {probe.outstanding_asked for probe in probes} >= {1, 2, 5, 8}
 
 
+def test_a_curve_goes_in_doublings_to_twice_the_load_line_and_is_what_theory_has() -> None:
+    rows = forecast("station-mm1", "database-ramp", limit="70ms", curve=True)
+    line, *probes = rows
+    assert [row.role for row in probes] == ["probe"] * len(probes)
+    assert line.outstanding_asked == 10
+    assert [row.outstanding_asked for row in probes] == [1, 2, 4, 8, 11, 16, 22]
+    for row in rows:
+        # All that are outstanding wait for one server, so the last one leaves after all of their services.
+        assert row.total.latency_mean_ns == pytest.approx(7e6 * (row.outstanding_asked or 0), rel=1e-6)
+
+
 def test_a_limit_that_no_load_keeps_is_told() -> None:
     with pytest.raises(InputError):
         forecast("station-mm1", "database-ramp", limit="p99<=5ms")

@@ -38,6 +38,7 @@ def forecast(
     settings: Sequence[str] = (),
     options: Options = Options(),
     explain: bool = False,
+    curve: bool = False,
     seed: int = 1,
     ios: int | None = None,
     until_precision: str | None = None,
@@ -60,6 +61,7 @@ def forecast(
         settings: `pool.drives=84:336:42`, `volume.layout=raid5,raid10`; several make all combinations.
         options: what to change of a suite.
         explain: put the working, a line a step, into each row's provenance; of `solve` and `rule`.
+        curve: add rows of role `probe` along the curve of response against load; of `solve`, as `simulate` has them.
         seed, ios, until_precision, replications: as of `simulate`, for that method.
         threads, listen: as of `simulate`.
 
@@ -86,7 +88,7 @@ def forecast(
     ]
     asked = [(one, point) for one in systems for point in both]
     if method == "solve":
-        return solve.answers(asked, suite, explain=explain, threads=threads, listen=listen)
+        return solve.answers(asked, suite, explain=explain, curve=curve, threads=threads, listen=listen)
     return simulate.answers(asked, suite, effort(ios, until_precision, replications), threads, listen)
 
 

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from concurrent.futures import CancelledError
 from dataclasses import replace
 from functools import partial
-from itertools import groupby
+from itertools import count, groupby, takewhile
 from operator import itemgetter
 from pathlib import Path
 from threading import Event, Lock
@@ -17,7 +17,7 @@ from loadline.errors import InputError
 from loadline.result.schema import Flow, Result
 from loadline.system.asked import Asked, check_rows, points_of, streams_of
 from loadline.system.description import System, load_system, unroll
-from loadline.system.load_line import LoadLine, Probe, search_rate
+from loadline.system.load_line import LoadLine, Probe, keeps, search_rate
 from loadline.system.pool import Listener, in_order
 from loadline.system.row import load_line_rows, refused_row, row
 from loadline.workload.limit import Limit
@@ -72,10 +72,14 @@ def answers(
     suite: str | None,
     *,
     explain: bool = False,
+    curve: bool = False,
     threads: int | None = None,
     listen: Listener | None = None,
 ) -> list[Result]:
     """The rows of every pair, in order; pairs of one system stand together.
+
+    With `curve` a ramp also has rows of role `probe` at doubling loads up to twice its load line, and of a search over
+    rates all that it looked at.
 
     Raises:
         InputError: none of them can be answered; it says why the first can't.
@@ -86,7 +90,7 @@ def answers(
         built = _Built(system, drives)
         # A point and its load line stay together: they lie on one curve.
         for _, points in groupby((point for _, point in pairs), key=lambda point: point.streams):
-            tasks.append(partial(_of_streams, built, list(points), suite, explain))
+            tasks.append(partial(_of_streams, built, list(points), suite, explain, curve))
     done = in_order(tasks, threads, listen)
     refusals = [refusal for _, refused in done for refusal in refused]
     if refusals and len(refusals) == len(asked):
@@ -111,7 +115,7 @@ class _Built:
 
 
 def _of_streams(
-    built: _Built, points: Sequence[Point], suite: str | None, explain: bool, stop: Event
+    built: _Built, points: Sequence[Point], suite: str | None, explain: bool, curve: bool, stop: Event
 ) -> tuple[list[Result], list[InputError]]:
     results: list[Result] = []
     refusals: list[InputError] = []
@@ -120,7 +124,7 @@ def _of_streams(
         if stop.is_set():
             raise CancelledError
         try:
-            asking = asking or _Asking(built, suite, explain)
+            asking = asking or _Asking(built, suite, explain, curve)
             results += [asking.row(point)] if point.ramp is None else asking.ramp(point)
         except InputError as refusal:
             refusals.append(refusal)
@@ -131,11 +135,12 @@ def _of_streams(
 class _Asking:
     """One built system, asked point by point."""
 
-    def __init__(self, built: _Built, suite: str | None, explain: bool) -> None:
+    def __init__(self, built: _Built, suite: str | None, explain: bool, curve: bool) -> None:
         self._system = built.system
         self._built = built.get()
         self._suite = suite
         self._explain = explain
+        self._curve = curve
         self._last: tuple[tuple[Workload, ...], int, _core.Solution] | None = None
 
     def row(self, point: Point) -> Result:
@@ -186,7 +191,8 @@ class _Asking:
             return answer.error is None and _keeps(_means(answer), point.ramp.limit)
 
         found = search_rate(lambda load: self.row(point.at(load)), holds, low, high)
-        return replace(found, probes=tuple(probe for probe in found.probes if probe in (found.highest, found.next)))
+        kept = tuple(probe for probe in found.probes if self._curve or probe in (found.highest, found.next))
+        return replace(found, probes=kept)
 
     def _by_outstanding(self, point: Point, low: int, high: int) -> LoadLine[int, Result]:
         """The whole curve is known, so nothing is searched for: the last load before the first that fails."""
@@ -208,8 +214,18 @@ class _Asking:
 
         at_line = Probe(highest, self.row(point.at(highest)), True) if highest >= low else None
         beyond = None if fails is None else Probe(low + fails, self._off_curve(point.at(low + fails), found), False)
-        probes = tuple(one for one in (at_line, beyond) if one is not None)
-        return LoadLine(at_line, beyond, monotone, probes)
+        probes = [one for one in (at_line, beyond) if one is not None]
+        if self._curve:
+            probes += self._beside(point, low, min(high, 2 * (highest + 1)), {probe.load for probe in probes})
+        return LoadLine(at_line, beyond, monotone, tuple(sorted(probes, key=lambda probe: probe.load)))
+
+    def _beside(self, point: Point, low: int, high: int, known: set[int]) -> list[Probe[int, Result]]:
+        """Doubling loads, and `high`, but those that are known."""
+        assert point.ramp is not None, "only ramps are searched"
+        found = self._solve(point, high * sum(stream.arrival.jobs for stream in point.streams))
+        doubled = takewhile(lambda load: load < high, (low * 2**step for step in count()))
+        answers = {load: self._off_curve(point.at(load), found) for load in (*doubled, high) if load not in known}
+        return [Probe(load, answer, keeps(answer, point.ramp.limit)) for load, answer in answers.items()]
 
     def _off_curve(self, point: Point, found: _core.Solution) -> Result:
         """The row of a point that lies on the curve, its components left out."""
