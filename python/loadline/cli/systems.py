@@ -65,7 +65,8 @@ def _explain(system: System) -> None:
         output.say(f"capacity {format_size(built.capacity_bytes)} ({built.capacity_bytes} bytes)")
     output.say()
     output.show(figures_table(system.figures()))
-    output.say("\n" + output.wrapped(f"Not in use, and can be --set as well: {', '.join(system.unset())}."))
+    if unset := system.unset():
+        output.say("\n" + output.wrapped(f"Not in use, and can be --set as well: {', '.join(unset)}."))
 
 
 def figures_table(figures: list[tuple[str, str, str | None]]) -> Table:

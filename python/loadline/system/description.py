@@ -97,7 +97,7 @@ class System:
         Raises:
             InputError: a key or a value that can't be.
         """
-        given = [key for key, _, _ in self.figures()]
+        given = ["title", "note", *(key for key, _, _ in self.figures())]
         tables = [key for key, _ in self._description().idle if "." not in key]
         return [key for key in settable() if not _is_of(key, tables) and not any(_is_of(one, [key]) for one in given)]
 
