@@ -409,6 +409,32 @@ fn random_reads_are_not_read_ahead() {
 }
 
 #[test]
+fn reads_that_go_on_by_chance_are_not_read_ahead_and_a_long_stream_among_them_is() {
+    let mut cache = following(32);
+    let mut numbers = Numbers(7);
+    let (mut chance, mut stream) = (0, 0);
+    let mut next = 0;
+    for read in 0..40_000u64 {
+        // Every third read belongs to one long stream, and of the others each fourth goes on from the last of them.
+        let (address, counter) = match read % 3 {
+            0 => ((1 << 42) + read / 3 * 64 * KIB, &mut stream),
+            _ if numbers.below(4) == 0 => (next, &mut chance),
+            _ => (numbers.below(1 << 24) * 64 * KIB, &mut chance),
+        };
+        if read % 3 != 0 {
+            next = address + 64 * KIB;
+        }
+        if let Some((_, bytes)) = cache.advise(address, 64 << 10) {
+            *counter += u64::from(bytes);
+        }
+    }
+    // The stream's bytes are read ahead once each; of the others a hundredth, where two in a row would make a sixteenth.
+    let (streamed, others) = (40_000 / 3 * 64 * KIB, 40_000 / 3 * 2 * 64 * KIB);
+    assert!(stream as f64 > 0.99 * streamed as f64, "{stream}");
+    assert!((chance as f64) < 0.01 * others as f64, "{chance}");
+}
+
+#[test]
 fn what_cannot_be_is_refused_by_its_key() {
     let fine = Shape {
         read: Bytes(1 << 20),

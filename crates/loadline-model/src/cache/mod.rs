@@ -239,7 +239,9 @@ impl Cache {
     /// A read that begins where another has ended, or within a window of what a known stream has reached, goes on with that
     /// stream. From the second read of a stream on a window is read ahead, from the end of what was asked for or
     /// read ahead before; the next one once half of it was asked for. The first has the size of the read, each
-    /// next one twice that of the one before, up to `Shape::read_ahead`.
+    /// next one twice that of the one before, up to `Shape::read_ahead`. For each first window that is left
+    /// unused a stream must have gone on for one read more before it is believed, for each that is used one less: of random
+    /// reads that go on by chance nothing is read ahead, and long streams among them are found a little later.
     pub fn advise(&mut self, address: u64, bytes: u32) -> Option<(u64, u32)> {
         self.streams.advise(address, bytes)
     }

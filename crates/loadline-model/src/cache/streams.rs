@@ -1,4 +1,8 @@
-//! Which reads are sequential, and how far to read ahead of each stream.
+//! Which reads are sequential, from when on that is believed, and how far to read ahead of each stream.
+
+/// The most reads in a row that a stream must have gone on before it is read ahead of: assumed. Of reads that go on with a
+/// probability of 1/2, one in 500 gets there.
+const MOST_CONFIRMATIONS: u32 = 9;
 
 #[derive(Debug, Clone, Copy)]
 struct Stream {
@@ -6,8 +10,12 @@ struct Stream {
     end: u64,
     /// To where was asked for or read ahead, excluded.
     ahead: u64,
-    /// How much was read ahead the last time; 0 until a second request has confirmed the stream.
+    /// How much was read ahead the last time; 0 before the first.
     window: u64,
+    /// How many reads have gone on with it; counted until it is read ahead of.
+    confirmations: u32,
+    /// Whether its first window was used.
+    used: bool,
     /// Larger is used later.
     stamp: u64,
 }
@@ -17,6 +25,8 @@ const UNUSED: Stream = Stream {
     end: u64::MAX,
     ahead: 0,
     window: 0,
+    confirmations: 0,
+    used: false,
     stamp: 0,
 };
 
@@ -26,6 +36,9 @@ pub struct Streams {
     all: Vec<Stream>,
     /// The largest window, in bytes; 0: nothing is read ahead.
     most: u64,
+    /// How many reads must have gone on with a stream before it is read ahead of: one more for each first window that was left
+    /// unused, one less for each that was used.
+    wanted: u32,
     clock: u64,
 }
 
@@ -35,6 +48,7 @@ impl Streams {
         Streams {
             all: vec![UNUSED; count],
             most,
+            wanted: 1,
             clock: 0,
         }
     }
@@ -48,11 +62,14 @@ impl Streams {
         let end = address + u64::from(bytes);
         let (found, oldest) = self.follow(address);
         let Some(index) = found else {
+            if self.all[oldest].window > 0 && !self.all[oldest].used {
+                self.wanted = (self.wanted + 1).min(MOST_CONFIRMATIONS);
+            }
             self.all[oldest] = Stream {
                 end,
                 ahead: end,
-                window: 0,
                 stamp: self.clock,
+                ..UNUSED
             };
             return None;
         };
@@ -60,8 +77,17 @@ impl Streams {
         stream.stamp = self.clock;
         stream.end = stream.end.max(end);
         stream.window = match stream.window {
+            0 if stream.confirmations + 1 < self.wanted => {
+                stream.confirmations += 1;
+                stream.ahead = stream.end;
+                return None;
+            }
             0 => u64::from(bytes).min(self.most),
             window if stream.ahead.saturating_sub(stream.end) <= window / 2 => {
+                if !stream.used {
+                    stream.used = true;
+                    self.wanted = (self.wanted - 1).max(1);
+                }
                 (2 * window).min(self.most)
             }
             _ => return None,
