@@ -53,10 +53,7 @@ impl Disk {
     ) {
         let (lbn, sectors) = (queued.request.lbn, u64::from(queued.request.sectors));
         let capacity = self.segments.capacity;
-        if self.model.cache.destage == Destage::Immediate
-            || self
-                .ahead
-                .is_some_and(|ahead| self.overlaps(ahead.segment, lbn, sectors))
+        if self.model.cache.destage == Destage::Immediate || self.is_in_the_way(lbn, sectors, begin)
         {
             self.stop_ahead(begin);
         }
@@ -95,9 +92,19 @@ impl Disk {
         self.dirty.push(dirty);
     }
 
-    fn overlaps(&self, segment: usize, lbn: u64, sectors: u64) -> bool {
-        let segment = self.segments.get(segment);
-        segment.low < lbn + sectors && lbn < segment.high
+    /// Whether a write at a time meets what is being read ahead. Reading goes on over a write to what it has left behind, whose
+    /// part of the segment is forgotten: so a stream of reads each of which is written back stays ahead of the writes.
+    fn is_in_the_way(&mut self, lbn: u64, sectors: u64, begin: Time) -> bool {
+        let Some(ahead) = self.ahead else {
+            return false;
+        };
+        let segment = self.segments.get(ahead.segment);
+        if segment.low >= lbn + sectors || lbn >= segment.high {
+            return false;
+        }
+        self.advance_ahead(begin);
+        let segment = self.segments.get(ahead.segment);
+        lbn > segment.low || lbn + sectors >= segment.high
     }
 
     /// The write ends at the medium.
