@@ -20,4 +20,4 @@ pub mod units;
 pub use error::Error;
 pub use figure::Figure;
 pub use schema::{drive_schema, system_schema};
-pub use simulation::{Component, Simulation, System};
+pub use simulation::{Component, Rebuild, Simulation, System};

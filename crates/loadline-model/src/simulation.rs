@@ -2,7 +2,7 @@
 
 use crate::Error;
 use crate::array::flow::layout;
-use crate::array::{Array, Group, Warming};
+use crate::array::{Array, Group, Units, Warming};
 use crate::device::disk;
 use crate::device::station::{Delay, Service, Station};
 use crate::drive::DriveDescription;
@@ -149,6 +149,7 @@ impl System {
             let run = Run::new(Engine::new(nodes, network), streams, plan, seed)?;
             return Ok(Simulation {
                 groups,
+                rebuild: None,
                 kind: Kind::Stations(Box::new(run)),
             });
         };
@@ -162,9 +163,11 @@ impl System {
                 nodes,
             })
             .collect();
+        let rebuild = array.rebuild();
         let run = Run::new(array.engine(nodes), streams, plan, seed)?;
         Ok(Simulation {
             groups,
+            rebuild,
             kind: Kind::Array(Box::new(run), Some(warming)),
         })
     }
@@ -205,10 +208,20 @@ pub struct Component {
     pub nodes: std::ops::Range<usize>,
 }
 
+/// How fast a failed drive is rebuilt while hosts load the array.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Rebuild {
+    /// `pool.rebuild_rate`, which is a ceiling.
+    pub asked_bytes_per_s: f64,
+    /// What was renewed while it counted: less where drives, loops or parity engines leave no more.
+    pub reached_bytes_per_s: f64,
+}
+
 /// A system under load.
 #[derive(Clone)]
 pub struct Simulation {
     groups: Vec<Component>,
+    rebuild: Option<Units>,
     kind: Kind,
 }
 
@@ -247,6 +260,18 @@ impl Simulation {
             Kind::Array(run, _) => run.outcome(),
             Kind::Stations(run) => run.outcome(),
         }
+    }
+
+    /// How fast a failed drive is rebuilt; `None` if none is.
+    pub fn rebuild(&self) -> Option<Rebuild> {
+        let units = self.rebuild?;
+        let outcome = self.outcome();
+        let passed = outcome.nodes[units.node.index()].arrivals;
+        let seconds = outcome.measured.ns().max(1) as f64 / 1e9;
+        Some(Rebuild {
+            asked_bytes_per_s: units.asked_bytes_per_s as f64,
+            reached_bytes_per_s: passed as f64 * units.bytes as f64 / seconds,
+        })
     }
 
     /// The system's components.

@@ -206,6 +206,87 @@ fn rebuilding_reads_the_survivors_and_writes_the_replacement_at_its_rate() {
 }
 
 #[test]
+fn a_rebuild_says_how_fast_it_is_whether_or_not_it_reaches_what_was_asked_for() {
+    let reached = |layout: &str, rate: &str| {
+        let settings = [
+            ("volume.layout", layout),
+            ("pool.failed", "1"),
+            ("pool.rebuild_rate", rate),
+        ];
+        let system = system(&settings);
+        let stream = Stream {
+            profile: Profile::random_reads(Bytes(8192), Bytes(system.capacity().unwrap())),
+            arrival: Arrival::outstanding(1),
+        };
+        let mut simulation = system
+            .simulate(&[stream], Plan::ios(3000), Seed(1))
+            .unwrap();
+        while !simulation.work(1 << 20) {}
+        simulation.rebuild().unwrap()
+    };
+    // Pairs and stripes have chunks of 64 KiB, copies of whole drives segments of 2 MiB: units differ, the rate doesn't.
+    for layout in ["raid5", "raid10", "raid1"] {
+        let slow = reached(layout, "4MB/s");
+        assert!((slow.asked_bytes_per_s / 4e6 - 1.0).abs() < 1e-6);
+        assert!(
+            (slow.reached_bytes_per_s / 4e6 - 1.0).abs() < 0.1,
+            "{layout}: {slow:?}"
+        );
+        // No drive writes 1 GB/s.
+        let fast = reached(layout, "1GB/s");
+        assert!(fast.reached_bytes_per_s < 0.25e9, "{layout}: {fast:?}");
+        assert!(fast.reached_bytes_per_s > 2.0 * slow.reached_bytes_per_s);
+    }
+}
+
+#[test]
+fn neighbours_that_wait_for_the_same_parity_are_written_together() {
+    let counted = |outstanding| {
+        let system = system(&[("cache.mode", "off")]);
+        let load = Load {
+            random: 0.0,
+            outstanding,
+            ..WRITES
+        };
+        disk_accesses_per_io(&run(&system, &load))
+    };
+    // One alone always reads and writes data and parity; of 24, which are three chunks, several meet in the same rows.
+    assert!((counted(1) - 4.0).abs() < 0.05, "{}", counted(1));
+    assert!(counted(24) < 3.5, "{}", counted(24));
+}
+
+#[test]
+fn streams_over_pairs_leave_no_drive_idle() {
+    for policy in ["alternate", "shortest-queue"] {
+        let system = system(&[
+            ("volume.layout", "raid10"),
+            ("volume.mirror_read", policy),
+            ("cache.read_ahead", "128KiB"),
+        ]);
+        let half = system.capacity().unwrap() / 2;
+        let stream = Stream {
+            profile: Profile {
+                random_fraction: 0.0,
+                sequential_streams: 2,
+                ..Profile::random_reads(Bytes(8192), Bytes(2 * half))
+            },
+            arrival: Arrival::outstanding(2),
+        };
+        let simulation = system
+            .simulate(&[stream], Plan::ios(20_000), Seed(1))
+            .unwrap();
+        let components = simulation.components().to_vec();
+        let found = (simulation.finish(), components);
+        let reads: Vec<_> = nodes(&found, "disks")
+            .iter()
+            .map(|disk| disk.arrivals)
+            .collect();
+        let (least, most) = (reads.iter().min().unwrap(), reads.iter().max().unwrap());
+        assert!(2 * least > *most, "{policy}: {reads:?}");
+    }
+}
+
+#[test]
 fn a_write_back_cache_answers_at_once_until_destaging_cannot_keep_up() {
     let mean = |found: &(Outcome, Vec<Component>)| found.0.writes.responses.mean_ns().unwrap();
     let back = system(&[("cache.mode", "write-back")]);

@@ -1,13 +1,15 @@
 //! What an array does with an I/O, phase by phase, and what it keeps between phases.
 
 use super::destage::Destaging;
+use super::mirror::Mirrors;
 use super::parts::{self, ControllerNodes, Group, Parts};
+use super::writers::Writers;
 use crate::Error;
 use crate::cache::{Cache, DestageId, FetchId};
 use crate::device::disk;
-use crate::layout::{Extent, Layout, Shape, WritePlan};
+use crate::layout::{Extent, Layout, Rows, Shape, WritePlan};
 use crate::sim::{Context, Engine, Flow, Node, NodeId, Seed, Step, TaskId, Way, Work};
-use crate::system::{CacheMode, Controller, MirrorRead, Pool, SystemDescription, Volume};
+use crate::system::{CacheMode, Controller, Pool, SystemDescription, Volume};
 use crate::units::Time;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -28,12 +30,15 @@ pub struct Array {
     pub(super) above_low_bytes: u64,
     pub(super) page_bytes: u64,
     pub(super) writes_back: bool,
-    pub(super) mirror_read: MirrorRead,
+    pub(super) mirrors: Mirrors,
     pub(super) destaging: Destaging,
     /// Writes that wait for room in the cache, in order.
     pub(super) parked: VecDeque<TaskId>,
     /// Reads that wait for what is on its way from the drives.
     pub(super) awaiting: Vec<(FetchId, TaskId)>,
+    /// Writes that go through, and whom they free when they end.
+    pub(super) writers: Writers,
+    pub(super) freed: Vec<TaskId>,
     /// Plans of writes under way, used again and again.
     pub(super) plans: Vec<WritePlan>,
     pub(super) free_plans: Vec<u32>,
@@ -41,10 +46,21 @@ pub struct Array {
     pub(super) extents: Vec<Extent>,
     pub(super) found: Vec<Extent>,
     pub(super) ranges: Vec<(u64, u32)>,
-    /// Whose turn it is among hosts' ports, and among mirrors.
+    pub(super) rows: Vec<Rows>,
+    /// Whose turn it is among hosts' ports.
     pub(super) port_turn: u32,
-    pub(super) mirror_turn: u32,
     pub(super) rebuild_unit_ns: Option<u64>,
+    rebuild_bytes_per_s: u64,
+}
+
+/// What a failed drive is rebuilt in.
+#[derive(Debug, Clone, Copy)]
+pub(crate) struct Units {
+    /// A node that each one passes once.
+    pub(crate) node: NodeId,
+    pub(crate) bytes: u64,
+    /// The rate that was asked for.
+    pub(crate) asked_bytes_per_s: u64,
 }
 
 /// Processor times of commands.
@@ -89,6 +105,8 @@ pub(super) enum Phase {
     Planned,
     /// It waits for room in the cache.
     Parked,
+    /// It goes through, and waits for one that renews the same parity.
+    Held,
     /// Old data and parity were read.
     OldRead,
     /// Parity was computed.
@@ -130,7 +148,7 @@ impl Array {
         let layout = layout(pool, volume, model)?;
         parts::check(system, pool)?;
         cache(system, &layout)?;
-        rebuild_unit_ns(pool, volume)?;
+        rebuild_unit_ns(pool, &layout)?;
         Ok(layout.capacity())
     }
 
@@ -143,6 +161,7 @@ impl Array {
         let layout = layout(pool, volume, model)?;
         let (nodes, parts, groups) = parts::build(system, pool, model, seed)?;
         let cache = cache(system, &layout)?;
+        let rebuild_unit_ns = rebuild_unit_ns(pool, &layout)?;
         let destaging = system
             .cache
             .as_ref()
@@ -170,18 +189,21 @@ impl Array {
             }),
             page_bytes: system.cache.as_ref().map_or(1, |cache| cache.page.0.max(1)),
             writes_back: system.writes_back(),
-            mirror_read: volume.mirror_read,
+            mirrors: Mirrors::new(volume.mirror_read, pool.drives),
             destaging,
             parked: VecDeque::new(),
             awaiting: Vec::new(),
+            writers: Writers::default(),
+            freed: Vec::new(),
             plans: Vec::new(),
             free_plans: Vec::new(),
             extents: Vec::new(),
             found: Vec::new(),
             ranges: Vec::new(),
+            rows: Vec::new(),
             port_turn: 0,
-            mirror_turn: 0,
-            rebuild_unit_ns: rebuild_unit_ns(pool, volume)?,
+            rebuild_unit_ns,
+            rebuild_bytes_per_s: pool.rebuild_rate.map_or(0, |rate| rate.0),
         };
         Ok((array, nodes, groups))
     }
@@ -204,6 +226,15 @@ impl Array {
     /// Bytes that hosts can address.
     pub fn capacity(&self) -> u64 {
         self.layout.capacity()
+    }
+
+    /// What is rebuilt; `None` if nothing is.
+    pub(crate) fn rebuild(&self) -> Option<Units> {
+        self.rebuild_unit_ns.map(|_| Units {
+            node: self.parts.pause,
+            bytes: self.layout.chunk_bytes(),
+            asked_bytes_per_s: self.rebuild_bytes_per_s,
+        })
     }
 
     /// What the cache did so far; `None` without one.
@@ -286,21 +317,9 @@ impl Array {
         ranges: &[(u64, u32)],
         extents: &mut Vec<Extent>,
     ) -> u64 {
-        let (turn, policy, parts) = (&mut self.mirror_turn, self.mirror_read, &self.parts);
-        let mut choose = |copies: &[Extent]| match policy {
-            MirrorRead::First => 0,
-            MirrorRead::Alternate => {
-                *turn = turn.wrapping_add(1);
-                *turn as usize % copies.len()
-            }
-            MirrorRead::ShortestQueue => {
-                let inside = |copy: &Extent| context.inside(parts.disk(copy.disk));
-                *turn = turn.wrapping_add(1);
-                let start = *turn as usize;
-                let order = (0..copies.len()).map(|n| (start + n) % copies.len());
-                order.min_by_key(|&n| inside(&copies[n])).unwrap_or(0)
-            }
-        };
+        let (mirrors, parts) = (&mut self.mirrors, &self.parts);
+        let mut choose =
+            |copies: &[Extent]| mirrors.choose(copies, |disk| context.inside(parts.disk(disk)));
         extents.clear();
         let mut xor_bytes = 0;
         for &(address, bytes) in ranges {
@@ -369,6 +388,7 @@ impl Flow for Array {
             Phase::Leaving => Step::Done,
             Phase::Received | Phase::Parked => self.store(context),
             Phase::Planned => self.read_old(context),
+            Phase::Held => self.held(context),
             Phase::OldRead => self.combine(context),
             Phase::Combined => self.write_new(context),
             Phase::Written => self.end_write(context),
@@ -425,7 +445,7 @@ fn cache(system: &SystemDescription, layout: &Layout) -> Result<Option<Cache>, E
 }
 
 /// The time between two units of a rebuild; `None` if nothing is rebuilt.
-fn rebuild_unit_ns(pool: &Pool, volume: &Volume) -> Result<Option<u64>, Error> {
+fn rebuild_unit_ns(pool: &Pool, layout: &Layout) -> Result<Option<u64>, Error> {
     let Some(rate) = pool.rebuild_rate.filter(|_| pool.failed > 0) else {
         return Ok(None);
     };
@@ -433,6 +453,6 @@ fn rebuild_unit_ns(pool: &Pool, volume: &Volume) -> Result<Option<u64>, Error> {
         let why = "0MB/s rebuilds nothing: write a rate above 0, or leave the key out";
         return Err(Error::at("pool.rebuild_rate", why));
     }
-    let ns = u128::from(volume.chunk.0) * 1_000_000_000 / u128::from(rate.0);
+    let ns = u128::from(layout.chunk_bytes()) * 1_000_000_000 / u128::from(rate.0);
     Ok(Some(ns as u64))
 }

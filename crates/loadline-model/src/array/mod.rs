@@ -11,11 +11,14 @@
 
 mod destage;
 pub(crate) mod flow;
+mod mirror;
 mod parts;
 mod read;
 mod warm;
 mod write;
+mod writers;
 
 pub use flow::Array;
+pub(crate) use flow::Units;
 pub use parts::Group;
 pub(crate) use warm::Warming;

@@ -47,7 +47,7 @@ impl Array {
             }
             Found::Missing => (
                 self.costs.read,
-                self.accesses(context, io.address, io.bytes),
+                self.accesses(io.address, io.bytes),
                 Phase::Ordered,
             ),
         };
@@ -68,19 +68,14 @@ impl Array {
         }
     }
 
-    /// How many commands to drives a read takes.
-    fn accesses(&mut self, context: &Context<'_, Task>, address: u64, bytes: u32) -> usize {
+    /// How many commands to drives a read takes, whichever copies it reads.
+    fn accesses(&mut self, address: u64, bytes: u32) -> usize {
         if self.costs.disk.ns() == 0 {
             return 0;
         }
-        let turn = self.mirror_turn;
-        let mut extents = std::mem::take(&mut self.extents);
-        extents.clear();
-        self.place_read(context, &[(address, bytes)], &mut extents);
-        let count = extents.len();
-        self.extents = extents;
-        self.mirror_turn = turn;
-        count
+        self.layout
+            .read(address, bytes, &mut |_| 0, &mut self.found);
+        self.found.len()
     }
 
     /// Orders what is missing from the drives.
@@ -185,7 +180,7 @@ impl Array {
         context.task().address = address;
         context.task().bytes = bytes;
         self.miss(context, address, bytes, Fetch::Ahead);
-        let accesses = self.accesses(context, address, bytes);
+        let accesses = self.accesses(address, bytes);
         // As late as the read that it follows: ahead of it, the drives would go on from behind and turn back.
         let overhead = self
             .parts

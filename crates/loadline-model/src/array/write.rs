@@ -45,7 +45,7 @@ impl Array {
     /// The data are in the controller.
     pub(super) fn store(&mut self, context: &mut Context<'_, Task>) -> Step {
         if !self.writes_back {
-            return self.read_old(context);
+            return self.go_through(context);
         }
         let Some((io, cache)) = context.io().zip(self.cache.as_mut()) else {
             return Step::Done;
@@ -77,9 +77,42 @@ impl Array {
             }
             Written::Never => {
                 self.plan(context, &[(io.address, io.bytes)]);
-                self.read_old(context)
+                self.go_through(context)
             }
         }
+    }
+
+    /// A planned write goes to the drives, unless another one is just renewing the same parity.
+    fn go_through(&mut self, context: &mut Context<'_, Task>) -> Step {
+        let Some(io) = context.io() else {
+            return Step::Done;
+        };
+        self.layout.rows(io.address, io.bytes, &mut self.rows);
+        if self
+            .writers
+            .begin(context.id(), (io.address, io.bytes), &self.rows)
+        {
+            return self.read_old(context);
+        }
+        context.task().phase = Phase::Held;
+        Step::Wait
+    }
+
+    /// A write that waited goes to the drives with all who go along, or has gone along itself.
+    pub(super) fn held(&mut self, context: &mut Context<'_, Task>) -> Step {
+        let task = context.id();
+        if self.writers.went_along(task) {
+            return self.written(context);
+        }
+        let (plan, io) = (context.task().plan, context.io());
+        if let Some(io) = io.filter(|_| self.writers.along(task).next().is_some()) {
+            let mut ranges = std::mem::take(&mut self.ranges);
+            let own = (io.address, io.bytes);
+            self.writers.ranges(task, own, &mut ranges);
+            self.layout.write(&ranges, &mut self.plans[plan as usize]);
+            self.ranges = ranges;
+        }
+        self.read_old(context)
     }
 
     /// Reads old data and parity, if the plan needs them.
@@ -120,8 +153,23 @@ impl Array {
         Step::Wait
     }
 
-    /// All is on the drives: the host has its answer.
+    /// All is on the drives: the host has its answer, and who waited for this write goes on.
     pub(super) fn end_write(&mut self, context: &mut Context<'_, Task>) -> Step {
+        if let Some(io) = context.io() {
+            let task = context.id();
+            self.layout.rows(io.address, io.bytes, &mut self.rows);
+            for other in self.writers.along(task) {
+                context.wake(other);
+            }
+            self.writers.end(task, &self.rows, &mut self.freed);
+            for other in self.freed.drain(..) {
+                context.wake(other);
+            }
+        }
+        self.written(context)
+    }
+
+    fn written(&mut self, context: &mut Context<'_, Task>) -> Step {
         let plan = context.task().plan;
         self.free_plans.push(plan);
         if let Some((io, cache)) = context.io().zip(self.cache.as_mut()) {

@@ -13,7 +13,7 @@ mod place;
 mod read;
 mod write;
 
-pub use write::{Methods, WritePlan};
+pub use write::{Methods, Rows, WritePlan};
 
 use crate::Error;
 use crate::device::SECTOR_BYTES;

@@ -21,6 +21,17 @@ pub struct Methods {
     pub reconstruct: u32,
 }
 
+/// Rows of a stripe: what its chunks have from one offset up to, but without, another.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Rows {
+    /// Number of the stripe.
+    pub stripe: u64,
+    /// First byte of a chunk.
+    pub from: u64,
+    /// Where it ends.
+    pub to: u64,
+}
+
 /// What the disks do for a write: first all of `reads`, then the XOR, then `writes`. Kept and handed in again, so that nothing is
 /// allocated.
 #[derive(Debug, Clone, Default)]
@@ -104,6 +115,24 @@ fn gaps(rows: &[(u64, u64)], pieces: &[Piece], member: u32, mut found: impl FnMu
 }
 
 impl Layout {
+    /// Fills `rows` with the rows of which a write renews the parity, the least span of each stripe; with nothing where there is no
+    /// parity.
+    pub fn rows(&self, address: u64, bytes: u32, rows: &mut Vec<Rows>) {
+        rows.clear();
+        if self.kind.parities() == 0 {
+            return;
+        }
+        for Piece {
+            stripe, from, to, ..
+        } in self.places.pieces(address, bytes)
+        {
+            match rows.last_mut().filter(|rows| rows.stripe == stripe) {
+                Some(rows) => (rows.from, rows.to) = (rows.from.min(from), rows.to.max(to)),
+                None => rows.push(Rows { stripe, from, to }),
+            }
+        }
+    }
+
     /// Plans a write of ranges (address, bytes) of the volume: one of a host, or those of a stripe that a cache destages.
     ///
     /// # Panics

@@ -244,17 +244,13 @@ impl Survey<'_> {
         let size = bytes.unwrap_or(self.profile.mean_bytes() as u64).max(1);
         let rows =
             4 * u64::from(self.layout.disks()) * self.layout.chunk_bytes().min(4 << 20) / size;
-        let (mut turn, mut reads) = (0, Vec::new());
+        let mut reads = Vec::new();
         let mut ends = vec![None; self.layout.disks() as usize];
         let (mut left_out, mut accesses) = (0, 0);
         for number in 0..rows.clamp(16, 2048).min(working_set.0 / size) {
-            let mut choose = |copies: &[Extent]| self.choice(&mut turn, copies.len());
-            self.layout.read(
-                start.0 + number * size,
-                size as u32,
-                &mut choose,
-                &mut reads,
-            );
+            // A stream stays with its copy.
+            self.layout
+                .read(start.0 + number * size, size as u32, &mut |_| 0, &mut reads);
             for extent in &reads {
                 let end = &mut ends[extent.disk as usize];
                 if let Some(gap) = end.and_then(|end| extent.address.checked_sub(end)) {
@@ -264,7 +260,11 @@ impl Survey<'_> {
                 *end = Some(extent.address + u64::from(extent.bytes));
             }
         }
-        let drives = ends.iter().flatten().count() as f64;
+        let used = ends.iter().flatten().count() as f64;
+        let drives = used
+            * self
+                .copies()
+                .min(f64::from(self.profile.sequential_streams));
         Trail {
             gap: left_out / accesses.max(1) / 512 * 512,
             drives,
@@ -301,9 +301,9 @@ impl Survey<'_> {
 
 /// How a sequential stream lies.
 pub(super) struct Trail {
-    /// Bytes that a drive leaves out between two accesses, as a mean: parity, or what other copies serve.
+    /// Bytes that a drive leaves out between two accesses, as a mean: parity.
     pub(super) gap: u64,
-    /// Drives that serve it. A choice of copies in turn can come to the same one each time.
+    /// Drives that serve it: of mirrored ones those of one copy for each stream.
     pub(super) drives: f64,
 }
 

@@ -145,7 +145,7 @@ fn scattered(profile: &Profile) -> bool {
 
 impl Part<'_> {
     fn add(&self, mix: &mut Mix) {
-        mix.near = self.staying() / self.survey.copies();
+        mix.near = self.staying();
         mix.touch(self.survey.span());
         if self.profile.read_fraction > 0.0 {
             self.add_reads(mix);
