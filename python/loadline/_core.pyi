@@ -266,6 +266,9 @@ class Outcome:
     def outstanding_mean(self) -> float:
         """I/Os inside the system and waiting in hosts, mean over time."""
     @property
+    def rebuild_bytes_per_s(self) -> tuple[float, float] | None:
+        """The rate of a rebuild that was asked for, and the one that was reached; None if nothing is rebuilt."""
+    @property
     def components(self) -> list[tuple[str, float]]:
         """Utilisation by component, in the order in which the description names them; delays have none."""
     @property

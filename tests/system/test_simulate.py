@@ -148,6 +148,16 @@ def test_a_ramp_is_answered_by_its_load_line_and_the_probes() -> None:
     assert line.saturation_iops == max(one.total.iops or 0 for one in found)
 
 
+def test_a_rebuild_says_which_rate_it_reached() -> None:
+    settings = ["volume.layout=raid10", "pool.drives=4", "pool.failed=1", "pool.rebuild_rate=1MB/s,5GB/s"]
+    slow, fast = simulate("hdd-7k2", [reads(Closed(1))], ios=300, settings=settings)
+    (as_asked,) = [found for found in slow.findings if found["check"] == "rebuild"]
+    (held_up,) = [found for found in fast.findings if found["check"] == "rebuild"]
+    assert as_asked["message"].endswith("as asked for")
+    assert "not at the 5,000.0 MB/s asked for" in held_up["message"]
+    assert held_up["numbers"]["reached_bytes_per_s"] < 0.3e9 < held_up["numbers"]["asked_bytes_per_s"]
+
+
 def test_one_combination_that_cannot_be_is_a_row_with_an_error() -> None:
     settings = ["volume.layout=raid5", "pool.drives=2,3"]
     bad, good = simulate("hdd-7k2", "typical-12", options=OLTP, ios=200, settings=settings)

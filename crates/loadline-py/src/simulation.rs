@@ -5,7 +5,7 @@ use std::time::{Duration, Instant};
 use loadline_logs::{Flow, Histogram};
 use loadline_model::sim::{Answers, Ended, Outcome};
 use loadline_model::units::Time;
-use loadline_model::{Component, Simulation};
+use loadline_model::{Component, Rebuild, Simulation};
 use pyo3::prelude::*;
 
 use crate::flow::PyFlow;
@@ -41,6 +41,7 @@ impl PySimulation {
         PyOutcome {
             outcome,
             components,
+            rebuild: self.0.rebuild(),
         }
     }
 }
@@ -49,6 +50,7 @@ impl PySimulation {
 pub struct PyOutcome {
     outcome: Outcome,
     components: Vec<(String, f64)>,
+    rebuild: Option<Rebuild>,
 }
 
 #[pymethods]
@@ -103,6 +105,15 @@ impl PyOutcome {
     #[getter]
     fn outstanding_mean(&self) -> f64 {
         self.outcome.outstanding_mean + self.outcome.waiting_mean
+    }
+
+    #[getter]
+    fn rebuild_bytes_per_s(&self) -> Option<(f64, f64)> {
+        let Rebuild {
+            asked_bytes_per_s,
+            reached_bytes_per_s,
+        } = self.rebuild?;
+        Some((asked_bytes_per_s, reached_bytes_per_s))
     }
 
     #[getter]

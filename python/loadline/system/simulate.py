@@ -39,6 +39,9 @@ _SATURATING_IOS = 20_000
 
 # An open load is above saturation when its rate is missed by more standard errors than chance ever gives.
 _BEYOND_CHANCE = 4
+
+# A rebuild that reaches so much of its rate isn't held up: a run ends within a unit.
+_REBUILT = 0.95
 _SLICE_MS = 50
 
 #: Student's t at 97.5 % for 1, 2 ... 30 degrees of freedom.
@@ -349,3 +352,21 @@ def _findings(point: Point, outcomes: Sequence[_core.Outcome], ended_by: str, wo
     if not all(outcome.steady for outcome in outcomes):
         message = "the warm-up wasn't over when counting had to begin: figures drift"
         yield finding(point, "steady", "warning", message, {}, "Give more --ios, or look at the load: is it too high?")
+    yield from _rebuilding(point, outcomes)
+
+
+def _rebuilding(point: Point, outcomes: Sequence[_core.Outcome]) -> Iterable[dict[str, Any]]:
+    rates = [outcome.rebuild_bytes_per_s for outcome in outcomes if outcome.rebuild_bytes_per_s]
+    if not rates:
+        return
+    asked, reached = (fmean(rate) for rate in zip(*rates, strict=True))
+    numbers = {"asked_bytes_per_s": asked, "reached_bytes_per_s": reached}
+    if reached < _REBUILT * asked:
+        message = (
+            f"the failed drive is rebuilt at {reached / 1e6:,.1f} MB/s, not at the {asked / 1e6:,.1f} MB/s asked for:"
+            " drives and links leave no more beside this load"
+        )
+        yield finding(point, "rebuild", "note", message, numbers, "Lower pool.rebuild_rate, or the load.")
+    else:
+        message = f"the failed drive is rebuilt at {reached / 1e6:,.1f} MB/s, as asked for"
+        yield finding(point, "rebuild", "note", message, numbers, "Nothing is to be done.")
