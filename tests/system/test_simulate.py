@@ -149,7 +149,8 @@ def test_a_ramp_is_answered_by_its_load_line_and_the_probes() -> None:
 
 
 def test_a_rebuild_says_which_rate_it_reached() -> None:
-    settings = ["volume.layout=raid10", "pool.drives=4", "pool.failed=1", "pool.rebuild_rate=1MB/s,5GB/s"]
+    settings = ["volume.layout=raid10", "pool.drives=4", "pool.failed=1", "pool.scheduling=fifo"]
+    settings += ["pool.rebuild_rate=1MB/s,5GB/s"]
     slow, fast = simulate("hdd-7k2", [reads(Closed(1))], ios=300, settings=settings)
     (as_asked,) = [found for found in slow.findings if found["check"] == "rebuild"]
     (held_up,) = [found for found in fast.findings if found["check"] == "rebuild"]

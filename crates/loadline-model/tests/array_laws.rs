@@ -211,6 +211,8 @@ fn a_rebuild_says_how_fast_it_is_whether_or_not_it_reaches_what_was_asked_for() 
         let settings = [
             ("volume.layout", layout),
             ("pool.failed", "1"),
+            // By position, the rebuild's neighbours would go before hosts' reads for ever.
+            ("pool.scheduling", "fifo"),
             ("pool.rebuild_rate", rate),
         ];
         let system = system(&settings);

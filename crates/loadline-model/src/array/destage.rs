@@ -115,12 +115,17 @@ impl Array {
         let xor_bytes = self.layout.rebuild(0, unit, &mut extents, &mut plan.writes);
         context.task().plan = number;
         context.task().bytes = xor_bytes as u32;
+        context.task().due =
+            context.now() + Time::from_ns(self.rebuild_unit_ns.unwrap_or(0) * REBUILD_DEPTH);
         context.task().phase = Phase::RebuildRead;
         self.access(context, &extents, Way::Read);
-        let pace = Time::from_ns(self.rebuild_unit_ns.unwrap_or(0) * REBUILD_DEPTH);
-        context.op(self.parts.pause, Work::Lasting(pace));
+        let nothing = extents.is_empty();
         self.extents = extents;
-        Step::Wait
+        if nothing {
+            self.write_rebuilt(context)
+        } else {
+            Step::Wait
+        }
     }
 
     pub(super) fn write_rebuilt(&mut self, context: &mut Context<'_, Task>) -> Step {
@@ -136,7 +141,20 @@ impl Array {
             context.op(node, work);
         }
         self.access(context, &writes, Way::Write);
+        let nothing = writes.is_empty() && bytes == 0;
         self.plans[plan as usize].writes = writes;
+        if nothing {
+            self.pause_rebuild(context)
+        } else {
+            Step::Wait
+        }
+    }
+
+    /// Waits until the next unit may begin; each unit passes here once.
+    pub(super) fn pause_rebuild(&mut self, context: &mut Context<'_, Task>) -> Step {
+        let (now, due) = (context.now(), context.task().due);
+        context.task().phase = Phase::RebuildPaused;
+        context.op(self.parts.pause, Work::Lasting(due.saturating_sub(now)));
         Step::Wait
     }
 

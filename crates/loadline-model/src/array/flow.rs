@@ -85,6 +85,8 @@ pub struct Task {
     /// Of work in the background: where, and how much.
     pub(super) address: u64,
     pub(super) bytes: u32,
+    /// Of a rebuild: when its next unit may begin.
+    pub(super) due: Time,
 }
 
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
@@ -123,6 +125,7 @@ pub(super) enum Phase {
     Rebuild,
     RebuildRead,
     RebuildWritten,
+    RebuildPaused,
 }
 
 impl Array {
@@ -398,7 +401,8 @@ impl Flow for Array {
             Phase::Destaged => self.end_destage(context),
             Phase::Rebuild => self.begin_rebuild(context),
             Phase::RebuildRead => self.write_rebuilt(context),
-            Phase::RebuildWritten => self.end_rebuild(context),
+            Phase::RebuildWritten => self.pause_rebuild(context),
+            Phase::RebuildPaused => self.end_rebuild(context),
         }
     }
 }
