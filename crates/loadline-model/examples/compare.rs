@@ -1,24 +1,37 @@
-//! Simulates and solves systems of the catalog under profiles of its suites, at several depths, and prints how far the two are
-//! apart, worst first.
+//! Simulates and solves systems of the catalog under profiles of its suites, closed at several depths, open at several shares of
+//! saturation, and ramps at the load line that the solver finds; prints how far the two are apart, worst first, and a table.
 //!
 //! ```text
-//! cargo run --release -p loadline-model --example compare -- [--ios N] [--system PART] [--profile PART] [--depth N,N] [--set key=value]...
+//! cargo run --release -p loadline-model --example compare -- [--ios N] [--system PART] [--profile PART] [--depth N,N]
+//!     [--open PERCENT,PERCENT] [--set key=value]... [--keep FILE] [--explain]
 //! ```
+//!
+//! `--keep` keeps simulated answers in a file, and takes those that are there from it: for work on the solver, which leaves the
+//! simulator as it is.
 
 use loadline_model::drive::DriveDescription;
 use loadline_model::sim::{Arrival, Plan, Profile, Seed, Spread, Stream};
 use loadline_model::system::SystemDescription;
 use loadline_model::units::Bytes;
 use loadline_model::{System, sim};
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::time::Instant;
+
+/// Mean response up to which ramps go, ns.
+const LIMIT_NS: f64 = 30e6;
+
+/// The most outstanding I/Os that a ramp is asked for.
+const MOST: u32 = 4096;
 
 struct Arguments {
     ios: u64,
     system: String,
     profile: String,
     depths: Vec<u32>,
+    open_percent: Vec<u32>,
     settings: Vec<(String, String)>,
+    keep: Option<PathBuf>,
     explain: bool,
 }
 
@@ -27,9 +40,15 @@ fn arguments() -> Arguments {
         ios: 20_000,
         system: String::new(),
         profile: String::new(),
-        depths: vec![1, 4, 16, 32, 64],
+        depths: vec![1, 8, 64],
+        open_percent: vec![30, 60, 85],
         settings: Vec::new(),
+        keep: None,
         explain: false,
+    };
+    let numbers = |value: &str| -> Vec<u32> {
+        let words = value.split(',').filter(|word| !word.is_empty());
+        words.map(|word| word.parse().expect("a number")).collect()
     };
     let mut words = std::env::args().skip(1);
     while let Some(word) = words.next() {
@@ -42,10 +61,9 @@ fn arguments() -> Arguments {
             "--ios" => found.ios = value.parse().expect("a number"),
             "--system" => found.system = value,
             "--profile" => found.profile = value,
-            "--depth" => {
-                let depths = value.split(',').map(|n| n.parse().expect("a number"));
-                found.depths = depths.collect();
-            }
+            "--depth" => found.depths = numbers(&value),
+            "--open" => found.open_percent = numbers(&value),
+            "--keep" => found.keep = Some(value.into()),
             "--set" => {
                 let (key, value) = value.split_once('=').expect("key=value");
                 found.settings.push((key.to_owned(), value.to_owned()));
@@ -89,8 +107,8 @@ fn system(path: &Path, settings: &[(String, String)]) -> Result<System, loadline
     System::new(description, drive.as_ref())
 }
 
-/// Shares in percent, sizes with a bare letter: what suites of the catalog write.
-fn profiles() -> Vec<(String, Profile)> {
+/// By name, and whether each is a ramp. Shares in percent, sizes with a bare letter: what suites of the catalog write.
+fn profiles() -> Vec<(String, Profile, bool)> {
     let share = |value: &toml::Value| {
         let text = value.as_str().expect("text");
         text.trim_end_matches('%').parse::<f64>().expect("percent") / 100.0
@@ -134,140 +152,298 @@ fn profiles() -> Vec<(String, Profile)> {
             found.push((
                 profile["name"].as_str().expect("a name").to_owned(),
                 profile_of,
+                profile
+                    .as_table()
+                    .is_some_and(|keys| keys.contains_key("limit")),
             ));
         }
     }
     found
 }
 
+/// What is asked of a system under a profile.
+#[derive(Clone, Copy)]
+enum Load {
+    Closed(u32),
+    /// Per cent of the solved saturation.
+    Open(u32),
+    /// At the highest number outstanding whose mean response stays within the limit.
+    Ramp,
+}
+
+/// Rates and responses: simulated, then solved.
 struct Row {
+    system: String,
     what: String,
+    open: bool,
     iops: [f64; 2],
+    response_ms: [f64; 2],
     read_ms: [f64; 2],
     write_ms: [f64; 2],
+    half_width: f64,
     note: String,
 }
 
 impl Row {
+    /// Of throughput, which by Little's law is that of responses; of responses where the rate is given.
     fn error(&self) -> f64 {
-        self.iops[1] / self.iops[0] - 1.0
+        if self.open {
+            self.response_ms[1] / self.response_ms[0] - 1.0
+        } else {
+            self.iops[1] / self.iops[0] - 1.0
+        }
     }
 }
 
-/// Simulates and solves a system under a profile with so many outstanding; the time of solving is added up.
-fn compare(
-    (label, system): (&str, &System),
-    (name, profile): (&str, &Profile),
-    depth: u32,
-    arguments: &Arguments,
-    solving: &mut (u32, f64),
-) -> Result<Row, loadline_model::Error> {
-    let largest = profile
-        .blocks
-        .iter()
-        .map(|block| block.0.0)
-        .max()
-        .unwrap_or(1);
-    let working_set = system
-        .capacity()
-        .map_or(1 << 40, |capacity| capacity / largest * largest);
-    let streams = [Stream {
-        profile: Profile {
-            working_set: Bytes(working_set),
-            ..profile.clone()
-        },
-        arrival: Arrival::outstanding(depth),
-    }];
-    let simulation = system.simulate(&streams, Plan::ios(arguments.ios), Seed(1))?;
-    let components = simulation.components().to_vec();
-    let outcome = simulation.finish();
-    let begun = Instant::now();
-    let solution = system.solve(&streams, depth)?;
-    *solving = (solving.0 + 1, solving.1 + begun.elapsed().as_secs_f64());
-    if arguments.explain {
-        println!("{label} {name} x {depth}\n{}", solution.working);
-    }
-    let ms = |answers: &sim::Answers| answers.responses.mean_ns().unwrap_or(0.0) / 1e6;
-    let used = |name: &str| solution.components.iter().find(|found| found.0 == name);
-    let both = |component: &loadline_model::Component| {
-        let simulated = component.utilisation(&outcome)?;
-        let solved = used(&component.name).map_or(0.0, |found| found.1);
-        Some(format!("{} {simulated:.2}/{solved:.2}", component.name))
-    };
-    let mut notes: Vec<_> = components.iter().filter_map(both).collect();
-    if !outcome.steady {
-        notes.push("not steady".into());
-    }
-    let at = solution.at.expect("closed loads have a point");
-    Ok(Row {
-        what: format!("{label:<18} {name:<24} {depth:>4}"),
-        iops: [outcome.iops, at.throughput_per_s],
-        read_ms: [ms(&outcome.reads), at.read_response_ns.unwrap_or(0.0) / 1e6],
-        write_ms: [
+/// What a simulation found: rate, mean responses of all, reads and writes in ms, relative half-width.
+type Simulated = ([f64; 5], String);
+
+struct Comparison {
+    arguments: Arguments,
+    kept: BTreeMap<String, Simulated>,
+    solving: (u32, f64),
+}
+
+impl Comparison {
+    fn simulate(
+        &mut self,
+        key: String,
+        system: &System,
+        streams: &[Stream],
+    ) -> Result<Simulated, loadline_model::Error> {
+        if let Some(known) = self.kept.get(&key) {
+            return Ok(known.clone());
+        }
+        let simulation = system.simulate(streams, Plan::ios(self.arguments.ios), Seed(1))?;
+        let components = simulation.components().to_vec();
+        let outcome = simulation.finish();
+        let ms = |answers: &sim::Answers| answers.responses.mean_ns().unwrap_or(0.0) / 1e6;
+        let relative = |estimate: Option<sim::Estimate>| {
+            estimate.map_or(f64::NAN, |found| found.half_width / found.mean)
+        };
+        let used = |component: &loadline_model::Component| {
+            Some(format!(
+                "{} {:.2}",
+                component.name,
+                component.utilisation(&outcome)?
+            ))
+        };
+        let mut notes: Vec<_> = components.iter().filter_map(used).collect();
+        if !outcome.steady {
+            notes.insert(0, "not steady".into());
+        }
+        let half_width = relative(outcome.response_ns_estimate);
+        let found = [
+            outcome.iops,
+            ms(&outcome.all()),
+            ms(&outcome.reads),
             ms(&outcome.writes),
-            at.write_response_ns.unwrap_or(0.0) / 1e6,
-        ],
-        note: notes.join(", "),
-    })
+            half_width,
+        ];
+        let simulated = (found, notes.join(", "));
+        if let Some(path) = &self.arguments.keep {
+            use std::io::Write;
+            let mut file = std::fs::File::options()
+                .append(true)
+                .create(true)
+                .open(path)
+                .expect("a writable file");
+            let numbers: Vec<_> = found.iter().map(f64::to_string).collect();
+            writeln!(file, "{key}\t{}\t{}", numbers.join("\t"), simulated.1)
+                .expect("room in the file");
+        }
+        self.kept.insert(key, simulated.clone());
+        Ok(simulated)
+    }
+
+    fn compare(
+        &mut self,
+        (label, system): (&str, &System),
+        (name, profile): (&str, &Profile),
+        load: Load,
+    ) -> Result<Row, loadline_model::Error> {
+        let largest = profile
+            .blocks
+            .iter()
+            .map(|block| block.0.0)
+            .max()
+            .unwrap_or(1);
+        let working_set = system
+            .capacity()
+            .map_or(1 << 40, |capacity| capacity / largest * largest);
+        let stream = |arrival| Stream {
+            profile: Profile {
+                working_set: Bytes(working_set),
+                ..profile.clone()
+            },
+            arrival,
+        };
+        let (arrival, load) = match load {
+            Load::Closed(depth) => (Arrival::outstanding(depth), format!("{depth}")),
+            Load::Open(percent) => {
+                let saturation = system
+                    .solve(&[stream(Arrival::outstanding(1))], 1)?
+                    .saturation_per_s;
+                // To a tenth of a per cent, so that kept answers go on being of use.
+                let rate = format!("{:.2e}", saturation * f64::from(percent) / 100.0);
+                (
+                    Arrival::poisson(rate.parse().expect("a number")),
+                    format!("{percent}% {rate}/s"),
+                )
+            }
+            Load::Ramp => {
+                let curve = system
+                    .solve(&[stream(Arrival::outstanding(1))], MOST)?
+                    .curve;
+                let line = curve
+                    .partition_point(|point| point.response_ns <= LIMIT_NS)
+                    .max(1);
+                (Arrival::outstanding(line as u32), format!("line {line}"))
+            }
+        };
+        let open = matches!(arrival, Arrival::Open { .. });
+        let streams = [stream(arrival)];
+        let what = format!("{label:<15} {name:<24} {load:>12}");
+        let key = format!(
+            "{what} {:?} {}",
+            self.arguments.settings, self.arguments.ios
+        );
+        let (simulated, notes) = self.simulate(key, system, &streams)?;
+        let begun = Instant::now();
+        let solution = system.solve(&streams, 1)?;
+        self.solving = (
+            self.solving.0 + 1,
+            self.solving.1 + begun.elapsed().as_secs_f64(),
+        );
+        if self.arguments.explain {
+            println!("{what}\n{}", solution.working);
+        }
+        let at = solution.at.expect("the load is below saturation");
+        let [iops, response_ms, read_ms, write_ms, half_width] = simulated;
+        let ms = |ns: Option<f64>| ns.unwrap_or(0.0) / 1e6;
+        let components: Vec<_> = solution
+            .components
+            .iter()
+            .map(|(name, used)| format!("{name} {used:.2}"))
+            .collect();
+        Ok(Row {
+            system: label.to_owned(),
+            what,
+            open,
+            iops: [iops, at.throughput_per_s],
+            response_ms: [response_ms, at.response_ns / 1e6],
+            read_ms: [read_ms, ms(at.read_response_ns)],
+            write_ms: [write_ms, ms(at.write_response_ns)],
+            half_width,
+            note: format!("{notes} / {}", components.join(", ")),
+        })
+    }
+}
+
+fn kept(path: &Path) -> BTreeMap<String, Simulated> {
+    let text = std::fs::read_to_string(path).unwrap_or_default();
+    let entry = |line: &str| {
+        let fields: Vec<_> = line.split('\t').collect();
+        let numbers = std::array::from_fn(|field| fields[field + 1].parse().expect("a number"));
+        (fields[0].to_owned(), (numbers, fields[6].to_owned()))
+    };
+    text.lines().map(entry).collect()
 }
 
 fn main() {
     let arguments = arguments();
+    let kept = arguments.keep.as_deref().map(kept).unwrap_or_default();
+    let mut comparison = Comparison {
+        arguments,
+        kept,
+        solving: (0, 0.0),
+    };
     let mut rows = Vec::new();
-    let mut solving = (0, 0.0);
     let profiles = profiles();
-    let profiles = profiles
-        .iter()
-        .filter(|(label, _)| label.contains(&arguments.profile));
     for path in catalog("systems") {
         let label = name(&path);
-        if !label.contains(&arguments.system) {
+        if !label.contains(&comparison.arguments.system) {
             continue;
         }
-        let system = match system(&path, &arguments.settings) {
+        let system = match system(&path, &comparison.arguments.settings) {
             Ok(system) => system,
             Err(why) => {
                 println!("{label}: {why}");
                 continue;
             }
         };
-        for (profile, asked) in profiles.clone() {
-            for &depth in &arguments.depths {
-                let (system, profile) = ((label.as_str(), &system), (profile.as_str(), asked));
-                match compare(system, profile, depth, &arguments, &mut solving) {
+        for (name, profile, ramp) in &profiles {
+            if !name.contains(&comparison.arguments.profile) {
+                continue;
+            }
+            let closed = comparison
+                .arguments
+                .depths
+                .iter()
+                .map(|&depth| Load::Closed(depth));
+            let open = comparison
+                .arguments
+                .open_percent
+                .iter()
+                .map(|&percent| Load::Open(percent));
+            let loads: Vec<_> = closed
+                .chain(open)
+                .chain(ramp.then_some(Load::Ramp))
+                .collect();
+            for load in loads {
+                match comparison.compare((&label, &system), (name, profile), load) {
                     Ok(row) => rows.push(row),
-                    Err(why) => println!("{label} {}: {why}", profile.0),
+                    Err(why) => println!("{label} {name}: {why}"),
                 }
             }
         }
     }
-    print(rows, solving);
+    let (solved, seconds) = comparison.solving;
+    print(rows);
+    println!(
+        "{:.3} ms a solution",
+        1e3 * seconds / f64::from(solved.max(1))
+    );
 }
 
-fn print(mut rows: Vec<Row>, solving: (u32, f64)) {
+fn print(mut rows: Vec<Row>) {
     rows.sort_by(|a, b| b.error().abs().total_cmp(&a.error().abs()));
     println!(
-        "{:<48} {:>9} {:>9} {:>7} {:>9} {:>9} {:>9} {:>9}",
-        "", "simulated", "solved", "error", "read ms", "solved", "write ms", "solved"
+        "{:<53} {:>8} {:>5} {:>8} {:>7} {:>9} {:>9} {:>9} {:>9} {:>9} {:>9}",
+        "", "I/Os/s", "+-%", "solved", "error", "ms", "solved", "read", "solved", "write", "solved"
     );
     for row in &rows {
-        println!(
-            "{:<48} {:>9.0} {:>9.0} {:>+6.1}% {:>9.3} {:>9.3} {:>9.3} {:>9.3}  {}",
+        print!(
+            "{:<53} {:>8.0} {:>5.1} {:>8.0} {:>+6.1}%",
             row.what,
             row.iops[0],
+            100.0 * row.half_width,
             row.iops[1],
-            100.0 * row.error(),
-            row.read_ms[0],
-            row.read_ms[1],
-            row.write_ms[0],
-            row.write_ms[1],
-            row.note
+            100.0 * row.error()
         );
+        for [simulated, solved] in [row.response_ms, row.read_ms, row.write_ms] {
+            print!(" {simulated:>9.3} {solved:>9.3}");
+        }
+        println!("  {}", row.note);
     }
-    let within = rows.iter().filter(|row| row.error().abs() <= 0.1).count();
-    let each = 1e3 * solving.1 / f64::from(solving.0.max(1));
     println!(
-        "{within} of {} within 10 %; {each:.3} ms a solution",
-        rows.len()
+        "\n| system | closed, within 10 % | worst | open, within 10 % | worst |\n|---|---|---|---|---|"
     );
+    let mut systems: Vec<_> = rows.iter().map(|row| row.system.clone()).collect();
+    systems.sort();
+    systems.dedup();
+    for system in systems {
+        print!("| `{system}` |");
+        for open in [false, true] {
+            let errors: Vec<f64> = rows
+                .iter()
+                .filter(|row| row.system == system && row.open == open)
+                .map(Row::error)
+                .collect();
+            let within = errors.iter().filter(|error| error.abs() <= 0.1).count();
+            let worst = errors.first().copied().unwrap_or(0.0);
+            print!(" {within} of {} | {:+.0} % |", errors.len(), 100.0 * worst);
+        }
+        println!();
+    }
 }

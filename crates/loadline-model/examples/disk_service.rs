@@ -146,6 +146,7 @@ fn load(profile: &Profile) -> Load {
     Load {
         accesses,
         span: 0..profile.working_set.0,
+        turnaround: Time::ZERO,
     }
 }
 

@@ -108,6 +108,62 @@ fn random_loads_are_solved_within_a_tenth_of_what_is_simulated() {
     }
 }
 
+/// How far the solver's mean response is off at a share of saturation, and what was simulated, ms.
+fn open_error(system: &System, (block, read, random): (u64, f64, f64), share: f64) -> (f64, f64) {
+    let saturation = solve(system, block, read, random, 1).saturation_per_s;
+    let stream = stream(
+        system,
+        block,
+        read,
+        random,
+        Arrival::poisson(share * saturation),
+    );
+    let simulated = system
+        .simulate(std::slice::from_ref(&stream), Plan::ios(30_000), Seed(1))
+        .unwrap()
+        .finish();
+    let simulated_ns = simulated.all().responses.mean_ns().unwrap();
+    let solved = system.solve(&[stream], 1).unwrap().at.unwrap();
+    (solved.response_ns / simulated_ns - 1.0, simulated_ns / 1e6)
+}
+
+#[test]
+fn open_loads_are_solved_within_a_tenth_of_what_is_simulated() {
+    for (name, settings, load, share) in [
+        // One drive, chosen among by position; then one whose writes are answered from its buffer.
+        ("hdd-7k2", &[][..], (8192, 1.0, 1.0), 0.3),
+        ("hdd-7k2", &[], (8192, 0.7, 1.0), 0.6),
+        ("hdd-7k2", &[], (65536, 0.0, 0.0), 0.85),
+        ("sas-10k-jbod", &[], (8192, 0.67, 1.0), 0.6),
+        // The shorter queue of two copies, beside destaging.
+        ("dl360-g6-p410i", &[], (8192, 0.67, 1.0), 0.3),
+        ("dl360-g6-p410i", &[], (65536, 0.0, 0.0), 0.6),
+        ("md-raid5-8x2tb", &[], (8192, 0.67, 1.0), 0.3),
+        ("eva-v2-10k", &[], (8192, 0.67, 1.0), 0.3),
+    ] {
+        let (error, simulated_ms) = open_error(&system(name, settings), load, share);
+        assert!(
+            error.abs() < 0.1,
+            "{name} {settings:?} {load:?} at {share} of saturation: {error:+.3} of {simulated_ms} ms"
+        );
+    }
+}
+
+#[test]
+fn two_outstanding_on_one_drive_are_served_in_turn() {
+    // While one is on its way back there is only the other one to choose.
+    let drive = system("hdd-7k2", &[]);
+    let error = error(&drive, (8192, 1.0, 1.0), 2);
+    assert!(error.abs() < 0.05, "{error:+.3}");
+    let per_s = |n| {
+        solve(&drive, 8192, 1.0, 1.0, n)
+            .at
+            .unwrap()
+            .throughput_per_s
+    };
+    assert!(per_s(2) < 1.05 * per_s(1) && per_s(3) > 1.1 * per_s(2));
+}
+
 #[test]
 fn sequential_reads_of_one_disk_come_at_the_rate_of_its_medium() {
     let error = error(&system("hdd-7k2", &[]), (65536, 1.0, 0.0), 4);
@@ -231,6 +287,33 @@ fn a_population_of_thousands_on_a_thousand_drives_is_solved() {
     let solution = solve(&system, 8192, 0.67, 1.0, 4096);
     assert_eq!(solution.curve.len(), 4096);
     assert!(solution.at.unwrap().throughput_per_s > 20_000.0);
+}
+
+#[test]
+fn more_outstanding_than_can_be_solved_is_refused_with_the_remedy() {
+    let system = system("hdd-7k2", &[]);
+    let stream = stream(&system, 8192, 1.0, 1.0, Arrival::outstanding(20_000));
+    let message = system.solve(&[stream], 1).unwrap_err().to_string();
+    assert!(
+        message.contains("20000") && message.contains("--method simulate"),
+        "{message}"
+    );
+}
+
+#[test]
+fn rebuilding_is_refused_with_the_remedy() {
+    let settings = [
+        ("volume.layout", "raid5"),
+        ("pool.failed", "1"),
+        ("pool.rebuild_rate", "10MB/s"),
+    ];
+    let system = system("dl360-g6-p410i", &settings);
+    let stream = stream(&system, 8192, 1.0, 1.0, Arrival::outstanding(1));
+    let message = system.solve(&[stream], 1).unwrap_err().to_string();
+    assert!(
+        message.contains("pool.rebuild_rate") && message.contains("--method simulate"),
+        "{message}"
+    );
 }
 
 #[test]

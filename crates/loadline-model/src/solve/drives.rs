@@ -12,6 +12,9 @@ const EXACT: f64 = 1e-12;
 const MOST_STEPS: u32 = 200;
 const HALVING: u32 = 6;
 
+/// Sets inside of a load that grows without end: a sequential one is on no more drives than these reach.
+const ENDLESS: f64 = 16_384.0;
+
 /// Mean times between the ends of accesses of one drive with 1, 2 ... at it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Curve {
@@ -44,6 +47,7 @@ impl Curve {
                 ServiceTime {
                     mean_ns: between(begin.mean_ns, end.mean_ns),
                     scv: between(begin.scv, end.scv),
+                    way_scv: between(begin.way_scv, end.way_scv),
                     background_fraction: between(
                         begin.background_fraction,
                         end.background_fraction,
@@ -54,7 +58,7 @@ impl Curve {
     }
 
     /// The most accesses that make a difference.
-    fn tags(&self) -> f64 {
+    pub(super) fn tags(&self) -> f64 {
         self.points[self.points.len() - 1].0
     }
 
@@ -90,6 +94,8 @@ pub(super) struct Drives {
     pub(super) rested: Option<ServiceTime>,
     /// Sets that are at one drive at the same time because they follow each other there, as a mean.
     pub(super) clump: f64,
+    /// Drives among which a set takes the one with the shortest queue.
+    pub(super) shortest: u32,
     /// Of sequential loads: how sets lie beside each other.
     pub(super) order: Option<Order>,
 }
@@ -139,14 +145,14 @@ impl Drives {
 
     /// Sum of the times that `inside` sets at one group take: the last one's residence, if all came at once.
     fn residence_ns(&self, inside: f64) -> f64 {
-        let here = self.curve.at(inside * self.each);
+        let here = self.begun_before(inside);
         let whole = self.each * here.mean_ns;
-        let slowest = slowest_ns(self.wide, whole, here.scv / self.each);
+        let slowest = slowest_ns(self.wide, whole, here.way_scv / self.each);
         let mut residence = inside * whole + (slowest - whole);
         if inside >= 2.0 {
             // Who comes while another is served waits for the rest of that service only (Reiser 1979); who comes from the same
             // group, one of so many, for all of it.
-            let before = self.curve.at((inside - 1.0) * self.each);
+            let before = self.begun_before(inside - 1.0);
             let others = 1.0 - 1.0 / self.groups();
             residence -=
                 others * self.each * before.mean_ns * f64::max(1.0 - before.scv / self.each, 0.0)
@@ -155,8 +161,18 @@ impl Drives {
         residence
     }
 
+    /// Service while `inside` sets are at a group, as a mean over the time of it. It was begun when half of those that other
+    /// groups send in a service weren't there yet; the curve counts, beside who is chosen among, who was served last.
+    fn begun_before(&self, inside: f64) -> ServiceTime {
+        let later = (1.0 - 1.0 / self.groups()) / 2.0 * (inside - 1.0).clamp(0.0, 1.0);
+        self.curve.at(inside * self.each + later)
+    }
+
     /// The most sets per ns of all groups together.
     pub(super) fn saturation(&self) -> f64 {
+        if self.order.is_some() {
+            return self.rates(ENDLESS).at(ENDLESS);
+        }
         (self.groups() / (self.each * self.curve.last().mean_ns)).min(self.most_per_ns)
     }
 
@@ -173,6 +189,13 @@ impl Drives {
     pub(super) fn inside_with(&self, background: f64) -> f64 {
         rise(background, background..1e9, |inside| {
             inside * self.background(inside)
+        })
+    }
+
+    /// The number of sets inside with which so many are done per ns.
+    pub(super) fn inside_at(&self, per_ns: f64) -> f64 {
+        rise(per_ns, 1.0..16.0 * self.curve.tags(), |inside| {
+            self.at_most(inside)
         })
     }
 
@@ -266,7 +289,10 @@ impl Drives {
                     1.0
                 }
             });
-            let residence = chain.at(rate).1;
+            // The fewer groups, the less their numbers can differ.
+            let alone = 1.0 / self.groups();
+            let residence =
+                (1.0 - alone) * chain.at(rate).1 + alone * self.residence_ns(1.0 + others);
             // Sets whose first accesses have ended take part in nothing but the count.
             let joined = inside * (residence + self.join_ns(residence)) / residence;
             (joined, (inside / residence).min(self.most_per_ns))
@@ -279,14 +305,14 @@ impl Drives {
     ///
     /// Waits of a queue are taken as exponential, as they are in the long run at one server (Kingman 1961), and those of a set's drives as
     /// independent but for the part of all drives that the set is at itself.
-    fn join_ns(&self, residence_ns: f64) -> f64 {
+    pub(super) fn join_ns(&self, residence_ns: f64) -> f64 {
         let single = self.curve.at(self.each);
         let whole = self.each * single.mean_ns;
-        let fork = slowest_ns(self.wide, whole, single.scv / self.each) - whole;
+        let fork = slowest_ns(self.wide, whole, single.way_scv / self.each) - whole;
         let mean = (residence_ns - fork).max(whole);
         let wait = mean - whole;
         let apart = 1.0 - ((self.wide - 1.0) / (self.count - 1.0).max(1.0)).min(1.0);
-        let square = whole * whole * single.scv / self.each + apart * wait * wait;
+        let square = whole * whole * single.way_scv / self.each + apart * wait * wait;
         slowest_ns(self.wide, mean, square / (mean * mean)) - mean - fork
     }
 
@@ -312,11 +338,6 @@ impl Drives {
 }
 
 impl Drives {
-    /// Mean number of sets inside at a rate of sets per ns from outside, below saturation: each group alone, as births and deaths.
-    pub(super) fn open(&self, per_ns: f64) -> f64 {
-        self.groups() * self.chain(f64::INFINITY).at(per_ns / self.groups()).0
-    }
-
     /// Share of time in which a drive has work, at a rate of sets per ns.
     pub(super) fn busy(&self, per_ns: f64) -> f64 {
         let each = per_ns / self.groups() * self.each;
@@ -436,6 +457,7 @@ mod tests {
         let time = ServiceTime {
             mean_ns: 1e6,
             scv,
+            way_scv: scv,
             background_fraction: 0.0,
         };
         Drives {
@@ -447,6 +469,7 @@ mod tests {
             most_per_ns: f64::INFINITY,
             rested: None,
             clump: 1.0,
+            shortest: 1,
             order: None,
         }
     }

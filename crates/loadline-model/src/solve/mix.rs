@@ -1,11 +1,13 @@
 //! A whole workload on a system: what its I/Os ask for, class by class, and what they leave in the background.
 
 use super::ask::Ask;
+use super::driven::in_phases;
 use super::drives::{Curve, Drives, Order};
 use super::fork::slowest_ns;
 use super::network::Class;
 use super::parts::Passing;
 use super::view::View;
+use super::windows::Ahead;
 use crate::array::flow::REGION;
 use crate::device::disk::service::{self, Access, Load, Place};
 use crate::device::disk::{self, Options};
@@ -42,9 +44,8 @@ pub(super) struct Mix {
     pub(super) most_destages: f64,
     /// Reading ahead of what no I/O waits for yet.
     pub(super) ahead: Vec<Background>,
-    /// Windows under way of sequential streams that the cache reads ahead of: so many, and so many more for each outstanding
-    /// I/O. `None` where I/Os wait for the drives themselves.
-    pub(super) windows: Option<(f64, f64)>,
+    /// Sequential streams that the cache reads ahead of. `None` where I/Os wait for the drives themselves.
+    pub(super) windows: Option<Ahead>,
     /// The part of each drive that is touched; empty at first.
     span: Range<u64>,
     /// Share of I/Os at random places, of profiles with such, that go on from the last one instead.
@@ -53,6 +54,8 @@ pub(super) struct Mix {
     pub(super) near: f64,
     /// Drives that a sequential load is at; 0 for all.
     pub(super) active: f64,
+    /// Copies of which reads take the one whose drive has the shortest queue.
+    pub(super) shortest: u32,
     /// Of a load that is sequential altogether.
     pub(super) order: Option<Order>,
     /// Facts for the working: name, numbers, value.
@@ -80,6 +83,7 @@ impl Mix {
             onward: 0.0,
             near: 1.0,
             active: 0.0,
+            shortest: 1,
             order: None,
             facts: Vec::new(),
         }
@@ -169,8 +173,14 @@ impl Mix {
         })
     }
 
-    /// The drives under this mix, which loops let no more than so many I/Os per ns to; `None` if nothing goes to them.
-    pub(super) fn drives(&self, view: &View<'_>, most_per_ns: f64) -> Option<Drives> {
+    /// The drives under this mix, which loops let no more than so many I/Os per ns to, and hosts ask again after so long; `None` if nothing goes
+    /// to them.
+    pub(super) fn drives(
+        &self,
+        view: &View<'_>,
+        most_per_ns: f64,
+        turnaround_ns: f64,
+    ) -> Option<Drives> {
         let sets: f64 = self
             .asked()
             .map(|asked| asked.share * asked.ask.steps())
@@ -201,9 +211,9 @@ impl Mix {
             f64::from(view.pool.drives - view.pool.failed)
         };
         let groups = (count * sets / wide).max(1.0);
-        let (curve, rested) = self.curve(view, groups);
+        let (curve, rested) = self.curve(view, groups, turnaround_ns);
         // How many accesses of a set are at the drives as a mean, for as long as the slowest one takes.
-        let scv = curve.at(1.0).scv;
+        let scv = curve.at(1.0).way_scv;
         let held = |background: bool| {
             let wide = a_set(Ask::drives, background);
             a_set(Ask::count, background) / slowest_ns(wide, 1.0, scv)
@@ -221,6 +231,7 @@ impl Mix {
             },
             most_per_ns: most_per_ns * sets,
             order: self.order,
+            shortest: self.shortest,
             clump: (waited / (waited - followers)).clamp(1.0, 1e3),
         })
     }
@@ -234,8 +245,8 @@ impl Mix {
         }
     }
 
-    /// Times of one drive, and of its single accesses if it has a buffer for writes, and others of `groups` to leave it in peace.
-    fn curve(&self, view: &View<'_>, groups: f64) -> (Curve, Option<service::ServiceTime>) {
+    /// What each drive is asked for.
+    pub(super) fn load(&self, view: &View<'_>, turnaround_ns: f64) -> (Options, Load) {
         let mut accesses: Vec<Access> = Vec::new();
         for Asked {
             share,
@@ -281,7 +292,19 @@ impl Mix {
         let load = Load {
             accesses,
             span: self.span.clone(),
+            turnaround: Time::from_ns(turnaround_ns as u64),
         };
+        (options, load)
+    }
+
+    /// Times of one drive, and of its single accesses if it has a buffer for writes, and others of `groups` to leave it in peace.
+    fn curve(
+        &self,
+        view: &View<'_>,
+        groups: f64,
+        turnaround_ns: f64,
+    ) -> (Curve, Option<service::ServiceTime>) {
+        let (options, load) = self.load(view, turnaround_ns);
         let tags = disk::Disk::new(Arc::clone(view.model), &options).tags() as u32;
         // Streams settle at a few requests.
         let most = if self.order.is_some() {
@@ -291,15 +314,31 @@ impl Mix {
         };
         let mut queued: Vec<u32> = (0..most.ilog2()).map(|power| 1 << power).collect();
         queued.push(tags);
-        let times = service::service(view.model, &options, &load, &queued);
+        let mut times = service::service(view.model, &options, &load, &queued);
+        // A stream that goes round several drives leaves arms idle, which destaging takes at once.
+        let one = view.pool.drives == 1;
+        if one && self.order.is_some() && !self.destaging.is_empty() {
+            // As many destages at a time as there can be at a drive.
+            let deep = (self.most_destages / f64::from(view.pool.drives)) as u32;
+            let destaged: Vec<u32> = queued.iter().map(|&queued| queued.max(deep)).collect();
+            let phases = in_phases(&load, |load, reads| {
+                let queued = if reads { &queued } else { &destaged };
+                service::service(view.model, &options, load, queued)
+            });
+            // A drive that has nothing to go on with turns to what is written back.
+            times[1..].copy_from_slice(&phases[1..]);
+        }
         let writes = load
             .accesses
             .iter()
             .any(|access| access.kind != service::Kind::Read);
-        let rested = (groups > 1.0 && writes && view.pool.write_cache == Some(true)).then(|| {
-            let pause_ns = (groups - 1.0) * times[0].mean_ns;
-            service::alone(view.model, &options, &load, Time::from_ns(pause_ns as u64))
-        });
+        // A stream stays with its drives for a while, which don't rest then.
+        let rested =
+            (groups > 1.0 && self.order.is_none() && writes && view.pool.write_cache == Some(true))
+                .then(|| {
+                    let pause_ns = (groups - 1.0) * times[0].mean_ns;
+                    service::alone(view.model, &options, &load, Time::from_ns(pause_ns as u64))
+                });
         (Curve::new(&queued, &times), rested)
     }
 }

@@ -3,9 +3,11 @@
 //! service times are taken from the modelled drive. Start reading at `network.rs` for what is solved, at `closed.rs` and `open.rs`
 //! for how; at `system.rs` for described systems, then `view.rs` (what they ask for), `drives.rs` and `solver.rs`.
 
+mod arrivals;
 mod ask;
 mod bounds;
 mod closed;
+mod driven;
 mod drives;
 mod fork;
 mod mix;
@@ -20,6 +22,7 @@ mod solver;
 mod stations;
 mod system;
 mod view;
+mod windows;
 mod working;
 
 pub use bounds::{Asymptotes, Bounds};

@@ -61,17 +61,23 @@ pub(super) struct Part {
 impl Part {
     /// Work of a mean I/O in the foreground, ns.
     pub(super) fn mean_ns(&self, classes: &[Class]) -> f64 {
-        classes
-            .iter()
-            .zip(&self.foreground_ns)
-            .map(|(class, work)| class.share * work)
-            .sum()
+        mean(classes, &self.foreground_ns)
+    }
+
+    /// Latency of a mean I/O, ns.
+    pub(super) fn mean_latency_ns(&self, classes: &[Class]) -> f64 {
+        mean(classes, &self.latency_ns)
     }
 
     /// I/Os per ns that use it up; infinite for a delay.
     pub(super) fn capacity(&self, classes: &[Class]) -> f64 {
         f64::from(self.servers * self.copies) / (self.mean_ns(classes) + self.background_ns)
     }
+}
+
+fn mean(classes: &[Class], values: &[f64]) -> f64 {
+    let parts = classes.iter().zip(values);
+    parts.map(|(class, value)| class.share * value).sum()
 }
 
 /// What all of `asked`, an entry a class, and `background` ask of each part. A sequential load is at no more than `most_controllers`.

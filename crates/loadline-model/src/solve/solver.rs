@@ -40,7 +40,9 @@ struct OfWay {
 }
 
 /// A mix on a system, ready to be solved.
-pub(super) struct Solver {
+pub(super) struct Solver<'a> {
+    view: &'a View<'a>,
+    turnaround_ns: f64,
     mix: Mix,
     classes: Vec<Class>,
     parts: Vec<Part>,
@@ -56,8 +58,8 @@ pub(super) struct Solver {
     most_at_drives: f64,
 }
 
-impl Solver {
-    pub(super) fn new(view: &View<'_>, mix: Mix, most: u32) -> Self {
+impl<'a> Solver<'a> {
+    pub(super) fn new(view: &'a View<'a>, mix: Mix, most: u32) -> Self {
         let passings: Vec<Passing> = mix.kinds.iter().map(|kind| kind.passing).collect();
         let classes: Vec<Class> = mix.kinds.iter().map(|kind| kind.class.clone()).collect();
         let parts = parts::parts(
@@ -70,7 +72,11 @@ impl Solver {
         let loops = loops
             .map(|part| part.capacity(&classes))
             .fold(f64::INFINITY, f64::min);
-        let drives = mix.drives(view, loops);
+        let before = parts.iter().filter(|part| !part.beside);
+        let turnaround_ns = before
+            .map(|part| part.mean_ns(&classes) + part.mean_latency_ns(&classes))
+            .sum();
+        let drives = mix.drives(view, loops, turnaround_ns);
         let [destaging, ahead] = mix.background_sets();
         let sets = Sets {
             foreground: mix.foreground_sets(Way::Read) + mix.foreground_sets(Way::Write),
@@ -81,7 +87,14 @@ impl Solver {
             Some(drives) if destaging > 0.0 => {
                 let background = mix.most_destages * (destaging + ahead) / destaging;
                 if sets.foreground > 0.0 {
-                    drives.inside_with(background)
+                    // With one drive there are always as many destages at it; elsewhere they come and go.
+                    let one = (view.pool.drives == 1).then(|| {
+                        let held = background * drives.background_accesses;
+                        let per_ns = mix.cliff_per_ns(view, turnaround_ns, held)?;
+                        Some(drives.inside_at(per_ns * sets.all()))
+                    });
+                    one.flatten()
+                        .unwrap_or_else(|| drives.inside_with(background))
                 } else {
                     background
                 }
@@ -89,6 +102,8 @@ impl Solver {
             _ => f64::INFINITY,
         };
         let mut solver = Solver {
+            view,
+            turnaround_ns,
             mix,
             classes,
             parts,
@@ -190,28 +205,37 @@ impl Solver {
 
     /// The curve of I/Os that never wait for a drive itself, but for data that are read ahead, or for room in the cache.
     fn buffered(&self, front: &Closed, drives: Option<&Drives>, think_ns: f64) -> Vec<Point> {
-        // As many sets as the streams' windows and the destages under way allow, in the mix's shares.
-        let bounds = |n: u32| {
-            let windows = self.mix.windows.map(|(each, more)| {
-                (each + more * f64::from(n)) * self.sets.all() / self.sets.ahead
-            });
-            (windows.unwrap_or(f64::INFINITY), self.bound)
-        };
-        let (windows, destages) = bounds(front.population);
-        let rates = drives.map(|drives| drives.rates(windows.min(destages)));
+        let inside = |windows: f64| (windows * self.sets.all() / self.sets.ahead).min(self.bound);
+        let most = self
+            .mix
+            .windows
+            .map_or(self.bound, |ahead| inside(ahead.most(front.population)));
+        let rates = drives.map(|drives| drives.rates(most));
         let limit = self.limit.0;
         let points = (1..).zip(&front.throughput_per_s).map(|(n, &x)| {
-            let (windows, destages) = bounds(n);
-            let drives = rates.as_ref().map_or(f64::INFINITY, |rates| {
-                rates.at(windows.min(destages)) / self.sets.all()
+            let front_per_ns = x / 1e9;
+            let destaging = rates.as_ref().map_or(f64::INFINITY, |rates| {
+                rates.at(self.bound) / self.sets.all()
             });
-            let x = (x / 1e9).min(limit).min(drives);
+            let reading =
+                rates
+                    .as_ref()
+                    .zip(self.mix.windows)
+                    .map_or(f64::INFINITY, |(rates, ahead)| {
+                        let fetch_ns = |windows: f64| {
+                            let inside = inside(windows);
+                            inside / rates.at(inside)
+                        };
+                        ahead.windows_per_ns(n, front_per_ns * self.sets.ahead, fetch_ns)
+                            / self.sets.ahead
+                    });
+            let x = front_per_ns.min(limit).min(destaging).min(reading);
             let before = front
                 .throughput_per_s
                 .partition_point(|&below| below < x * 1e9);
             let response = f64::from(n) / x - think_ns;
             let front = front.response_ns[before.min(n as usize - 1)].min(response);
-            let waits = if windows < destages {
+            let waits = if reading < destaging {
                 Way::Read
             } else {
                 Way::Write
@@ -293,11 +317,32 @@ impl Solver {
             Open::solve(&network, offered_per_s, scv)?.response_ns
         };
         let per_ns = offered_per_s / 1e9;
-        let inside = self
-            .drives
-            .as_ref()
-            .map_or(0.0, |drives| drives.open(per_ns * self.sets.all()));
-        let inside = inside * self.sets.foreground / self.sets.all().max(1e-300);
+        let inside = match &self.drives {
+            Some(drives) if self.sets.foreground > 0.0 => {
+                let driven_ns = self.mix.driven_ns(self.view, self.turnaround_ns, per_ns);
+                driven_ns.map_or_else(
+                    || {
+                        let inside = drives.open(per_ns * self.sets.all(), scv);
+                        inside * (1.0 - drives.background(inside))
+                    },
+                    |waited_ns| per_ns * waited_ns,
+                )
+            }
+            _ => 0.0,
+        };
+        if let (Some(drives), Some(ahead)) = (&self.drives, self.mix.windows) {
+            let inside = self.sets.all() / self.sets.ahead;
+            let fetch_ns = inside / drives.rates(inside).at(inside)
+                + drives.in_line_ns(per_ns * self.sets.all(), ahead.reads.recip());
+            let reads_per_ns = per_ns * self.mix.share(Way::Read);
+            let waited_ns = ahead.waited_ns(reads_per_ns, fetch_ns);
+            return Ok(Some(self.point(
+                per_ns,
+                front,
+                waited_ns * reads_per_ns,
+                Way::Read,
+            )));
+        }
         Ok(Some(self.point(per_ns, front, inside, Way::Write)))
     }
 

@@ -8,6 +8,7 @@ use crate::Error;
 use crate::device::station::Service;
 use crate::sim::{Arrival, Pattern, Stream, Way};
 use crate::simulation::System;
+use crate::system::Pool;
 
 /// The largest population that is solved.
 const LARGEST: u32 = 1 << 14;
@@ -62,10 +63,15 @@ impl System {
     /// Solves the system under `streams`, closed or open ones, up to `most` I/Os outstanding, or as many as are asked for.
     ///
     /// # Errors
-    /// [`Error::Description`] for what [`System::check`] refuses, and for closed and open streams together.
+    /// [`Error::Description`] for what [`System::check`] refuses, for closed and open streams together, and where something is rebuilt.
     pub fn solve(&self, streams: &[Stream], most: u32) -> Result<Solution, Error> {
         self.check(streams)?;
         let (asked, shares) = asked(streams)?;
+        let rebuilt = |pool: &Pool| pool.failed > 0 && pool.rebuild_rate.is_some();
+        if self.description().pool.as_ref().is_some_and(rebuilt) {
+            let why = "the solver has no rebuilding beside hosts' I/Os: leave it out to solve the degraded array, or give --method simulate";
+            return Err(Error::at("pool.rebuild_rate", why));
+        }
         let most = match asked {
             Asked::Closed { outstanding, .. } => most.max(outstanding),
             Asked::Open { .. } => most.max(1),
@@ -74,7 +80,7 @@ impl System {
             return Err(Error::at(
                 "arrival.outstanding",
                 format!(
-                    "{most} is more than can be solved: give at most {LARGEST}, or simulate it"
+                    "{most} outstanding are more than can be solved: give at most {LARGEST}, or --method simulate"
                 ),
             ));
         }
@@ -133,7 +139,7 @@ fn asked(streams: &[Stream]) -> Result<(Asked, Vec<f64>), Error> {
     if open > 0 {
         return Err(Error::at(
             "arrival",
-            "the solver takes streams that are all closed or all open: simulate this mixture",
+            "the solver takes streams that are all closed or all open: give --method simulate for this mixture",
         ));
     }
     let thinking = streams.iter().map(|stream| match &stream.arrival {

@@ -8,12 +8,13 @@ use super::network::Class;
 use super::parts::Passing;
 use super::popularity::{Leaving, Popularity};
 use super::runs::Runs;
+use super::windows::Ahead;
 use crate::cache;
 use crate::device::disk;
 use crate::device::disk::service::Place;
 use crate::layout::{self, Layout};
 use crate::sim::{Profile, Way};
-use crate::system::{Cache, CacheMode, Controller, Pool, SystemDescription};
+use crate::system::{Cache, CacheMode, Controller, MirrorRead, Pool, SystemDescription};
 use crate::units::Time;
 use std::sync::Arc;
 
@@ -147,6 +148,9 @@ impl Part<'_> {
     fn add(&self, mix: &mut Mix) {
         mix.near = self.staying();
         mix.touch(self.survey.span());
+        if self.survey.mirror_read == MirrorRead::ShortestQueue {
+            mix.shortest = self.survey.copies() as u32;
+        }
         if self.profile.read_fraction > 0.0 {
             self.add_reads(mix);
         }
@@ -233,7 +237,10 @@ impl Part<'_> {
         let window = cache.read_ahead.0;
         let a_window = bytes / window as f64;
         let place = self.place(mix, Some(window));
-        mix.windows = Some((f64::from(self.profile.sequential_streams), a_window));
+        mix.windows = Some(Ahead {
+            streams: f64::from(self.profile.sequential_streams),
+            reads: a_window.recip(),
+        });
         mix.ahead.push(Background {
             per_io: reads * a_window,
             ask: self.survey.read(Some(window)),

@@ -107,6 +107,7 @@ impl Load {
         Load {
             accesses,
             span: start..end,
+            turnaround: self.turnaround,
         }
     }
 }

@@ -324,6 +324,11 @@ impl Disk {
         }
     }
 
+    /// Whether it acknowledges writes from its buffer.
+    pub fn buffers_writes(&self) -> bool {
+        self.write_back
+    }
+
     /// Data have crossed, the arm is free: what the host and the engine see.
     fn answer(&mut self, queued: &Queued, crossed: Time, arm_free: Time, hit: bool) -> Started {
         self.interface_free = crossed;

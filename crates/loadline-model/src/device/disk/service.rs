@@ -8,13 +8,46 @@
 //! these the distances, are spread evenly: simulated means settle several times as fast as with independent draws (Owen and
 //! Tribble, A quasi-Monte Carlo Metropolis algorithm, PNAS 102, 2005).
 
+mod arriving;
+
 use super::known::{self, Question};
 use super::{Disk, Model, Options, Request};
 use crate::device::SECTOR_BYTES;
 use crate::sim::{Purpose, Rng, Seed, Way};
 use crate::units::Time;
+use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
+
+pub use arriving::{Responses, Turns, arriving};
+
+/// Accesses per ns of hosts' and of the background's work, while `queued` of the hosts' and `background` of the others are always
+/// outstanding: a cache that must write back puts the next stripe beside the last one, as soon as that is done.
+///
+/// # Panics
+/// As [`service`].
+pub fn beside(
+    model: &Arc<Model>,
+    options: &Options,
+    load: &Load,
+    queued: u32,
+    background: u32,
+) -> [f64; 2] {
+    load.check(model);
+    let mut closed = Closed::empty(model, options, load, queued + background, load.turnaround);
+    let all = closed.rewrites.len();
+    closed.kept = all.saturating_sub(background as usize);
+    for token in 0..all {
+        closed.submit(Time::ZERO, token as u64);
+    }
+    let begun = closed.warm(16 + 4 * all);
+    let count = closed.enough();
+    closed.ended = [0; 2];
+    let ended_at = closed.warm(count);
+    closed
+        .ended
+        .map(|ended| f64::from(ended) / (ended_at - begun).ns() as f64)
+}
 
 /// What is asked of a drive.
 #[derive(Debug, Clone, PartialEq)]
@@ -23,6 +56,9 @@ pub struct Load {
     pub accesses: Vec<Access>,
     /// Bytes of the drive that are touched: random places lie evenly over them.
     pub span: Range<u64>,
+    /// From an answer to the next request of who got it: hosts, links and processors lie between. A drive that is free at once
+    /// chooses among one less; one that streams has gone on.
+    pub turnaround: Time,
 }
 
 /// One kind of access.
@@ -75,6 +111,8 @@ pub struct ServiceTime {
     pub mean_ns: f64,
     /// Squared coefficient of variation: variance / mean^2.
     pub scv: f64,
+    /// The same within reads and within writes, without that the two differ: accesses side by side go one way.
+    pub way_scv: f64,
     /// Share of work in the background among the requests at the drive, as a mean over time.
     pub background_fraction: f64,
 }
@@ -94,9 +132,9 @@ const MOST_FILLING: usize = 100_000;
 
 /// Times between the ends of two requests, for each of the numbers of outstanding requests (no more than the drive has tags).
 ///
-/// A request follows its answer at once, as the simulator's closed arrivals do. The mean is within 5 % of a long simulation;
-/// the variation, of a thousand times, is rougher. The load's figures are rounded to steps of 2.2 %, sizes at random places to 6 binary
-/// digits. The same arguments give the same numbers, at once if they were asked for before.
+/// A request follows its answer after the turnaround, which isn't counted where there is one request only. The mean is within 5 % of a
+/// long simulation; the variation, of a thousand times, is rougher. The load's figures are rounded to steps of 2.2 %, sizes at random
+/// places to 6 binary digits. The same arguments give the same numbers, at once if they were asked for before.
 ///
 /// # Panics
 /// Without accesses, with weights that aren't positive, sizes or streams of 0, or a span that reaches beyond the drive or doesn't
@@ -108,8 +146,9 @@ pub fn service(
     queued: &[u32],
 ) -> Vec<ServiceTime> {
     load.check(model);
+    let turnaround = known::rounded_time(load.turnaround);
     let load = load.rounded(model);
-    let ask = |&queued: &u32| ask(model, options, &load, queued, Time::ZERO);
+    let ask = |&queued: &u32| ask(model, options, &load, queued, turnaround);
     queued.iter().map(ask).collect()
 }
 
@@ -182,18 +221,42 @@ struct Closed<'a> {
     rng: Rng,
     /// By token: what follows it.
     rewrites: Vec<Option<Request>>,
-    /// By token: when it was submitted, and whether it is work in the background.
-    submitted: Vec<(Time, bool)>,
+    /// By token: when it was submitted, whether it is work in the background, and its way.
+    submitted: Vec<(Time, bool, Way)>,
+    /// The access that is drawn next, if it has been chosen already; and bytes of each that have been passed.
+    chosen: Option<usize>,
+    /// Tokens that are always hosts' work, the others being background; all draw anything if it is 0.
+    kept: usize,
+    /// Accesses that have ended, those of hosts and those in the background.
+    ended: [u32; 2],
+    passed: Vec<u64>,
     /// Time that requests have spent at the drive, those of hosts and those in the background, ns.
     inside_ns: [f64; 2],
     under_way: Vec<(Time, u64)>,
+    /// Requests on their way to the drive, in the order of their times there.
+    coming: VecDeque<(Time, u64)>,
     free_at: Time,
-    /// Between an answer and the next request; 0 unless there is only one at a time.
+    /// Between an answer and the next request.
     pause: Time,
 }
 
 impl<'a> Closed<'a> {
     fn new(
+        model: &Arc<Model>,
+        options: &Options,
+        load: &'a Load,
+        queued: u32,
+        pause: Time,
+    ) -> Self {
+        let mut closed = Self::empty(model, options, load, queued, pause);
+        for token in 0..closed.rewrites.len() {
+            closed.submit(Time::ZERO, token as u64);
+        }
+        closed
+    }
+
+    /// Nothing has been asked yet.
+    fn empty(
         model: &Arc<Model>,
         options: &Options,
         load: &'a Load,
@@ -208,7 +271,7 @@ impl<'a> Closed<'a> {
             running += access.weight / sum;
             running
         };
-        let mut closed = Closed {
+        Closed {
             disk,
             load,
             shares: load.accesses.iter().map(share).collect(),
@@ -222,40 +285,50 @@ impl<'a> Closed<'a> {
             kind: 1,
             rng: Seed(1).rng(Purpose::Place, 0),
             rewrites: vec![None; queued],
-            submitted: vec![(Time::ZERO, false); queued],
+            submitted: vec![(Time::ZERO, false, Way::Read); queued],
+            chosen: None,
+            kept: 0,
+            ended: [0; 2],
+            passed: vec![0; load.accesses.len()],
             inside_ns: [0.0; 2],
             under_way: Vec::with_capacity(queued),
+            coming: VecDeque::with_capacity(queued),
             free_at: Time::ZERO,
             pause,
-        };
-        for token in 0..queued {
-            closed.submit(Time::ZERO, token as u64);
         }
-        closed
     }
 
     /// Lets the queue and the buffer become what they will always be, then counts.
     fn measure(mut self) -> ServiceTime {
-        let pause_ns = self.pause.ns() as f64;
+        let alone = self.rewrites.len() == 1;
+        let pause_ns = if alone { self.pause.ns() as f64 } else { 0.0 };
         let mut last = self.warm(16 + 4 * self.rewrites.len());
         if self.buffers() {
             last = self.fill();
         }
         let count = self.enough();
         self.inside_ns = [0.0; 2];
-        let (mut sum, mut squares) = (0.0, 0.0);
+        // By way: count, sum, sum of squares.
+        let mut sums = [[0.0; 3]; 2];
         for _ in 0..count {
-            let now = self.next();
+            let (now, way) = self.next();
             let ns = ((now - last).ns() as f64 - pause_ns).max(0.0);
-            sum += ns;
-            squares += ns * ns;
+            let sum = &mut sums[usize::from(way == Way::Write)];
+            *sum = [sum[0] + 1.0, sum[1] + ns, sum[2] + ns * ns];
             last = now;
         }
-        let mean_ns = sum / count as f64;
-        let squares = squares / count as f64;
+        let count = count as f64;
+        let mean_ns = (sums[0][1] + sums[1][1]) / count;
+        let squares = (sums[0][2] + sums[1][2]) / count;
+        let between: f64 = sums
+            .iter()
+            .map(|sum| sum[1] * sum[1] / f64::max(sum[0], 1.0))
+            .sum::<f64>()
+            / count;
         ServiceTime {
             mean_ns,
             scv: (squares / (mean_ns * mean_ns) - 1.0).max(0.0),
+            way_scv: ((squares - between) / (mean_ns * mean_ns)).max(0.0),
             background_fraction: self.inside_ns[1] / self.inside_ns.iter().sum::<f64>().max(1.0),
         }
     }
@@ -303,27 +376,44 @@ impl<'a> Closed<'a> {
 
     fn warm(&mut self, accesses: usize) -> Time {
         (0..accesses)
-            .map(|_| self.next())
+            .map(|_| self.next().0)
             .last()
             .unwrap_or_default()
     }
 
-    /// The next answer, whose successor is submitted.
-    fn next(&mut self) -> Time {
+    /// The next answer, whose successor goes on its way.
+    fn next(&mut self) -> (Time, Way) {
+        loop {
+            if let Some((now, token)) = self.answer_before(Time::from_ns(u64::MAX)) {
+                let (since, background, way) = self.submitted[token as usize];
+                self.inside_ns[usize::from(background)] += (now - since).ns() as f64;
+                self.ended[usize::from(background)] += 1;
+                self.coming.push_back((now + self.pause, token));
+                return (now, way);
+            }
+        }
+    }
+
+    /// The next answer before a time.
+    fn answer_before(&mut self, until: Time) -> Option<(Time, u64)> {
         loop {
             let first = (0..self.under_way.len()).min_by_key(|&place| self.under_way[place]);
-            match first {
-                Some(place)
-                    if self.disk.queued() == 0 || self.under_way[place].0 <= self.free_at =>
-                {
-                    let (now, token) = self.under_way.swap_remove(place);
-                    let (since, background) = self.submitted[token as usize];
-                    self.inside_ns[usize::from(background)] += (now - since).ns() as f64;
-                    self.begin(now);
-                    self.submit(now + self.pause, token);
-                    return now;
-                }
-                _ => self.begin(self.free_at),
+            let done_at = first.map(|place| self.under_way[place].0);
+            let free_at = (self.disk.queued() > 0).then_some(self.free_at);
+            let coming_at = self.coming.front().map(|coming| coming.0);
+            let next = [done_at, free_at, coming_at].into_iter().flatten().min()?;
+            if next >= until {
+                return None;
+            }
+            if let Some(place) = first.filter(|_| done_at == Some(next)) {
+                let answer = self.under_way.swap_remove(place);
+                self.begin(next);
+                return Some(answer);
+            }
+            if free_at == Some(next) {
+                self.begin(next);
+            } else if let Some((now, token)) = self.coming.pop_front() {
+                self.submit(now, token);
             }
         }
     }
@@ -344,18 +434,29 @@ impl<'a> Closed<'a> {
         let request = self.rewrites[token as usize]
             .take()
             .unwrap_or_else(|| self.draw(token));
-        self.submitted[token as usize].0 = now;
+        let submitted = &mut self.submitted[token as usize];
+        (submitted.0, submitted.2) = (now, request.way);
         let result = self.disk.enqueue(now, request);
         assert!(result.is_ok(), "{request:?} is refused: {result:?}");
         self.begin(now);
     }
 
+    /// Which access is next.
+    fn choose(&mut self) -> usize {
+        if self.shares.len() == 1 {
+            return 0;
+        }
+        let drawn = even(&mut self.kind, KINDS, &mut self.rng);
+        let number = self.shares.partition_point(|&share| share <= drawn);
+        number.min(self.shares.len() - 1)
+    }
+
     fn draw(&mut self, token: u64) -> Request {
-        let mut number = 0;
-        if self.shares.len() > 1 {
-            let drawn = even(&mut self.kind, KINDS, &mut self.rng);
-            number = self.shares.partition_point(|&share| share <= drawn);
-            number = number.min(self.shares.len() - 1);
+        let mut number = self.chosen.take().unwrap_or_else(|| self.choose());
+        while self.kept > 0
+            && self.load.accesses[number].background != (token as usize >= self.kept)
+        {
+            number = self.choose();
         }
         let access = &self.load.accesses[number];
         self.submitted[token as usize].1 = access.background;

@@ -1,0 +1,153 @@
+//! What only the modelled drive can tell a solver: streams, buffers for writes, and the cliff of a cache that must write back.
+
+use super::fork::slowest_ns;
+use super::mix::Mix;
+use super::view::View;
+use crate::device::disk;
+use crate::device::disk::service::{self, Access, Load};
+use std::sync::Arc;
+
+impl Mix {
+    /// Time that a mean I/O waits for the drives when so many arrive per ns, where the modelled drive itself must tell: of a load in order,
+    /// or where drives acknowledge writes from their buffers; `None` elsewhere.
+    ///
+    /// A set waits for the slowest of its drives, which are taken as independent.
+    pub(super) fn driven_ns(
+        &self,
+        view: &View<'_>,
+        turnaround_ns: f64,
+        per_ns: f64,
+    ) -> Option<f64> {
+        let (options, load) = self.load(view, turnaround_ns);
+        let disk = disk::Disk::new(Arc::clone(view.model), &options);
+        let buffered = disk.buffers_writes()
+            && load
+                .accesses
+                .iter()
+                .any(|access| access.kind != service::Kind::Read);
+        if !buffered && self.order.is_none() {
+            return None;
+        }
+        let an_io: f64 = load.accesses.iter().map(|access| access.weight).sum();
+        let drives = if self.active > 0.0 {
+            self.active
+        } else {
+            f64::from(view.pool.drives - view.pool.failed)
+        };
+        let chunk = view.layout.chunk_bytes();
+        let turns = self.order.map(|_| service::Turns {
+            bytes: chunk,
+            drives: drives.round() as u32,
+        });
+        let here = if self.order.is_some() { 1.0 } else { drives };
+        let accesses_per_s = per_ns * 1e9 * an_io / here;
+        let found = service::arriving(view.model, &options, &load, accesses_per_s, turns);
+        let steps = self
+            .kinds
+            .iter()
+            .filter_map(|kind| Some((kind.class.share, &kind.ask.as_ref()?.0)));
+        let waited = steps.flat_map(|(share, ask)| {
+            ask.steps.iter().zip(found).map(move |(step, found)| {
+                share * step.share * slowest_ns(step.drives, found.mean_ns, found.scv)
+            })
+        });
+        Some(waited.sum())
+    }
+
+    /// I/Os per ns of one drive at which no more of them get their writes written back, with so many sets being written back:
+    /// the number of hosts' accesses beside which both are done in their shares. `None` if there is none, with as many as the drive holds.
+    pub(super) fn cliff_per_ns(
+        &self,
+        view: &View<'_>,
+        turnaround_ns: f64,
+        background: f64,
+    ) -> Option<f64> {
+        let (options, load) = self.load(view, turnaround_ns);
+        let tags = disk::Disk::new(Arc::clone(view.model), &options).tags() as u32;
+        let background = (background.round() as u32).max(1);
+        let weight = |background: bool| -> f64 {
+            let of = load
+                .accesses
+                .iter()
+                .filter(|access| access.background == background);
+            of.map(|access| {
+                access.weight
+                    * if access.kind == service::Kind::Rewrite {
+                        2.0
+                    } else {
+                        1.0
+                    }
+            })
+            .sum()
+        };
+        let weights = [weight(false), weight(true)];
+        if weights.contains(&0.0) {
+            return None;
+        }
+        let mut before: Option<[f64; 2]> = None;
+        for queued in std::iter::successors(Some(1), |queued| Some(queued * 2))
+            .take_while(|queued| queued + background <= tags)
+        {
+            let rates = service::beside(view.model, &options, &load, queued, background);
+            let [hosts, written] = [rates[0] / weights[0], rates[1] / weights[1]];
+            if hosts >= written {
+                // Between the last two, where both are alike.
+                let Some([below, above]) = before else {
+                    return Some(written);
+                };
+                let share = (above - below) / ((above - below) + (hosts - written));
+                return Some(above + share * (written - above));
+            }
+            before = Some([hosts, written]);
+        }
+        None
+    }
+}
+
+/// Times of reads and writes that a drive does in phases, for as long as each goes on in order: what reads are within reach of the arm
+/// comes first, so what is written back waits until the cache is full of it, and then goes in one sweep.
+pub(super) fn in_phases(
+    load: &Load,
+    times: impl Fn(&Load, bool) -> Vec<service::ServiceTime>,
+) -> Vec<service::ServiceTime> {
+    let weight = |accesses: &[Access]| accesses.iter().map(|access| access.weight).sum::<f64>();
+    let all = weight(&load.accesses);
+    let (reads, writes): (Vec<Access>, Vec<Access>) = load
+        .accesses
+        .iter()
+        .partition(|access| access.kind == service::Kind::Read);
+    let phases = [(reads, true), (writes, false)]
+        .into_iter()
+        .filter(|(accesses, _)| !accesses.is_empty());
+    let phases: Vec<_> = phases
+        .map(|(accesses, reads)| {
+            (
+                weight(&accesses) / all,
+                times(
+                    &Load {
+                        accesses,
+                        ..load.clone()
+                    },
+                    reads,
+                ),
+            )
+        })
+        .collect();
+    let at = |point: usize| {
+        let sum = |of: fn(&service::ServiceTime) -> f64| {
+            phases
+                .iter()
+                .map(|(share, times)| share * of(&times[point]))
+                .sum::<f64>()
+        };
+        let mean_ns = sum(|time| time.mean_ns);
+        service::ServiceTime {
+            mean_ns,
+            scv: sum(|time| time.mean_ns * time.mean_ns * (1.0 + time.scv)) / (mean_ns * mean_ns)
+                - 1.0,
+            way_scv: sum(|time| time.mean_ns * time.mean_ns * time.way_scv) / (mean_ns * mean_ns),
+            background_fraction: sum(|time| time.mean_ns * time.background_fraction) / mean_ns,
+        }
+    };
+    (0..phases[0].1.len()).map(at).collect()
+}
