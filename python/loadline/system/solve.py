@@ -24,8 +24,9 @@ from loadline.workload.limit import Limit
 from loadline.workload.plan import Options, Point
 from loadline.workload.profile import Closed, Open, Workload
 
-# A curve is drawn so far at first, then as far as the limit can hold, then so many times as far while all of it does.
-_FIRST = 64
+# A curve is drawn so far at first, for that costs hardly more than its first points; then as far as the limit can hold,
+# then so many times as far while all of it does.
+_FIRST = 512
 _FURTHER = 4
 
 # The core solves for no more I/Os outstanding, all jobs together.
@@ -145,7 +146,7 @@ class _Asking:
 
     def row(self, point: Point) -> Result:
         """The row of a plain point."""
-        found = self._solve(point, _FIRST)
+        found = self._solve(point, 1)
         offered = sum(stream.arrival.rate_per_s for stream in point.streams if isinstance(stream.arrival, Open))
         error = None
         if found.at is None:
@@ -201,7 +202,7 @@ class _Asking:
         high = max(low, min(high, _MOST // each))
         most = min(high, max(low, _FIRST))
         while True:
-            found = self._solve(point, most * each)
+            found = self._solve(point.at(most), most * each)
             kept = found.keeps(limit.of, limit.bound_ns, limit.strict, (low * each, most * each, each))
             if most == high or not all(kept[-(len(kept) // 2 + 1) :]):
                 break
@@ -222,7 +223,7 @@ class _Asking:
     def _beside(self, point: Point, low: int, high: int, known: set[int]) -> list[Probe[int, Result]]:
         """Doubling loads, and `high`, but those that are known."""
         assert point.ramp is not None, "only ramps are searched"
-        found = self._solve(point, high * sum(stream.arrival.jobs for stream in point.streams))
+        found = self._solve(point.at(high), high * sum(stream.arrival.jobs for stream in point.streams))
         doubled = takewhile(lambda load: load < high, (low * 2**step for step in count()))
         answers = {load: self._off_curve(point.at(load), found) for load in (*doubled, high) if load not in known}
         return [Probe(load, answer, keeps(answer, point.ramp.limit)) for load, answer in answers.items()]

@@ -59,14 +59,14 @@ pub(super) struct Solver<'a> {
 }
 
 impl<'a> Solver<'a> {
-    pub(super) fn new(view: &'a View<'a>, mix: Mix, most: u32) -> Self {
+    pub(super) fn new(view: &'a View<'a>, mix: Mix, outstanding: u32) -> Self {
         let passings: Vec<Passing> = mix.kinds.iter().map(|kind| kind.passing).collect();
         let classes: Vec<Class> = mix.kinds.iter().map(|kind| kind.class.clone()).collect();
         let parts = parts::parts(
             view.system,
             &passings,
             &mix.background(view),
-            mix.controllers(most),
+            mix.controllers(outstanding),
         );
         let loops = parts.iter().filter(|part| part.beside);
         let loops = loops

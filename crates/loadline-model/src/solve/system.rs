@@ -107,7 +107,11 @@ impl System {
             .into_iter()
             .zip(streams.iter().map(|stream| &stream.profile))
             .collect();
-        Solver::new(&view, view.mix(&profiles), most).solve(&asked, most)
+        let outstanding = match asked {
+            Asked::Closed { outstanding, .. } => outstanding,
+            Asked::Open { .. } => most,
+        };
+        Solver::new(&view, view.mix(&profiles), outstanding).solve(&asked, most)
     }
 }
 
