@@ -14,7 +14,7 @@ import click
 
 from loadline import _core, errors
 from loadline.cli import VERBS, loadline_command
-from loadline.measuring import series
+from loadline.result.series import SERIES_COLUMNS
 from loadline.reporting.export import envelope
 from loadline.result.schema import COLUMNS, FORMAT
 
@@ -169,7 +169,7 @@ def command_line() -> str:
 def results() -> str:
     """The page on the row, the run folder and the series."""
     rows = ((f"`{column.name}`", column.type, column.meaning) for column in COLUMNS)
-    of_series = ((f"`{name}`", kind, meaning) for name, kind, meaning in series.COLUMNS)
+    of_series = ((f"`{name}`", kind, meaning) for name, kind, meaning in SERIES_COLUMNS)
     parts = [RESULTS, _table(("column", "type", "meaning"), rows)]
     parts += [FOLDER, "`run.json`:\n", _table(("key", "what it holds"), _coded(RUN_JSON))]
     parts += ["`point.json`:\n", _table(("key", "what it holds"), _coded(POINT_JSON))]

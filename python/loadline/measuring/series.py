@@ -1,8 +1,4 @@
-"""A point's series: what fio, the host and the device said, interval by interval, in one Parquet table.
-
-A row is one interval of one source: `io` (the load generator), `host`, or `device`. Columns that a source can't know
-are NULL.
-"""
+"""A point's series: what fio, the host and the device said, interval by interval, in one Parquet table."""
 
 from __future__ import annotations
 
@@ -12,26 +8,8 @@ from typing import Any
 
 from loadline import _core
 from loadline.host.sampler import DiskRates, Sample
+from loadline.result.series import SERIES_COLUMNS
 from loadline.result.store import OTHER_STORE, write_bytes
-
-#: (name, Parquet type, meaning), in the file's order.
-COLUMNS = (
-    ("time_ns", "int64", "end of the interval, from the start of the measured time; negative in the warm-up"),
-    ("duration_ns", "int64", "length of the interval"),
-    ("source", "utf8", "`io`, `host` or `device`"),
-    ("warmup", "int64", "1 in the warm-up, else 0"),
-    ("read_iops", "double", "reads completed a second"),
-    ("write_iops", "double", "writes completed a second"),
-    ("read_bytes_per_s", "double", "bytes read a second"),
-    ("write_bytes_per_s", "double", "bytes written a second"),
-    ("read_latency_mean_ns", "double", "mean response of reads; for the device its await"),
-    ("write_latency_mean_ns", "double", "mean response of writes; for the device its await"),
-    ("read_latency_p99_ns", "int64", "99th percentile of reads in the interval"),
-    ("write_latency_p99_ns", "int64", "99th percentile of writes in the interval"),
-    ("queue_mean", "double", "mean I/Os in the device's queue or service"),
-    ("cpu_fraction", "double", "CPU use of the host, 1 is all cores"),
-    ("busy_fraction", "double", "share of time in which the device had an I/O outstanding"),
-)
 
 
 def write_series(path: Path, intervals: Iterable[_core.Interval], samples: Iterable[Sample], began_ns: int) -> None:
@@ -46,7 +24,7 @@ def write_series(path: Path, intervals: Iterable[_core.Interval], samples: Itera
         rows += [_of_device(sample, disk, began_ns) for disk in sample.disks if disk is not None]
     rows.sort(key=lambda row: row["time_ns"])
     columns: Sequence[tuple[str, str, list[Any]]] = [
-        (name, kind, [row.get(name) for row in rows]) for name, kind, _ in COLUMNS
+        (name, kind, [row.get(name) for row in rows]) for name, kind, _ in SERIES_COLUMNS
     ]
     write_bytes(path, _core.series_parquet(columns), OTHER_STORE)
 

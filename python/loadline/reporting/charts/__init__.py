@@ -1,0 +1,60 @@
+"""The charts of a report: one file a chart. Each takes what is to be shown and a palette, and gives panels.
+
+Never: reads a file, or knows whether it is drawn on a page or as a picture. Start reading at `OF_ALL`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+
+from loadline.reporting.charts import (
+    block_size,
+    components,
+    distribution,
+    iops,
+    latency,
+    load,
+    over_time,
+    utilisation,
+)
+from loadline.reporting.charts.panel import Panel
+from loadline.reporting.charts.theme import Palette
+from loadline.reporting.contents import Contents
+from loadline.reporting.detail import Detail
+
+
+@dataclass(frozen=True, slots=True)
+class OfAll:
+    """A chart of all points: its name on the command line, its title, and what it lacks when it has no panel."""
+
+    name: str
+    title: str
+    lacks: str
+    draw: Callable[[Contents, Palette], list[Panel]]
+
+
+@dataclass(frozen=True, slots=True)
+class OfPoint:
+    """A chart of one point."""
+
+    name: str
+    title: str
+    lacks: str
+    draw: Callable[[Detail, Palette], list[Panel]]
+
+
+#: A chart is a file and a line here, in the order of the page.
+OF_ALL = (
+    OfAll("load", "Response against load", "no profile was answered at two loads", load.draw),
+    OfAll("iops", "IOPS", "no point has a rate", iops.draw),
+    OfAll("latency", "Latency", "no point has a latency of reads or writes", latency.draw),
+    OfAll("block-size", "Block size", "no pattern was measured at two block sizes", block_size.draw),
+    OfAll("components", "Components", "only models have components", components.draw),
+    OfAll("utilisation", "Host and device", "neither host nor device was sampled", utilisation.draw),
+)
+OF_POINT = (
+    OfPoint("over-time", "Over time", "there is no series of it", over_time.draw),
+    OfPoint("distribution", "Distribution", "its percentiles aren't known", distribution.draw),
+)
+NAMES = tuple(chart.name for chart in (*OF_ALL, *OF_POINT))

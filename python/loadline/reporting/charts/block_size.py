@@ -1,0 +1,82 @@
+"""IOPS and MB/s over block size, where sizes were swept."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+import altair as alt
+
+from loadline.reporting.charts.frame import scale, source, ticks
+from loadline.reporting.charts.panel import Panel
+from loadline.reporting.charts.theme import Palette
+from loadline.reporting.contents import Contents
+from loadline.result.schema import Result
+from loadline.units import format_size
+
+_FIGURES = (("iops", "IOPS over block size", "I/Os a second", "~s"), ("mb", "MB/s over block size", "MB/s", ",~r"))
+
+
+def draw(contents: Contents, palette: Palette) -> list[Panel]:
+    """Two panels a load: a line a pattern of access that has answers at two sizes or more."""
+    lines: dict[tuple[str, str], dict[int, Result]] = {}
+    points = contents.points
+    for result, origin in zip(points, source(points), strict=True):
+        asked = _asked(result)
+        if asked is not None and result.total.iops and result.total.bytes_per_s:
+            size, pattern, load = asked
+            lines.setdefault((", ".join(filter(None, [pattern, origin])), load), {})[size] = result
+    panels = []
+    swept = {key: rows for key, rows in lines.items() if len(rows) > 1}
+    for load in dict.fromkeys(load for _, load in swept):
+        values = [
+            {
+                "pattern": pattern,
+                "bytes": size,
+                "size": format_size(size),
+                "iops": row.total.iops,
+                "mb": (row.total.bytes_per_s or 0.0) / 1e6,
+            }
+            for (pattern, at), rows in swept.items()
+            if at == load
+            for size, row in sorted(rows.items())
+        ]
+        for field, title, unit, form in _FIGURES:
+            panels.append(Panel(f"{title}, {load}", _panel(values, field, unit, form), 280))
+    return panels
+
+
+def _asked(result: Result) -> tuple[int, str, str] | None:
+    """Size in bytes, pattern and load of a row that asks for blocks of one size."""
+    workload = result.workload
+    if not isinstance(workload, Mapping) or not isinstance(workload.get("profile"), Mapping):
+        return None
+    profile: Mapping[str, Any] = workload["profile"]
+    blocks: Sequence[Mapping[str, Any]] = profile.get("block") or ()
+    if len(blocks) != 1:
+        return None
+    read, random = float(profile.get("read_fraction", 1)), float(profile.get("random_fraction", 1))
+    way = {0.0: "sequential", 1.0: "random"}.get(random, f"{random:.0%} random")
+    what = {0.0: "write", 1.0: "read"}.get(read, f"{read:.0%} read")
+    load = f"{result.outstanding_asked} outstanding" if result.offered_per_s is None else f"{result.offered_per_s:g}/s"
+    return int(blocks[0]["size_bytes"]), f"{way} {what}", load
+
+
+def _panel(values: list[dict[str, Any]], field: str, unit: str, form: str) -> list[alt.Chart]:
+    known = [value[field] for value in values]
+    sizes = sorted({value["bytes"] for value in values})
+    labels = {size: format_size(size) for size in sizes}
+    expression = " : ".join(f"datum.value == {size} ? '{label}'" for size, label in labels.items()) + " : ''"
+    base = alt.Chart(alt.InlineData(values=values)).encode(
+        x=alt.X(
+            "bytes:Q",
+            title="block size",
+            scale=alt.Scale(type="log", base=2, nice=False, padding=12),
+            axis=alt.Axis(values=sizes, labelExpr=expression, labelOverlap="greedy"),
+        ),
+        y=alt.Y(f"{field}:Q", title=unit, scale=alt.Scale(**scale(known)), axis=alt.Axis(**ticks(known, 5, form))),
+        color=alt.Color("pattern:N", sort=None, title=None, legend=alt.Legend(columns=2)),
+        shape=alt.Shape("pattern:N", sort=None, title=None),
+        tooltip=[alt.Tooltip("pattern:N"), alt.Tooltip("size:N"), alt.Tooltip(f"{field}:Q", title=unit, format=",.0f")],
+    )
+    return [base.mark_line().encode(shape=alt.Undefined), base.mark_point(filled=True, size=55, opacity=1)]

@@ -1,0 +1,54 @@
+"""Utilisation of a model's components at each point, the bottleneck marked."""
+
+from __future__ import annotations
+
+import altair as alt
+
+from loadline.reporting.charts.frame import names
+from loadline.reporting.charts.panel import TWO_LINES, Panel, rows_height
+from loadline.reporting.charts.theme import Palette
+from loadline.reporting.contents import Contents
+
+# Below it a component is left out: it limits nothing.
+_IDLE = 0.01
+
+
+def draw(contents: Contents, palette: Palette) -> list[Panel]:
+    """One panel: a column a component, the busiest first, a row a point; none if no row is a model's."""
+    points = [point for point in contents.points if point.components]
+    highest: dict[str, float] = {}
+    for point in points:
+        for component, busy in point.components.items():
+            highest[component] = max(busy, highest.get(component, 0.0))
+    shown = [name for name in sorted(highest, key=lambda name: -highest[name]) if highest[name] >= _IDLE]
+    if not shown:
+        return []
+    values = [
+        {
+            "name": f"{name}{' at the load line' if point.limit else ''}",
+            "component": component,
+            "busy": point.components[component],
+            "said": f"{100 * point.components[component]:.0f}" + (" ▲" if component == point.bottleneck else ""),
+            "full": point.components[component] > 0.55,
+        }
+        for name, point in zip(names(points), points, strict=True)
+        for component in shown
+        if component in point.components
+    ]
+    base = alt.Chart(alt.InlineData(values=values)).encode(
+        y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelExpr=TWO_LINES, domain=False)),
+        x=alt.X(
+            "component:N",
+            sort=shown,
+            title=None,
+            axis=alt.Axis(orient="top", labelAngle=0, labelExpr="split(datum.label, ' ')", ticks=False, domain=False),
+        ),
+        tooltip=[alt.Tooltip("name:N"), alt.Tooltip("component:N"), alt.Tooltip("busy:Q", format=".1%")],
+    )
+    cells = base.mark_rect(color=palette.read).encode(
+        opacity=alt.Opacity("busy:Q", scale=alt.Scale(domain=[0, 1], range=[0.04, 1], clamp=True), legend=None)
+    )
+    ink = alt.condition("datum.full", alt.value(palette.paper), alt.value(palette.ink))
+    text = base.mark_text().encode(text="said:N", color=ink)
+    height = rows_height([str(value["name"]) for value in values])
+    return [Panel("Utilisation of components, %", [cells, text], height, "▲ the bottleneck")]

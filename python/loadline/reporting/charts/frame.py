@@ -1,0 +1,92 @@
+"""What every chart needs of the rows: names that tell them apart, and scales that fit their range."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterable, Sequence
+from typing import Any
+
+from loadline.reporting.model_table import swept_keys
+from loadline.result.schema import Result
+
+#: Between a point's name and what tells it from others of that name; a label breaks there.
+SEPARATOR = " · "
+
+#: Groups of rows, in this order.
+CLASSES = ("random", "combined", "sequential")
+
+# From there on a linear scale hides the small ones.
+_WIDE = 30.0
+
+# Around the values of a logarithmic scale.
+_MARGIN = 1.4
+
+
+def source(results: Sequence[Result]) -> list[str]:
+    """For each row what tells its origin from the others': system, settings that differ, or run; empty if nothing."""
+    keys = swept_keys(results)
+    several = {
+        name: len({getattr(result, name) for result in results}) > 1 for name in ("origin", "system", "target", "run")
+    }
+    told = [
+        [result.origin] * several["origin"]
+        + [result.system or ""] * several["system"]
+        + [result.target] * (several["target"] and not result.system)
+        + [f"{key.rpartition('.')[2]} {result.tags[key]}" for key in keys if key in result.tags]
+        for result in results
+    ]
+    runs: dict[tuple[str, ...], set[str]] = {}
+    for parts, result in zip(told, results, strict=True):
+        runs.setdefault(tuple(parts), set()).add(result.run)
+    # The run's id is long; it is named only where nothing else tells rows apart.
+    return [
+        ", ".join(filter(None, [*parts, result.run if len(runs[tuple(parts)]) > 1 else ""]))
+        for parts, result in zip(told, results, strict=True)
+    ]
+
+
+def names(results: Sequence[Result]) -> list[str]:
+    """A label for each row: the point, its origin where there are several, and a star if it's quick."""
+    labels = [
+        SEPARATOR.join(filter(None, [result.point + ("*" if result.quick else ""), origin]))
+        for result, origin in zip(results, source(results), strict=True)
+    ]
+    seen: dict[str, int] = {}
+    for number, label in enumerate(labels):
+        seen[label] = seen.get(label, 0) + 1
+        if seen[label] > 1:
+            labels[number] = f"{label} ({seen[label]})"
+    return labels
+
+
+def by_class(results: Sequence[Result]) -> dict[str, list[int]]:
+    """Numbers of the rows by access class, classes in the house's order."""
+    found: dict[str, list[int]] = {}
+    for number, result in enumerate(results):
+        found.setdefault(result.access_class or "", []).append(number)
+    order = {name: place for place, name in enumerate(CLASSES)}
+    return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
+
+
+def scale(values: Iterable[float | None]) -> dict[str, Any]:
+    """A logarithmic scale where the values range widely, else a linear one from 0."""
+    low, high = _range(values)
+    if high > _WIDE * low > 0:
+        return {"type": "log", "nice": False, "domain": [low / _MARGIN, high * _MARGIN]}
+    return {"type": "linear", "zero": True, "nice": True}
+
+
+def ticks(values: Iterable[float | None], number: int = 5, form: str = "~s") -> dict[str, Any]:
+    """An axis for that scale; a logarithmic one has lines at powers of ten, between them only where there are few."""
+    low, high = _range(values)
+    axis: dict[str, Any] = {"tickCount": number, "labelExpr": f"format(datum.value, '{form}')", "labelFlush": False}
+    if high > _WIDE * low > 0:
+        first, last = math.floor(math.log10(low / _MARGIN)), math.ceil(math.log10(high * _MARGIN))
+        steps = (1,) if last - first > 3 else (1, 3)
+        axis |= {"values": [step * 10.0**power for power in range(first, last + 1) for step in steps]}
+    return axis
+
+
+def _range(values: Iterable[float | None]) -> tuple[float, float]:
+    known = [value for value in values if value is not None and value > 0]
+    return min(known, default=0.0), max(known, default=0.0)

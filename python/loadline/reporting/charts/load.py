@@ -1,0 +1,161 @@
+"""Response against load: the curve of a profile whose load was swept or searched, with saturation, knee and limit."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import altair as alt
+
+from loadline.reporting.charts.frame import scale, source, ticks
+from loadline.reporting.charts.panel import Panel
+from loadline.reporting.charts.theme import Palette
+from loadline.reporting.contents import Contents
+from loadline.reporting.table import count
+from loadline.result.schema import Result
+from loadline.workload.limit import parse_limit
+
+# More lines than that in one panel can't be told apart.
+_MOST_LINES = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Curve:
+    """Rows of one profile from one source, in order of load; `line` is the one at the load line."""
+
+    profile: str
+    source: str
+    rows: tuple[Result, ...]
+    line: Result | None
+
+    @property
+    def knee(self) -> Result:
+        """Where throughput over response is largest: beyond it more load mostly means more waiting."""
+        return max(self.rows, key=lambda row: (row.total.iops or 0.0) / (row.total.latency_mean_ns or 1.0))
+
+
+def curves(results: Sequence[Result]) -> list[Curve]:
+    """A curve for each profile and source that has answers at two loads or more."""
+    found: dict[tuple[str, str, str], list[Result]] = {}
+    for result, origin in zip(results, source(results), strict=True):
+        if result.total.iops and result.total.latency_mean_ns and result.error is None:
+            axis = "rate" if result.offered_per_s is not None else "outstanding"
+            found.setdefault((result.profile or result.point, origin, axis), []).append(result)
+    kept = []
+    for (profile, origin, _), rows in found.items():
+        by_load = {_load(row): row for row in rows}
+        if len(by_load) > 1:
+            line = next((row for row in rows if row.limit and row.role == "point"), None)
+            kept.append(Curve(profile, origin, tuple(by_load[load] for load in sorted(by_load)), line))
+    return kept
+
+
+def _load(row: Result) -> float:
+    return row.offered_per_s if row.offered_per_s is not None else float(row.outstanding_asked or 0)
+
+
+def draw(contents: Contents, palette: Palette) -> list[Panel]:
+    """A panel a profile; its curves beside each other, at most six."""
+    by_profile: dict[str, list[Curve]] = {}
+    for curve in curves(contents.results):
+        by_profile.setdefault(curve.profile, []).append(curve)
+    panels = []
+    for profile, several in by_profile.items():
+        for first in range(0, len(several), _MOST_LINES):
+            shown = several[first : first + _MOST_LINES]
+            part = f", {first + 1} to {first + len(shown)}" if len(several) > _MOST_LINES else ""
+            panels.append(Panel(f"Response against load: {profile}{part}", _panel(shown, palette), 300, _note(shown)))
+    return panels
+
+
+def _note(several: Sequence[Curve]) -> str:
+    of_rate = several[0].rows[0].offered_per_s is not None
+    return "numbers at dots: " + ("I/Os offered a second" if of_rate else "I/Os outstanding")
+
+
+def _panel(several: Sequence[Curve], palette: Palette) -> list[alt.Chart]:
+    named = len(several) > 1
+    values: list[dict[str, Any]] = [
+        {
+            "source": curve.source,
+            "iops": row.total.iops,
+            "ms": (row.total.latency_mean_ns or 0.0) / 1e6,
+            "load": f"{_load(row):,.10g}",
+            "order": _load(row),
+        }
+        for curve in several
+        for row in curve.rows
+    ]
+    means: list[float] = [value["ms"] for value in values]
+    base = alt.Chart(alt.InlineData(values=values)).encode(
+        x=alt.X("iops:Q", title="I/Os a second", axis=alt.Axis(**ticks([], 6)), scale=alt.Scale(zero=True)),
+        y=alt.Y(
+            "ms:Q", title="mean response, ms", scale=alt.Scale(**scale(means)), axis=alt.Axis(**ticks(means, 6, "~r"))
+        ),
+        tooltip=[
+            *([alt.Tooltip("source:N")] if named else []),
+            alt.Tooltip("load:N", title="load"),
+            alt.Tooltip("iops:Q", title="IOPS", format=",.0f"),
+            alt.Tooltip("ms:Q", title="mean, ms", format=",.3~f"),
+        ],
+    )
+    if named:
+        base = base.encode(color=alt.Color("source:N", sort=None, title=None), shape=alt.Shape("source:N", sort=None))
+    colour: dict[str, Any] = {} if named else {"color": palette.read}
+    layers: list[alt.Chart] = [
+        base.mark_line(**colour).encode(order="order:Q", detail="source:N", shape=alt.Undefined),
+        base.mark_point(filled=True, size=45, opacity=1, **colour),
+    ]
+    if not named:
+        layers.append(base.mark_text(dy=14, fontSize=10, color=palette.quiet).encode(text="load:N"))
+    return layers + _marks(several, palette, named)
+
+
+def _marks(several: Sequence[Curve], palette: Palette, named: bool) -> list[alt.Chart]:
+    """Saturation, limit, knee and load line, with their names and figures beside them."""
+    rules, dots = [], []
+    for limit in {curve.line.limit for curve in several if curve.line is not None and curve.line.limit}:
+        asked = parse_limit(limit)
+        if asked.statistic == "mean":
+            rules.append({"ms": asked.bound_ns / 1e6, "said": f"limit {limit}"})
+    for curve in several:
+        line, knee = curve.line, curve.knee
+        saturation = next((row.saturation_iops for row in (line, *curve.rows) if row and row.saturation_iops), None)
+        if saturation and not named:
+            rules.append({"iops": saturation, "said": f"saturation {count(saturation)}"})
+        dots.append(_dot(knee, "knee" if named else f"knee {count(knee.total.iops)}", "knee"))
+        if line is not None and line.total.iops:
+            dots.append(_dot(line, count(line.total.iops) if named else f"load line {count(line.total.iops)}", "line"))
+    return [*_ruled(rules, palette), *_ringed(dots, palette)]
+
+
+def _ruled(rules: Sequence[dict[str, Any]], palette: Palette) -> list[alt.Chart]:
+    layers = []
+    across = alt.Chart(alt.InlineData(values=[rule for rule in rules if "ms" in rule])).encode(y="ms:Q")
+    along = alt.Chart(alt.InlineData(values=[rule for rule in rules if "iops" in rule])).encode(x="iops:Q")
+    if any("ms" in rule for rule in rules):
+        layers.append(across.mark_rule(strokeDash=[5, 4], color=palette.alarm))
+        layers.append(across.mark_text(x=6, align="left", dy=-6, color=palette.ink).encode(text="said:N"))
+    if any("iops" in rule for rule in rules):
+        layers.append(along.mark_rule(strokeDash=[2, 3], color=palette.quiet))
+        layers.append(along.mark_text(y=8, align="right", dx=-5, color=palette.ink).encode(text="said:N"))
+    return layers
+
+
+def _ringed(dots: Sequence[dict[str, Any]], palette: Palette) -> list[alt.Chart]:
+    layers = []
+    for kind, shape in (("knee", "diamond"), ("line", "circle")):
+        place = alt.Chart(alt.InlineData(values=[dot for dot in dots if dot["kind"] == kind])).encode(
+            x="iops:Q", y="ms:Q"
+        )
+        layers.append(
+            place.mark_point(shape=shape, size=170, strokeWidth=2, opacity=1, color=palette.ink, filled=False)
+        )
+        text = place.mark_text(align="right", dx=-12, dy=-8, color=palette.ink, fontWeight="bold")
+        layers.append(text.encode(text="said:N"))
+    return layers
+
+
+def _dot(row: Result, said: str, kind: str) -> dict[str, Any]:
+    return {"iops": row.total.iops, "ms": (row.total.latency_mean_ns or 0.0) / 1e6, "said": said, "kind": kind}

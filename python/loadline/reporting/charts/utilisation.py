@@ -1,0 +1,44 @@
+"""CPU of the load-making hosts and the device's busy time, beside each other, for every point."""
+
+from __future__ import annotations
+
+import altair as alt
+
+from loadline.reporting.charts.frame import names
+from loadline.reporting.charts.panel import TWO_LINES, Panel, rows_height
+from loadline.reporting.charts.theme import Palette
+from loadline.reporting.contents import Contents
+
+
+def draw(contents: Contents, palette: Palette) -> list[Panel]:
+    """One panel, or none if neither was sampled."""
+    points = contents.points
+    kinds = (("host CPU", "cpu_fraction"), ("device busy", "busy_fraction"))
+    values = [
+        {"name": name, "of": kind, "share": getattr(point, column)}
+        for name, point in zip(names(points), points, strict=True)
+        for kind, column in kinds
+        if getattr(point, column) is not None
+    ]
+    if not values:
+        return []
+    known = [kind for kind, _ in kinds if any(value["of"] == kind for value in values)]
+    look = {"host CPU": (palette.series3, "square"), "device busy": (palette.series4, "circle")}
+    chart = (
+        alt.Chart(alt.InlineData(values=values))
+        .mark_point(filled=True, size=70, opacity=1)
+        .encode(
+            y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelExpr=TWO_LINES, grid=True)),
+            x=alt.X(
+                "share:Q",
+                title="share of time",
+                scale=alt.Scale(domain=[0, 1]),
+                axis=alt.Axis(format=".0%", tickCount=5),
+            ),
+            color=alt.Color("of:N", title=None, scale=alt.Scale(domain=known, range=[look[kind][0] for kind in known])),
+            shape=alt.Shape("of:N", title=None, scale=alt.Scale(domain=known, range=[look[kind][1] for kind in known])),
+            tooltip=[alt.Tooltip("name:N"), alt.Tooltip("of:N", title=" "), alt.Tooltip("share:Q", format=".1%")],
+        )
+    )
+    note = "a device is busy while any I/O is outstanding: on arrays and SSDs that is no utilisation"
+    return [Panel("Host CPU and device", [chart], rows_height([str(value["name"]) for value in values]), note)]

@@ -1,0 +1,110 @@
+"""A point from near by: its series, thinned for the eye, and the distribution of its latencies."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, field
+from glob import escape
+from typing import Any
+
+from loadline.reporting.question import connect
+from loadline.result.schema import Result
+from loadline.result.store import Run
+
+#: A line of more dots than that is no clearer on a page.
+_DOTS = 120
+
+#: Percentiles of a drawn distribution; beyond the last that has this many I/Os behind it nothing is claimed.
+_PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 98, 99, 99.5, 99.8, 99.9, 99.95, 99.99, 99.995, 99.999)
+_BEHIND = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Detail:
+    """What is known of a point beyond its row.
+
+    Attributes:
+        io: a dot an interval, from `from_s` to `s` (seconds from the start of the measured time): rates, and mean
+            latencies in ms.
+        host, device: the same with `cpu` or `busy` as shares.
+        warmup_s: seconds of warm-up, before 0.
+        percentiles: `direction`, `percent`, `ms`.
+    """
+
+    io: Sequence[Mapping[str, Any]] = ()
+    host: Sequence[Mapping[str, Any]] = ()
+    device: Sequence[Mapping[str, Any]] = ()
+    warmup_s: float = 0.0
+    percentiles: Sequence[Mapping[str, Any]] = field(default=())
+
+
+# Means are weighted: of latencies by I/Os, of rates and shares by time.
+_SERIES = f"""
+with bounds as (
+    select run, point, min(time_ns - duration_ns) as low, greatest(max(time_ns) - low, 1) as span
+    from series group by all
+), dots as (
+    select *, least(((time_ns - low) * {_DOTS}) // span, {_DOTS - 1}) as dot from series join bounds using (run, point)
+)
+select
+    run, point, source, min(time_ns - duration_ns) / 1e9 as from_s, max(time_ns) / 1e9 as s,
+    sum(read_iops * duration_ns) / sum(duration_ns) as read_iops,
+    sum(write_iops * duration_ns) / sum(duration_ns) as write_iops,
+    sum(read_latency_mean_ns * read_iops * duration_ns) / nullif(sum(read_iops * duration_ns), 0) / 1e6 as read_ms,
+    sum(write_latency_mean_ns * write_iops * duration_ns) / nullif(sum(write_iops * duration_ns), 0) / 1e6 as write_ms,
+    sum(cpu_fraction * duration_ns) / sum(duration_ns) as cpu,
+    sum(busy_fraction * duration_ns) / sum(duration_ns) as busy
+from dots group by run, point, source, dot order by run, point, source, s
+"""
+
+
+def details(runs: Sequence[Run], results: Sequence[Result]) -> dict[tuple[str, str], Detail]:
+    """What is known beyond the rows, by run and point; of a model's row the percentiles of its columns."""
+    series: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+    if runs:
+        connection = connect([escape(str(run.path)) for run in runs])
+        relation = connection.sql(_SERIES)
+        names = relation.columns
+        for row in relation.fetchall():
+            dot = dict(zip(names, row, strict=True))
+            series.setdefault((dot.pop("run"), dot.pop("point"), dot.pop("source")), []).append(
+                {name: _short(value) for name, value in dot.items()}
+            )
+        connection.close()
+    histograms = {
+        (run.id, point.name): run.histograms(n)
+        for run in runs
+        for n, point in enumerate(run.plan)
+        if (run.point_path(n) / "point.json").exists()
+    }
+    found = {}
+    for result in results:
+        key = (result.run, result.point)
+        io, host, device = (series.get((*key, name), []) for name in ("io", "host", "device"))
+        warm = (result.warmup_ns or 0) / 1e9
+        found[key] = Detail(io, host, device, warm, _percentiles(result, histograms.get(key, {})))
+    return found
+
+
+def _short(value: Any) -> Any:
+    return float(f"{value:.4g}") if isinstance(value, float) else value
+
+
+def _percentiles(result: Result, histograms: Mapping[str, Any]) -> list[dict[str, Any]]:
+    found = []
+    for direction, histogram in histograms.items():
+        for percent in _PERCENTILES:
+            if histogram.count * (100 - percent) / 100 >= _BEHIND:
+                found.append(
+                    {"direction": f"{direction}s", "percent": percent, "ms": histogram.percentile_ns(percent) / 1e6}
+                )
+    if found:
+        return found
+    columns = {50: "p50", 90: "p90", 95: "p95", 99: "p99", 99.9: "p999", 99.99: "p9999"}
+    for direction in ("read", "write"):
+        flow = getattr(result, direction)
+        for percent, name in columns.items():
+            value = getattr(flow, f"latency_{name}_ns")
+            if value is not None:
+                found.append({"direction": f"{direction}s", "percent": percent, "ms": value / 1e6})
+    return found

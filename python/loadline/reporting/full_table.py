@@ -1,0 +1,127 @@
+"""The full table of a page: every column of the rows that has a value, units in the heads, raw values beside the said."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from loadline.reporting.table import UNKNOWN, count
+from loadline.result.schema import COLUMNS, Column, Result
+
+#: Shown at once; the others when they are asked for.
+MAIN = (
+    *("run", "point", "system", "tags", "outstanding_asked", "offered_per_s", "iops", "bytes_per_s"),
+    *(
+        "latency_mean_ns",
+        "read_latency_mean_ns",
+        "write_latency_mean_ns",
+        "read_latency_p99_ns",
+        "write_latency_p99_ns",
+    ),
+    *("cpu_fraction", "busy_fraction", "saturation_iops", "limit", "bottleneck", "error"),
+)
+
+# These are told elsewhere on the page: in each point's section.
+_ELSEWHERE = frozenset({"workload", "findings", "provenance"})
+
+#: By the end of a column's name: the unit in its head, and how a value is said in it.
+_UNITS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
+    ("bytes_per_s", "MB/s", lambda value: count(value / 1e6)),
+    ("_per_s", "a second", count),
+    ("latency_ns", "ms", lambda value: count(value / 1e6)),
+    ("runtime_ns", "s", lambda value: count(value / 1e9)),
+    ("warmup_ns", "s", lambda value: count(value / 1e9)),
+    ("_ns", "ms", lambda value: count(value / 1e6)),
+    ("_fraction", "%", lambda value: f"{100 * value:.1f}"),
+    ("iops", "a second", count),
+    ("iops_ci95", "a second", count),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Head:
+    """A column's head: its words and unit; `main` ones are shown at once."""
+
+    name: str
+    head: str
+    unit: str
+    meaning: str
+    main: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """What is said, the raw value (None: unknown), and the classes of its style."""
+
+    said: str
+    raw: str | None
+    kind: str
+
+
+@dataclass(frozen=True, slots=True)
+class Row:
+    """A line of the table."""
+
+    cells: tuple[Cell, ...]
+    quick: bool
+    failed: bool
+
+
+def full_table(results: Sequence[Result]) -> tuple[list[Head], list[Row]]:
+    """Heads and rows; the point's name comes first, then the main columns, then the others."""
+    several = len({result.run for result in results}) > 1
+    known = [
+        column
+        for column in COLUMNS
+        if column.name not in _ELSEWHERE and any(column.of(result) not in (None, {}, "") for result in results)
+    ]
+    order = {name: place for place, name in enumerate(("point", *MAIN))}
+    known.sort(key=lambda column: order.get(column.name, len(order)))
+    heads = [_head(column, several) for column in known]
+    rows = [
+        Row(tuple(_cell(column, head, result) for column, head in zip(known, heads, strict=True)), *_marks(result))
+        for result in results
+    ]
+    return heads, rows
+
+
+def _marks(result: Result) -> tuple[bool, bool]:
+    return result.quick, result.error is not None
+
+
+def _unit(name: str) -> tuple[str, Callable[[float], str]] | None:
+    return next(((unit, say) for ending, unit, say in _UNITS if name.endswith(ending)), None)
+
+
+def _head(column: Column, several: bool) -> Head:
+    unit = _unit(column.name)
+    words = column.name
+    for ending in ("_ns", "_fraction", "bytes_per_s", "_per_s"):
+        words = words.removesuffix(ending) if ending != "bytes_per_s" else words.replace(ending, "bandwidth")
+    words = words.replace("iops", "IOPS").replace("_", " ").replace("bandwidth", "bandwidth")
+    main = column.name in MAIN and (column.name != "run" or several)
+    return Head(column.name, words, unit[0] if unit else "", column.meaning, main)
+
+
+def _cell(column: Column, head: Head, result: Result) -> Cell:
+    value = column.of(result)
+    text = column.type not in {"BIGINT", "DOUBLE"}
+    kind = " ".join(name for name, on in (("text", text), ("more", not head.main)) if on)
+    if value is None or value == {}:
+        return Cell(UNKNOWN, None, kind)
+    if column.name == "point":
+        return Cell(f"{value}{'*' if result.quick else ''}{' (failed)' if result.error else ''}", str(value), kind)
+    if isinstance(value, Mapping):
+        said = ", ".join(f"{key} {_say(part)}" for key, part in value.items())
+        return Cell(said, json.dumps(value, ensure_ascii=False), kind)
+    if isinstance(value, bool):
+        return Cell("yes" if value else "no", str(value).lower(), kind)
+    unit = _unit(column.name)
+    said = str(value) if text else unit[1](value) if unit else f"{value:,}" if isinstance(value, int) else count(value)
+    return Cell(said, value if isinstance(value, str) else json.dumps(value), kind)
+
+
+def _say(value: Any) -> str:
+    return f"{value:.3f}" if isinstance(value, float) else str(value)

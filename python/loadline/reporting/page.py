@@ -1,0 +1,161 @@
+"""The report as one HTML file: libraries inlined, nothing loaded from elsewhere, everything from outside escaped."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from importlib import resources
+from typing import Any
+
+import loadline
+from loadline.reporting.contents import Contents
+from loadline.reporting.facts import facts
+from loadline.reporting.full import needs
+from loadline.reporting.full_table import full_table
+from loadline.reporting.table import count, megabytes, milliseconds
+from loadline.reporting.words import summary
+from loadline.result.schema import Result
+
+
+@dataclass(frozen=True, slots=True)
+class _Figure:
+    id: str
+    title: str
+    note: str
+
+
+def page(contents: Contents) -> str:
+    """The page's text.
+
+    Raises:
+        InputError: `loadline[full]` isn't installed.
+    """
+    for module in ("altair", "vl_convert", "duckdb"):
+        needs(module, "a page")
+    jinja2: Any = needs("jinja2", "a page")
+    drawing = _Drawing()
+    charts, lacking = drawing.of_all(contents)
+    points = drawing.of_points(contents)
+    heads, rows = full_table(contents.points)
+    sections = [("summary", "Summary"), *((chart["name"], chart["title"]) for chart in charts)]
+    sections += [("table", "Table"), ("points", "Point by point"), ("provenance", "Where it comes from")]
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_file), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    text: str = environment.get_template("page.html").render(
+        title=contents.title,
+        contents=sections,
+        summary=summary(contents),
+        charts=charts,
+        lacking=lacking,
+        columns=heads,
+        rows=rows,
+        points=points,
+        provenance=[{"name": run.id, "facts": _provenance(contents, n)} for n, run in enumerate(contents.runs)],
+        command=" ".join(contents.command),
+        version=loadline.__version__,
+        css=_file("page.css"),
+        js=_file("page.js"),
+        **drawing.inlined(),
+    )
+    return text
+
+
+def _file(name: str) -> str:
+    return resources.files("loadline.reporting").joinpath("page_parts", name).read_text("utf-8")
+
+
+def _provenance(contents: Contents, number: int) -> Mapping[str, str]:
+    run = contents.runs[number]
+    commands = [" ".join(session["command"]) for session in run.document["sessions"] if session.get("command")]
+    source = {"source": run.document["suite"].get("source") or ""}
+    found = {**facts(run), **source, "command": "; ".join(dict.fromkeys(commands)), "folder": str(run.path)}
+    return {kind: words for kind, words in found.items() if words}
+
+
+class _Drawing:
+    """Draws panels and keeps their specifications for the end of the page."""
+
+    def __init__(self) -> None:
+        from loadline.reporting.charts import theme
+
+        self._theme = theme
+        self._specs: dict[str, Any] = {}
+
+    def of_all(self, contents: Contents) -> tuple[list[dict[str, Any]], list[str]]:
+        """The charts that have panels, and of the others what they lack."""
+        from loadline.reporting.charts import OF_ALL
+
+        charts, lacking = [], []
+        for chart in OF_ALL:
+            panels = self._figures(chart.draw(contents, self._theme.PAGE))
+            if panels:
+                charts.append({"name": chart.name, "title": chart.title, "panels": panels})
+            else:
+                lacking.append(f"{chart.title.lower()}, for {chart.lacks}")
+        return charts, lacking
+
+    def of_points(self, contents: Contents) -> list[dict[str, Any]]:
+        """What is known of each point: a line, its charts, its findings, its working, what was asked."""
+        from loadline.reporting.charts import OF_POINT
+        from loadline.reporting.charts.frame import names
+        from loadline.reporting.detail import details
+
+        points, found = contents.points, []
+        known = details(contents.runs, points)
+        for point, name in zip(points, names(points), strict=True):
+            panels, lacking = [], []
+            for chart in OF_POINT:
+                drawn = self._figures(chart.draw(known[point.run, point.point], self._theme.PAGE))
+                panels += drawn
+                if not drawn:
+                    lacking.append(f"{chart.title.lower()}, for {chart.lacks}")
+            found.append(
+                {
+                    "name": name,
+                    "said": _said(point),
+                    "error": point.error,
+                    "panels": panels,
+                    "lacking": lacking,
+                    "findings": point.findings,
+                    "working": point.provenance.get("working"),
+                    "asked": json.dumps(point.workload, ensure_ascii=False, indent=1),
+                }
+            )
+        return found
+
+    def _figures(self, panels: Sequence[Any]) -> list[_Figure]:
+        figures = []
+        for panel in panels:
+            figure = _Figure(f"chart-{len(self._specs) + 1}", panel.title, panel.note)
+            spec = panel.drawn("container").to_dict()
+            self._specs[figure.id] = {
+                **{key: value for key, value in spec.items() if key not in {"config", "$schema"}},
+                "autosize": {"type": "fit-x", "contains": "padding"},
+            }
+            figures.append(figure)
+        return figures
+
+    def inlined(self) -> dict[str, str]:
+        """What goes into the page as it is: the drawing library, specifications, colours."""
+        vl_convert: Any = needs("vl_convert", "a page")
+        body = {"config": self._theme.config(self._theme.PAGE), "specs": self._specs}
+        return {
+            "bundle": vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"),
+            # In a script element only `<` could end it.
+            "specs": json.dumps(body, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
+            "light": self._theme.style_sheet(self._theme.LIGHT),
+            "dark": self._theme.style_sheet(self._theme.DARK),
+        }
+
+
+def _said(point: Result) -> str:
+    if point.error:
+        return "failed"
+    figures = [f"{count(point.total.iops)} IOPS", f"{megabytes(point.total)} MB/s"]
+    for direction in ("read", "write"):
+        mean = getattr(point, direction).latency_mean_ns
+        if mean is not None:
+            figures.append(f"{direction} {milliseconds(mean)} ms")
+    return ", ".join(figures)

@@ -1,0 +1,49 @@
+"use strict";
+(() => {
+  const { config, specs } = JSON.parse(document.getElementById("specs").textContent);
+  const options = { renderer: "svg", actions: false, config };
+  const draw = (place) => {
+    const spec = specs[place.id];
+    if (!spec || place.dataset.drawn) return;
+    place.dataset.drawn = "yes";
+    const failed = (error) => { place.textContent = "This chart can't be drawn: " + error.message; place.dataset.drawn = "failed"; };
+    vegaEmbed(place, spec, options).then(() => { place.dataset.drawn = "done"; }, failed);
+  };
+
+  // A chart is drawn when it comes near: two hundred points would take long at once.
+  const near = new IntersectionObserver((entries) => {
+    for (const entry of entries) if (entry.isIntersecting) { near.unobserve(entry.target); draw(entry.target); }
+  }, { rootMargin: "400px" });
+  const places = [...document.querySelectorAll(".chart")];
+  places.forEach((place) => near.observe(place));
+  window.addEventListener("beforeprint", () => places.filter((place) => !place.closest("details:not([open])")).forEach(draw));
+
+  const table = document.getElementById("results");
+  const heads = [...table.tHead.rows[0].cells];
+  const value = (row, column) => {
+    const raw = row.cells[column].dataset.value;
+    return raw === undefined ? null : row.cells[column].classList.contains("text") ? raw : Number(raw);
+  };
+  heads.forEach((head, column) => head.firstElementChild.addEventListener("click", () => {
+    const up = head.getAttribute("aria-sort") !== "ascending";
+    heads.forEach((other) => other.setAttribute("aria-sort", "none"));
+    head.setAttribute("aria-sort", up ? "ascending" : "descending");
+    const rows = [...table.tBodies[0].rows].map((row) => [value(row, column), row]);
+    rows.sort(([a], [b]) => a === b ? 0 : a === null ? 1 : b === null ? -1 : (a < b ? -1 : 1) * (up ? 1 : -1));
+    table.tBodies[0].append(...rows.map(([, row]) => row));
+  }));
+
+  const all = document.getElementById("all");
+  const column = () => table.classList.toggle("all", all.checked);
+  all.addEventListener("change", column);
+  column();
+
+  document.getElementById("copy").addEventListener("click", async () => {
+    const shown = (cell) => cell.offsetParent !== null;
+    const plain = (text) => text.replace(/\s+/g, " ").trim();
+    const text = [...table.rows].map((row) => [...row.cells].filter(shown).map((cell) => plain(cell.textContent)).join("\t")).join("\n");
+    const said = document.getElementById("copied");
+    try { await navigator.clipboard.writeText(text); said.textContent = "copied"; }
+    catch { said.textContent = "the browser doesn't allow it: mark the table and copy"; }
+  });
+})();

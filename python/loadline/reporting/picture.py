@@ -1,0 +1,70 @@
+"""A chart as a picture, PNG or SVG: no browser, no network."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from loadline.errors import InputError
+from loadline.reporting.contents import Contents
+from loadline.reporting.full import needs
+
+_WIDTH = 600
+_PIXELS = 2
+
+
+def picture(contents: Contents, chart: str | None, point: str | None, *, as_svg: bool, dark: bool = False) -> bytes:
+    """The panels of one chart below each other; of a chart of single points, those of `point`.
+
+    Raises:
+        InputError: no such chart or point, nothing to be drawn, or `loadline[full]` isn't installed.
+    """
+    vl_convert: Any = needs("vl_convert", "a picture")
+    alt: Any = needs("altair", "a picture")
+    from loadline.reporting.charts import theme
+
+    palette = theme.DARK if dark else theme.LIGHT
+    panels = _panels(contents, chart, point, palette)
+    charts = [
+        panel.drawn(_WIDTH, title=alt.TitleParams(panel.title, subtitle=panel.note, offset=12)) for panel in panels
+    ]
+    whole = alt.vconcat(*charts, spacing=28).resolve_scale(
+        color="independent", shape="independent", strokeDash="independent", opacity="independent"
+    )
+    spec = whole.to_dict()
+    spec["config"] = {**theme.config(palette), "background": palette.paper, "padding": 16, "font": "DejaVu Sans"}
+    if as_svg:
+        svg: str = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
+        return svg.encode()
+    png: bytes = vl_convert.vegalite_to_png(spec, scale=_PIXELS, allowed_base_urls=[])
+    return png
+
+
+def _panels(contents: Contents, chart: str | None, point: str | None, palette: Any) -> list[Any]:
+    from loadline.reporting.charts import NAMES, OF_ALL, OF_POINT
+    from loadline.reporting.detail import details
+
+    if chart is not None and chart not in NAMES:
+        raise InputError(f"there is no chart {chart!r}", f"Charts: {', '.join(NAMES)}.")
+    for of_all in OF_ALL:
+        if chart in (of_all.name, None) and point is None:
+            panels = of_all.draw(contents, palette)
+            if panels:
+                return panels
+            if chart is not None:
+                raise InputError(f"chart {chart}: {of_all.lacks}", "Take another chart.")
+    for of_point in OF_POINT:
+        if chart in (of_point.name, None):
+            rows = [row for row in contents.points if point in (row.point, None)]
+            if not rows:
+                raise InputError(
+                    f"there is no point {point!r}", f"Points: {', '.join(row.point for row in contents.points[:20])}."
+                )
+            if len(rows) > 1:
+                raise InputError(
+                    f"chart {of_point.name} shows one point, and there are {len(rows)}", "Name one with --point."
+                )
+            panels = of_point.draw(details(contents.runs, rows)[rows[0].run, rows[0].point], palette)
+            if not panels:
+                raise InputError(f"chart {of_point.name} of {rows[0].point}: {of_point.lacks}", "Take another chart.")
+            return panels
+    raise InputError("nothing can be drawn of these results", "Look at the table: a .md or .csv file.")

@@ -1,0 +1,150 @@
+"""A report's summary: what was asked of what, the main figures, what limits, what is doubtful, each in a sentence."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from dataclasses import dataclass
+
+from loadline.reporting.contents import Contents
+from loadline.reporting.table import count, findings_notes, megabytes, milliseconds
+from loadline.result.schema import Result
+
+_ORIGINS = {
+    "measured": "measured",
+    "imported": "measured by others and imported",
+    "simulated": "simulated, not measured",
+    "solved": "computed from a description, not measured",
+    "rule": "estimated by the rule of thumb, not measured",
+}
+
+# From there on a component or a host leaves hardly anything.
+_BUSY = 0.9
+
+
+@dataclass(frozen=True, slots=True)
+class Paragraph:
+    """A head of a few words, and sentences; `grave` where the reader should stop."""
+
+    head: str
+    sentences: tuple[str, ...]
+    grave: bool = False
+
+
+def summary(contents: Contents) -> list[Paragraph]:
+    """The paragraphs that have something to say."""
+    found = [
+        Paragraph("What", tuple(_what(contents))),
+        Paragraph("Main figures", tuple(_figures(contents.points))),
+        Paragraph("What limits", tuple(_limits(contents.points))),
+        Paragraph("What is doubtful", tuple(_doubts(contents.points)), grave=True),
+    ]
+    return [paragraph for paragraph in found if paragraph.sentences]
+
+
+def _points(number: int) -> str:
+    return f"{number} point{'' if number == 1 else 's'}"
+
+
+def _what(contents: Contents) -> Iterator[str]:
+    origins = Counter(point.origin for point in contents.points)
+    if not origins:
+        yield "No point has an answer yet."
+    for origin, number in origins.items():
+        rows = [point for point in contents.points if point.origin == origin]
+        whose = dict.fromkeys(row.system or row.target for row in rows)
+        asked = dict.fromkeys(row.suite for row in rows if row.suite)
+        under = f" under {_listed(list(asked))}" if asked else ""
+        was = "was" if number == 1 else "were"
+        yield f"{_points(number)} of {_listed(list(whose))}{under} {was} {_ORIGINS[origin]}."
+    for about in contents.about:
+        yield about if about.endswith(".") else f"{about}."
+
+
+def _listed(names: Sequence[str]) -> str:
+    shown = list(names[:4]) + ([f"{len(names) - 4} more"] if len(names) > 4 else [])
+    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}" if shown else "nothing"
+
+
+def _figures(points: Sequence[Result]) -> Iterator[str]:
+    lines = [point for point in points if point.limit and not point.error]
+    good = [point for point in points if point.total.iops]
+    if len(lines) == 1:
+        yield _line(lines[0])
+    elif lines:
+        yield from (f"Highest: {_line(max(lines, key=_iops))}", f"Lowest: {_line(min(lines, key=_iops))}")
+    if len(good) == 1 and not lines:
+        (only,) = good
+        said = [f"{count(only.total.iops)} IOPS", f"{megabytes(only.total)} MB/s"]
+        said.append(f"mean response {milliseconds(only.total.latency_mean_ns)} ms")
+        yield f"{only.point}: {', '.join(said)}."
+    elif len(good) > 1:
+        most, widest = max(good, key=_iops), max(good, key=lambda point: point.total.bytes_per_s or 0)
+        yield (
+            f"The highest rate is {count(most.total.iops)} IOPS ({most.point}),"
+            f" the highest bandwidth {megabytes(widest.total)} MB/s ({widest.point})."
+        )
+        for direction in ("read", "write"):
+            yield from _range(good, direction)
+
+
+def _iops(point: Result) -> float:
+    return point.total.iops or 0.0
+
+
+def _line(line: Result) -> str:
+    share = ""
+    if line.saturation_iops and line.total.iops:
+        share = f", {line.total.iops / line.saturation_iops:.0%} of saturation ({count(line.saturation_iops)})"
+    load = (
+        f"{count(line.offered_per_s)} I/Os a second offered"
+        if line.offered_per_s is not None
+        else f"{line.outstanding_asked} outstanding"
+    )
+    return f"{line.point} keeps {line.limit} up to {count(line.total.iops)} IOPS, at {load}{share}."
+
+
+def _range(points: Sequence[Result], direction: str) -> Iterator[str]:
+    def mean(point: Result) -> float | None:
+        flow = point.read if direction == "read" else point.write
+        return flow.latency_mean_ns
+
+    known = sorted((mean(point) or 0.0, point.point) for point in points if mean(point) is not None)
+    if known:
+        (low, best), (high, worst) = known[0], known[-1]
+        to = f" to {milliseconds(high)} ms ({worst})" if worst != best else ""
+        yield f"Mean {direction} latency: {milliseconds(low)} ms ({best}){to}."
+
+
+def _limits(points: Sequence[Result]) -> Iterator[str]:
+    named = Counter(point.bottleneck for point in points if point.bottleneck)
+    for component, number in named.most_common():
+        yield (
+            f"{component.capitalize()} limit {_points(number)}."
+            if len(named) > 1
+            else f"The {component} limit every point."
+        )
+    yield from _host(
+        points, "cpu_fraction", "The host's CPU was above 90 % at {}: there the load generator may be the limit."
+    )
+    busy = [point for point in points if (point.cpu_fraction or 0) <= _BUSY]
+    yield from _host(busy, "busy_fraction", "The device always had work at {}, while the host had CPU left.")
+
+
+def _host(points: Sequence[Result], column: str, sentence: str) -> Iterator[str]:
+    value: Callable[[Result], float] = lambda point: getattr(point, column) or 0.0  # noqa: E731
+    high = [point for point in points if value(point) > _BUSY]
+    if high:
+        yield sentence.format(f"{_points(len(high))} of {len(points)}")
+
+
+def _doubts(points: Sequence[Result]) -> Iterator[str]:
+    failed = [point for point in points if point.error]
+    if failed:
+        more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+        yield f"{_points(len(failed))} of {len(points)} failed: {failed[0].point}: {failed[0].error}{more}."
+    quick = sum(point.quick for point in points)
+    if quick:
+        yield f"{_points(quick)} ran for a few seconds only (*): an impression, not a measurement."
+    for note in findings_notes(points):
+        yield f"{note[0].upper()}{note[1:]}."

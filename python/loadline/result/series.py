@@ -1,0 +1,39 @@
+"""The columns of a point's series: what load generator, host and device said, interval by interval.
+
+A row is one interval of one source: `io` (the load generator), `host`, or `device`. Columns that a source can't know
+are NULL.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class SeriesColumn(NamedTuple):
+    """A column: its Parquet type, and what it means."""
+
+    name: str
+    type: str
+    meaning: str
+
+
+#: In the file's order.
+SERIES_COLUMNS = (
+    SeriesColumn(
+        "time_ns", "int64", "end of the interval, from the start of the measured time; negative in the warm-up"
+    ),
+    SeriesColumn("duration_ns", "int64", "length of the interval"),
+    SeriesColumn("source", "utf8", "`io`, `host` or `device`"),
+    SeriesColumn("warmup", "int64", "1 in the warm-up, else 0"),
+    SeriesColumn("read_iops", "double", "reads completed a second"),
+    SeriesColumn("write_iops", "double", "writes completed a second"),
+    SeriesColumn("read_bytes_per_s", "double", "bytes read a second"),
+    SeriesColumn("write_bytes_per_s", "double", "bytes written a second"),
+    SeriesColumn("read_latency_mean_ns", "double", "mean response of reads; for the device its await"),
+    SeriesColumn("write_latency_mean_ns", "double", "mean response of writes; for the device its await"),
+    SeriesColumn("read_latency_p99_ns", "int64", "99th percentile of reads in the interval"),
+    SeriesColumn("write_latency_p99_ns", "int64", "99th percentile of writes in the interval"),
+    SeriesColumn("queue_mean", "double", "mean I/Os in the device's queue or service"),
+    SeriesColumn("cpu_fraction", "double", "CPU use of the host, 1 is all cores"),
+    SeriesColumn("busy_fraction", "double", "share of time in which the device had an I/O outstanding"),
+)
