@@ -39,7 +39,8 @@ VERBS = (
     Verb("forecast", "Say what a described system carries, and where its load line is.", "forecast"),
     Verb("simulate", "Simulate a described system under a suite.", "simulate"),
     Verb("validate", "Compare forecasts with what others measured.", "validate"),
-    Verb("report", "Write the results of runs to a file.", "report"),
+    Verb("report", "Write results of runs as a page, a chart or a table.", "report"),
+    Verb("query", "Answer a question in SQL from all runs.", "query"),
 )
 
 

@@ -176,6 +176,13 @@ def store_option(function: F) -> F:
     )(function)
 
 
+def drawing_options(function: F) -> F:
+    """--chart, --point and --dark, for verbs that write pictures."""
+    function = click.option("--dark", is_flag=True, help="Draw a picture on dark paper.")(function)
+    function = click.option("--point", metavar="NAME", help="Of a chart of one point: which.")(function)
+    return click.option("--chart", metavar="NAME", help="Of a picture: load, iops, latency, over-time, ...")(function)
+
+
 def pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
     """`key=value` words as a map.
 

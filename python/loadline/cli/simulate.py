@@ -10,7 +10,8 @@ import click
 from loadline.cli import choice, output
 from loadline.cli.progress import counted
 from loadline.errors import InputError
-from loadline.reporting.export import Contents, envelope
+from loadline.reporting.contents import Contents
+from loadline.reporting.export import envelope
 from loadline.reporting.model_table import components_table, models_table, paired
 from loadline.reporting.report import FORMATS, writable, write
 from loadline.result.schema import Result

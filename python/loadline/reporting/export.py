@@ -1,4 +1,4 @@
-"""Results as files for other programs: one function a format, each a text."""
+"""Results as files for other programs: one function a format."""
 
 from __future__ import annotations
 
@@ -6,22 +6,14 @@ import csv
 import io
 import json
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from contextlib import closing
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
-from loadline.reporting.table import Table
+from loadline.reporting.contents import Contents
+from loadline.reporting.full import needs
 from loadline.result.schema import COLUMNS, FORMAT, Result
-
-
-@dataclass(frozen=True, slots=True)
-class Contents:
-    """What a report is to hold: rows as they are, and for people a title, what they are about, and tables of them."""
-
-    title: str
-    about: tuple[str, ...]
-    results: Sequence[Result]
-    tables: tuple[Table, ...]
-    runs: tuple[Mapping[str, Any], ...] = ()
 
 
 def envelope(
@@ -43,25 +35,50 @@ def envelope(
     }
 
 
-def as_json(contents: Contents) -> str:
+def as_json(contents: Contents) -> bytes:
     """The envelope of the results."""
-    return json.dumps(envelope(contents.results, contents.runs), ensure_ascii=False, indent=1) + "\n"
+    return (
+        json.dumps(envelope(contents.results, contents.summaries), ensure_ascii=False, indent=1).encode(
+            "utf-8", "backslashreplace"
+        )
+        + b"\n"
+    )
 
 
-def as_csv(contents: Contents) -> str:
+def as_csv(contents: Contents) -> bytes:
     """Every column of every result; maps, lists and workloads as JSON, unknown as nothing."""
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([column.name for column in COLUMNS])
     for result in contents.results:
         writer.writerow([_cell(value) for value in result.row().values()])
-    return out.getvalue()
+    return out.getvalue().encode("utf-8", "backslashreplace")
 
 
-def as_markdown(contents: Contents) -> str:
+def as_markdown(contents: Contents) -> bytes:
     """A page for people: what was asked of what, and the tables."""
     lines = [f"# {contents.title}", "", *(f"- {about}" for about in contents.about)]
-    return "\n".join([*lines, "", "\n".join(table.markdown() for table in contents.tables)])
+    text = "\n".join([*lines, "", "\n".join(table.markdown() for table in contents.tables)])
+    return text.encode("utf-8", "backslashreplace")
+
+
+def as_parquet(contents: Contents) -> bytes:
+    """Every column of every result, in DuckDB's types.
+
+    Raises:
+        InputError: `loadline[full]` isn't installed.
+    """
+    duckdb = needs("duckdb", "a .parquet file")
+    shape = json.dumps({column.name: column.type for column in COLUMNS})
+    rows = [json.dumps(result.row()) for result in contents.results]
+    with TemporaryDirectory() as folder, closing(duckdb.connect()) as connection:
+        path = Path(folder) / "results.parquet"
+        table = connection.sql(
+            "select unnest(from_json(row, $shape)) from (select unnest($rows) as row)",
+            params={"shape": shape, "rows": rows},
+        )
+        table.write_parquet(str(path), compression="zstd")
+        return path.read_bytes()
 
 
 def _cell(value: Any) -> Any:

@@ -10,7 +10,7 @@ from loadline.units import format_size
 
 
 def facts(run: Run) -> dict[str, str]:
-    """Target, device, host, tools, start and what the user said of the run, as `kind: words`; without the host's name."""
+    """Target, device, host, tools, start and what the user said of the run, in words, without the host's name."""
     document = run.document
     target = document["target"]
     sizes = " of ".join(format_size(target[key]) for key in ("used_bytes", "size_bytes") if target.get(key))

@@ -1,4 +1,4 @@
-"""The full table of a page: every column of the rows that has a value, units in the heads, raw values beside the said."""
+"""The full table of a page: every column that has a value, units in the heads, raw values beside what is said."""
 
 from __future__ import annotations
 

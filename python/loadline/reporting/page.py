@@ -63,7 +63,7 @@ def page(contents: Contents) -> str:
 
 
 def _file(name: str) -> str:
-    return resources.files("loadline.reporting").joinpath("page_parts", name).read_text("utf-8")
+    return resources.files("loadline.reporting").joinpath("parts", name).read_text("utf-8")
 
 
 def _provenance(contents: Contents, number: int) -> Mapping[str, str]:

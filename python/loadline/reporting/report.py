@@ -3,41 +3,71 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from loadline.errors import InputError
 from loadline.reporting import export
-from loadline.reporting.export import Contents
+from loadline.reporting.contents import Contents
+from loadline.reporting.page import page
+from loadline.reporting.picture import picture
 from loadline.reporting.table import results_table
 from loadline.result.store import Run, check_place, write_bytes
 from loadline.units import format_size
 
-#: A format is a line here and a function in export.py.
-FORMATS: dict[str, Callable[[Contents], str]] = {
-    ".csv": export.as_csv,
-    ".json": export.as_json,
-    ".md": export.as_markdown,
+
+@dataclass(frozen=True, slots=True)
+class Drawing:
+    """What a picture is to show: a chart by its name, of a point where it shows only one, on light or dark paper."""
+
+    chart: str | None = None
+    point: str | None = None
+    dark: bool = False
+
+
+def _html(contents: Contents, _: Drawing) -> bytes:
+    return page(contents).encode("utf-8", "backslashreplace")
+
+
+def _picture(contents: Contents, drawing: Drawing, *, as_svg: bool) -> bytes:
+    return picture(contents, drawing.chart, drawing.point, as_svg=as_svg, dark=drawing.dark)
+
+
+#: A format is a line here and a function that makes its bytes.
+FORMATS: dict[str, Callable[[Contents, Drawing], bytes]] = {
+    ".html": _html,
+    ".png": partial(_picture, as_svg=False),
+    ".svg": partial(_picture, as_svg=True),
+    ".csv": lambda contents, _: export.as_csv(contents),
+    ".md": lambda contents, _: export.as_markdown(contents),
+    ".parquet": lambda contents, _: export.as_parquet(contents),
+    ".json": lambda contents, _: export.as_json(contents),
 }
 
+#: Formats of one chart.
+PICTURES = frozenset({".png", ".svg"})
 
-def report(runs: Sequence[Run], output: str | Path) -> Path:
+
+def report(runs: Sequence[Run], output: str | Path, drawing: Drawing = Drawing(), command: Sequence[str] = ()) -> Path:
     """Writes the results of `runs` to `output`, whole or not at all. Raises as `write`."""
-    return write(of_runs(runs), output)
+    return write(of_runs(runs, command), output, drawing)
 
 
-def write(contents: Contents, output: str | Path) -> Path:
+def write(contents: Contents, output: str | Path, drawing: Drawing = Drawing()) -> Path:
     """Writes a report to `output`, whole or not at all.
 
     Raises:
-        InputError: an ending that names no format, or a directory that isn't there.
+        InputError: an ending that names no format, a directory that isn't there, a chart that can't be drawn, or
+            libraries that are missing.
         StoreError: it can't be written.
     """
-    path = writable(output)
-    write_bytes(path, FORMATS[path.suffix.lower()](contents).encode("utf-8", "backslashreplace"))
+    path = writable(output, drawing)
+    write_bytes(path, FORMATS[path.suffix.lower()](contents, drawing))
     return path
 
 
-def writable(output: str | Path) -> Path:
+def writable(output: str | Path, drawing: Drawing = Drawing()) -> Path:
     """The path of a report, if it can be one: to be asked before long work. Raises as `write`."""
     path = Path(output)
     if path.suffix.lower() not in FORMATS:
@@ -45,20 +75,24 @@ def writable(output: str | Path) -> Path:
             f"{path}: a report can't be written as {path.suffix or 'a file without ending'!r}",
             f"Known endings: {', '.join(FORMATS)}.",
         )
+    if drawing != Drawing() and path.suffix.lower() not in PICTURES:
+        raise InputError(
+            f"{path}: a chart is chosen for pictures only", f"Their endings: {', '.join(sorted(PICTURES))}."
+        )
     check_place(path)
     return path
 
 
-def of_runs(runs: Sequence[Run]) -> Contents:
+def of_runs(runs: Sequence[Run], command: Sequence[str] = ()) -> Contents:
     """What was measured on what, and the table of all of it."""
-    summaries = tuple(run.summary() for run in runs)
     about = []
-    for run, summary in zip(runs, summaries, strict=True):
+    for run in runs:
+        summary = run.summary()
         target = run.document["target"]
         what = f"{run.document['suite']['title']}, on {target['path']} ({format_size(target['size_bytes'])})"
         failed = f", {summary['failed']} failed" if summary["failed"] else ""
         done = f"{summary['done']} of {summary['points']} points{failed}"
         about.append(f"`{run.id}`: {what}, {run.started_at}; {done}")
     results = [result for run in runs for result in run.results()]
-    more = f" and {len(runs) - 1} more" if len(runs) > 1 else ""
-    return Contents(f"{runs[0].suite}{more}", tuple(about), results, (results_table(results),), summaries)
+    title = f"{runs[0].document['suite']['title']} on {runs[0].target}" if len(runs) == 1 else f"{len(runs)} runs"
+    return Contents(title, tuple(about), results, (results_table(results),), tuple(runs), tuple(command))

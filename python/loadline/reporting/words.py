@@ -57,8 +57,9 @@ def _what(contents: Contents) -> Iterator[str]:
         under = f" under {_listed(list(asked))}" if asked else ""
         was = "was" if number == 1 else "were"
         yield f"{_points(number)} of {_listed(list(whose))}{under} {was} {_ORIGINS[origin]}."
-    for about in contents.about:
-        yield about if about.endswith(".") else f"{about}."
+    missing = sum(summary["points"] - summary["done"] - summary["failed"] for summary in contents.summaries)
+    if missing:
+        yield f"{_points(missing)} of the plan {'is' if missing == 1 else 'are'} missing."
 
 
 def _listed(names: Sequence[str]) -> str:

@@ -49,7 +49,7 @@ OF_ALL = (
     OfAll("load", "Response against load", "no profile was answered at two loads", load.draw),
     OfAll("iops", "IOPS", "no point has a rate", iops.draw),
     OfAll("latency", "Latency", "no point has a latency of reads or writes", latency.draw),
-    OfAll("block-size", "Block size", "no pattern was measured at two block sizes", block_size.draw),
+    OfAll("block-size", "Block size", "no pattern was measured at three block sizes", block_size.draw),
     OfAll("components", "Components", "only models have components", components.draw),
     OfAll("utilisation", "Host and device", "neither host nor device was sampled", utilisation.draw),
 )

@@ -12,13 +12,16 @@ from loadline.reporting.charts.panel import Panel
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
 from loadline.result.schema import Result
-from loadline.units import format_size
+from loadline.units import format_bytes
+
+# Two sizes make no sweep.
+_SWEEP = 3
 
 _FIGURES = (("iops", "IOPS over block size", "I/Os a second", "~s"), ("mb", "MB/s over block size", "MB/s", ",~r"))
 
 
 def draw(contents: Contents, palette: Palette) -> list[Panel]:
-    """Two panels a load: a line a pattern of access that has answers at two sizes or more."""
+    """Two panels a load: a line a pattern of access that has answers at three sizes or more."""
     lines: dict[tuple[str, str], dict[int, Result]] = {}
     points = contents.points
     for result, origin in zip(points, source(points), strict=True):
@@ -27,13 +30,13 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
             size, pattern, load = asked
             lines.setdefault((", ".join(filter(None, [pattern, origin])), load), {})[size] = result
     panels = []
-    swept = {key: rows for key, rows in lines.items() if len(rows) > 1}
+    swept = {key: rows for key, rows in lines.items() if len(rows) >= _SWEEP}
     for load in dict.fromkeys(load for _, load in swept):
         values = [
             {
                 "pattern": pattern,
                 "bytes": size,
-                "size": format_size(size),
+                "size": format_bytes(size),
                 "iops": row.total.iops,
                 "mb": (row.total.bytes_per_s or 0.0) / 1e6,
             }
@@ -65,7 +68,7 @@ def _asked(result: Result) -> tuple[int, str, str] | None:
 def _panel(values: list[dict[str, Any]], field: str, unit: str, form: str) -> list[alt.Chart]:
     known = [value[field] for value in values]
     sizes = sorted({value["bytes"] for value in values})
-    labels = {size: format_size(size) for size in sizes}
+    labels = {size: format_bytes(size) for size in sizes}
     expression = " : ".join(f"datum.value == {size} ? '{label}'" for size, label in labels.items()) + " : ''"
     base = alt.Chart(alt.InlineData(values=values)).encode(
         x=alt.X(
@@ -76,7 +79,7 @@ def _panel(values: list[dict[str, Any]], field: str, unit: str, form: str) -> li
         ),
         y=alt.Y(f"{field}:Q", title=unit, scale=alt.Scale(**scale(known)), axis=alt.Axis(**ticks(known, 5, form))),
         color=alt.Color("pattern:N", sort=None, title=None, legend=alt.Legend(columns=2)),
-        shape=alt.Shape("pattern:N", sort=None, title=None),
+        shape=alt.Shape("pattern:N", sort=None, title=None, legend=alt.Legend(columns=2)),
         tooltip=[alt.Tooltip("pattern:N"), alt.Tooltip("size:N"), alt.Tooltip(f"{field}:Q", title=unit, format=",.0f")],
     )
     return [base.mark_line().encode(shape=alt.Undefined), base.mark_point(filled=True, size=55, opacity=1)]

@@ -18,8 +18,8 @@ CLASSES = ("random", "combined", "sequential")
 # From there on a linear scale hides the small ones.
 _WIDE = 30.0
 
-# Around the values of a logarithmic scale.
-_MARGIN = 1.4
+# Around the values of a logarithmic scale; above them stands their label.
+_MARGIN, _ABOVE = 1.4, 2.2
 
 
 def source(results: Sequence[Result]) -> list[str]:
@@ -72,7 +72,7 @@ def scale(values: Iterable[float | None]) -> dict[str, Any]:
     """A logarithmic scale where the values range widely, else a linear one from 0."""
     low, high = _range(values)
     if high > _WIDE * low > 0:
-        return {"type": "log", "nice": False, "domain": [low / _MARGIN, high * _MARGIN]}
+        return {"type": "log", "nice": False, "domain": [low / _MARGIN, high * _ABOVE]}
     return {"type": "linear", "zero": True, "nice": True}
 
 
@@ -81,7 +81,7 @@ def ticks(values: Iterable[float | None], number: int = 5, form: str = "~s") -> 
     low, high = _range(values)
     axis: dict[str, Any] = {"tickCount": number, "labelExpr": f"format(datum.value, '{form}')", "labelFlush": False}
     if high > _WIDE * low > 0:
-        first, last = math.floor(math.log10(low / _MARGIN)), math.ceil(math.log10(high * _MARGIN))
+        first, last = math.floor(math.log10(low / _MARGIN)), math.ceil(math.log10(high * _ABOVE))
         steps = (1,) if last - first > 3 else (1, 3)
         axis |= {"values": [step * 10.0**power for power in range(first, last + 1) for step in steps]}
     return axis

@@ -101,7 +101,9 @@ def _panel(several: Sequence[Curve], palette: Palette) -> list[alt.Chart]:
         ],
     )
     if named:
-        base = base.encode(color=alt.Color("source:N", sort=None, title=None), shape=alt.Shape("source:N", sort=None))
+        base = base.encode(
+            color=alt.Color("source:N", sort=None, title=None), shape=alt.Shape("source:N", sort=None, title=None)
+        )
     colour: dict[str, Any] = {} if named else {"color": palette.read}
     layers: list[alt.Chart] = [
         base.mark_line(**colour).encode(order="order:Q", detail="source:N", shape=alt.Undefined),
