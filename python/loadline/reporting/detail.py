@@ -11,8 +11,8 @@ from loadline.reporting.question import connect
 from loadline.result.schema import Result
 from loadline.result.store import Run
 
-#: A line of more dots than that is no clearer on a page.
-_DOTS = 120
+# A line of more dots is no clearer; all points together have so many that a page of them stays small.
+_MOST_DOTS, _LEAST_DOTS, _ALL_DOTS = 120, 24, 6000
 
 #: Percentiles of a drawn distribution; beyond the last that has this many I/Os behind it nothing is claimed.
 _PERCENTILES = (1, 5, 10, 25, 50, 75, 90, 95, 98, 99, 99.5, 99.8, 99.9, 99.95, 99.99, 99.995, 99.999)
@@ -39,12 +39,12 @@ class Detail:
 
 
 # Means are weighted: of latencies by I/Os, of rates and shares by time.
-_SERIES = f"""
+_SERIES = """
 with bounds as (
     select run, point, min(time_ns - duration_ns) as low, greatest(max(time_ns) - low, 1) as span
     from series group by all
 ), dots as (
-    select *, least(((time_ns - low) * {_DOTS}) // span, {_DOTS - 1}) as dot from series join bounds using (run, point)
+    select *, least(((time_ns - low) * $dots) // span, $dots - 1) as dot from series join bounds using (run, point)
 )
 select
     run, point, source, min(time_ns - duration_ns) / 1e9 as from_s, max(time_ns) / 1e9 as s,
@@ -62,8 +62,9 @@ def details(runs: Sequence[Run], results: Sequence[Result]) -> dict[tuple[str, s
     """What is known beyond the rows, by run and point; of a model's row the percentiles of its columns."""
     series: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
     if runs:
+        dots = max(_LEAST_DOTS, min(_MOST_DOTS, _ALL_DOTS // max(1, len(results))))
         connection = connect([escape(str(run.path)) for run in runs])
-        relation = connection.sql(_SERIES)
+        relation = connection.sql(_SERIES, params={"dots": dots})
         names = relation.columns
         for row in relation.fetchall():
             dot = dict(zip(names, row, strict=True))

@@ -129,11 +129,7 @@ class _Drawing:
         figures = []
         for panel in panels:
             figure = _Figure(f"chart-{len(self._specs) + 1}", panel.title, panel.note)
-            spec = panel.drawn("container").to_dict()
-            self._specs[figure.id] = {
-                **{key: value for key, value in spec.items() if key not in {"config", "$schema"}},
-                "autosize": {"type": "fit-x", "contains": "padding"},
-            }
+            self._specs[figure.id] = panel.spec("container")
             figures.append(figure)
         return figures
 

@@ -19,19 +19,20 @@ def picture(contents: Contents, chart: str | None, point: str | None, *, as_svg:
         InputError: no such chart or point, nothing to be drawn, or `loadline[full]` isn't installed.
     """
     vl_convert: Any = needs("vl_convert", "a picture")
-    alt: Any = needs("altair", "a picture")
+    needs("altair", "a picture")
     from loadline.reporting.charts import theme
 
     palette = theme.DARK if dark else theme.LIGHT
-    panels = _panels(contents, chart, point, palette)
-    charts = [
-        panel.drawn(_WIDTH, title=alt.TitleParams(panel.title, subtitle=panel.note, offset=12)) for panel in panels
-    ]
-    whole = alt.vconcat(*charts, spacing=28).resolve_scale(
-        color="independent", shape="independent", strokeDash="independent", opacity="independent"
-    )
-    spec = whole.to_dict()
-    spec["config"] = {**theme.config(palette), "background": palette.paper, "padding": 16, "font": "DejaVu Sans"}
+    stacked = []
+    for panel in _panels(contents, chart, point, palette):
+        title = {"text": panel.title, "offset": 12, **({"subtitle": panel.note} if panel.note else {})}
+        stacked.append({**panel.spec(_WIDTH), "title": title})
+    spec = {
+        "vconcat": stacked,
+        "spacing": 28,
+        "resolve": {"scale": dict.fromkeys(("color", "shape", "strokeDash", "opacity"), "independent")},
+        "config": {**theme.config(palette), "background": palette.paper, "padding": 16, "font": "DejaVu Sans"},
+    }
     if as_svg:
         svg: str = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
         return svg.encode()

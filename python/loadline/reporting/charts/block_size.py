@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from loadline.reporting.charts.frame import scale, source, ticks
-from loadline.reporting.charts.panel import Panel
+from loadline.reporting.charts.panel import Panel, chart_of
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
 from loadline.result.schema import Result
@@ -45,7 +45,7 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
             for size, row in sorted(rows.items())
         ]
         for field, title, unit, form in _FIGURES:
-            panels.append(Panel(f"{title}, {load}", _panel(values, field, unit, form), 280))
+            panels.append(Panel(f"{title}, {load}", _panel(values, field, unit, form), {"points": values}, 280))
     return panels
 
 
@@ -70,7 +70,7 @@ def _panel(values: list[dict[str, Any]], field: str, unit: str, form: str) -> li
     sizes = sorted({value["bytes"] for value in values})
     labels = {size: format_bytes(size) for size in sizes}
     expression = " : ".join(f"datum.value == {size} ? '{label}'" for size, label in labels.items()) + " : ''"
-    base = alt.Chart(alt.InlineData(values=values)).encode(
+    base = chart_of("points").encode(
         x=alt.X(
             "bytes:Q",
             title="block size",

@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 
 from loadline.reporting.charts.frame import names
-from loadline.reporting.charts.panel import TWO_LINES, Panel, rows_height
+from loadline.reporting.charts.panel import TWO_LINES, Panel, chart_of, rows_height
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
 
@@ -35,7 +35,7 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
         for component in shown
         if component in point.components
     ]
-    base = alt.Chart(alt.InlineData(values=values)).encode(
+    base = chart_of("points").encode(
         y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelExpr=TWO_LINES, domain=False)),
         x=alt.X(
             "component:N",
@@ -51,4 +51,4 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
     ink = alt.condition("datum.full", alt.value(palette.paper), alt.value(palette.ink))
     text = base.mark_text().encode(text="said:N", color=ink)
     height = rows_height([str(value["name"]) for value in values])
-    return [Panel("Utilisation of components, %", [cells, text], height, "▲ the bottleneck")]
+    return [Panel("Utilisation of components, %", [cells, text], {"points": values}, height, "▲ the bottleneck")]

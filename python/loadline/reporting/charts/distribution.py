@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 
 from loadline.reporting.charts.frame import scale, ticks
-from loadline.reporting.charts.panel import Panel
+from loadline.reporting.charts.panel import Panel, chart_of
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.detail import Detail
 
@@ -28,7 +28,7 @@ def draw(detail: Detail, palette: Palette) -> list[Panel]:
     label = (
         " : ".join(f"abs(datum.value - {at:.6f}) < {at * 1e-4:.6f} ? '{said}'" for at, said in marked.items()) + " : ''"
     )
-    base = alt.Chart(alt.InlineData(values=values)).encode(
+    base = chart_of("points").encode(
         x=alt.X(
             "beyond:Q",
             title="percentile of the I/Os",
@@ -47,4 +47,8 @@ def draw(detail: Detail, palette: Palette) -> list[Panel]:
         ],
     )
     line = base.mark_line().encode(shape=alt.Undefined)
-    return [Panel("Latency by percentile", [line, base.mark_point(filled=True, size=30, opacity=1)], 240)]
+    return [
+        Panel(
+            "Latency by percentile", [line, base.mark_point(filled=True, size=30, opacity=1)], {"points": values}, 240
+        )
+    ]

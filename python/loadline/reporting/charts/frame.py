@@ -39,10 +39,20 @@ def source(results: Sequence[Result]) -> list[str]:
     for parts, result in zip(told, results, strict=True):
         runs.setdefault(tuple(parts), set()).add(result.run)
     # The run's id is long; it is named only where nothing else tells rows apart.
+    short = _short({result.run for result in results})
     return [
-        ", ".join(filter(None, [*parts, result.run if len(runs[tuple(parts)]) > 1 else ""]))
+        ", ".join(filter(None, [*parts, short[result.run] if len(runs[tuple(parts)]) > 1 else ""]))
         for parts, result in zip(told, results, strict=True)
     ]
+
+
+def _short(runs: set[str]) -> dict[str, str]:
+    """The ids without the words that all of them begin and end with."""
+    words = {run: run.split("-") for run in runs}
+    first = next((n for n, at in enumerate(zip(*words.values(), strict=False)) if len(set(at)) > 1), 0)
+    backwards = zip(*(reversed(parts) for parts in words.values()), strict=False)
+    last = next((n for n, at in enumerate(backwards) if len(set(at)) > 1), 0)
+    return {run: "-".join(parts[first : len(parts) - last]) or run for run, parts in words.items()}
 
 
 def names(results: Sequence[Result]) -> list[str]:
@@ -68,11 +78,13 @@ def by_class(results: Sequence[Result]) -> dict[str, list[int]]:
     return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
 
 
-def scale(values: Iterable[float | None]) -> dict[str, Any]:
-    """A logarithmic scale where the values range widely, else a linear one from 0."""
+def scale(values: Iterable[float | None], room: float = 1.0) -> dict[str, Any]:
+    """A logarithmic scale where the values range widely, else a linear one from 0 to `room` times the highest."""
     low, high = _range(values)
     if high > _WIDE * low > 0:
         return {"type": "log", "nice": False, "domain": [low / _MARGIN, high * _ABOVE]}
+    if room > 1.0:
+        return {"type": "linear", "domain": [0, high * room], "nice": False}
     return {"type": "linear", "zero": True, "nice": True}
 
 

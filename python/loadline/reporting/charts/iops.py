@@ -7,10 +7,13 @@ from typing import Any
 import altair as alt
 
 from loadline.reporting.charts.frame import by_class, names, scale, ticks
-from loadline.reporting.charts.panel import TWO_LINES, Panel, rows_height
+from loadline.reporting.charts.panel import TWO_LINES, Panel, chart_of, rows_height
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
 from loadline.reporting.table import count
+
+# A label takes about that share of a bar's length.
+_LABEL = 1.15
 
 
 def draw(contents: Contents, palette: Palette) -> list[Panel]:
@@ -29,6 +32,7 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
                 Panel(
                     f"IOPS, {access}" if access else "IOPS",
                     _panel(values, palette),
+                    {"points": values},
                     rows_height([labels[n] for n in numbers]),
                 )
             )
@@ -37,8 +41,8 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
 
 def _panel(values: list[dict[str, Any]], palette: Palette) -> list[alt.Chart]:
     rates: list[float] = [value["iops"] for value in values]
-    axis = scale(rates)
-    base = alt.Chart(alt.InlineData(values=values)).encode(
+    axis = scale(rates, room=_LABEL)
+    base = chart_of("points").encode(
         y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelExpr=TWO_LINES, grid=axis["type"] == "log")),
         x=alt.X("iops:Q", title="I/Os a second", scale=alt.Scale(**axis), axis=alt.Axis(**ticks(rates))),
         tooltip=[alt.Tooltip("name:N"), alt.Tooltip("said:N", title="IOPS")],

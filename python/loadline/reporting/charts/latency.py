@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from loadline.reporting.charts.frame import by_class, names, scale, ticks
-from loadline.reporting.charts.panel import TWO_LINES, Panel, rows_height
+from loadline.reporting.charts.panel import TWO_LINES, Panel, chart_of, rows_height
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
 from loadline.reporting.table import milliseconds
@@ -36,7 +36,11 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
                 title = f"{direction.capitalize()} latency, {access}" if access else f"{direction.capitalize()} latency"
                 tails = any(value["p99"] is not None for value in values)
                 height = rows_height([value["name"] for value in values], least=34 if tails else 26)
-                panels.append(Panel(title, _panel(values, getattr(palette, direction), palette, tails), height))
+                panels.append(
+                    Panel(
+                        title, _panel(values, getattr(palette, direction), palette, tails), {"points": values}, height
+                    )
+                )
     return panels
 
 
@@ -44,7 +48,7 @@ def _panel(values: list[dict[str, Any]], colour: str, palette: Palette, tails: b
     known = [value[key] for value in values for key in ("mean", "p99")]
     axis = alt.Scale(**scale(known))
     title = "ms; ● mean, ◇ 99th percentile" if tails else "ms, mean"
-    base = alt.Chart(alt.InlineData(values=values)).encode(
+    base = chart_of("points").encode(
         y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelExpr=TWO_LINES, grid=True)),
         tooltip=[
             alt.Tooltip("name:N"),

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 
 from loadline.reporting.charts.frame import scale, source, ticks
-from loadline.reporting.charts.panel import Panel
+from loadline.reporting.charts.panel import Panel, chart_of
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
 from loadline.reporting.table import count
@@ -65,7 +65,9 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
         for first in range(0, len(several), _MOST_LINES):
             shown = several[first : first + _MOST_LINES]
             part = f", {first + 1} to {first + len(shown)}" if len(several) > _MOST_LINES else ""
-            panels.append(Panel(f"Response against load: {profile}{part}", _panel(shown, palette), 300, _note(shown)))
+            data = {"answers": _answers(shown), **_marks(shown)}
+            layers = [*_lines(data["answers"], palette, named=len(shown) > 1), *_marked(data, palette)]
+            panels.append(Panel(f"Response against load: {profile}{part}", layers, data, 300, _note(shown)))
     return panels
 
 
@@ -74,9 +76,8 @@ def _note(several: Sequence[Curve]) -> str:
     return "numbers at dots: " + ("I/Os offered a second" if of_rate else "I/Os outstanding")
 
 
-def _panel(several: Sequence[Curve], palette: Palette) -> list[alt.Chart]:
-    named = len(several) > 1
-    values: list[dict[str, Any]] = [
+def _answers(several: Sequence[Curve]) -> list[dict[str, Any]]:
+    return [
         {
             "source": curve.source,
             "iops": row.total.iops,
@@ -87,8 +88,11 @@ def _panel(several: Sequence[Curve], palette: Palette) -> list[alt.Chart]:
         for curve in several
         for row in curve.rows
     ]
+
+
+def _lines(values: Sequence[dict[str, Any]], palette: Palette, *, named: bool) -> list[alt.Chart]:
     means: list[float] = [value["ms"] for value in values]
-    base = alt.Chart(alt.InlineData(values=values)).encode(
+    base = chart_of("answers").encode(
         x=alt.X("iops:Q", title="I/Os a second", axis=alt.Axis(**ticks([], 6)), scale=alt.Scale(zero=True)),
         y=alt.Y(
             "ms:Q", title="mean response, ms", scale=alt.Scale(**scale(means)), axis=alt.Axis(**ticks(means, 6, "~r"))
@@ -111,53 +115,48 @@ def _panel(several: Sequence[Curve], palette: Palette) -> list[alt.Chart]:
     ]
     if not named:
         layers.append(base.mark_text(dy=14, fontSize=10, color=palette.quiet).encode(text="load:N"))
-    return layers + _marks(several, palette, named)
+    return layers
 
 
-def _marks(several: Sequence[Curve], palette: Palette, named: bool) -> list[alt.Chart]:
-    """Saturation, limit, knee and load line, with their names and figures beside them."""
-    rules, dots = [], []
-    for limit in {curve.line.limit for curve in several if curve.line is not None and curve.line.limit}:
+def _marks(several: Sequence[Curve]) -> dict[str, list[dict[str, Any]]]:
+    """Saturations, limits, knees and load lines, with their words."""
+    named = len(several) > 1
+    found: dict[str, list[dict[str, Any]]] = {"saturation": [], "limit": [], "knee": [], "line": []}
+    for limit in dict.fromkeys(curve.line.limit for curve in several if curve.line is not None and curve.line.limit):
         asked = parse_limit(limit)
         if asked.statistic == "mean":
-            rules.append({"ms": asked.bound_ns / 1e6, "said": f"limit {limit}"})
+            found["limit"].append({"ms": asked.bound_ns / 1e6, "said": f"limit {limit}"})
     for curve in several:
         line, knee = curve.line, curve.knee
         saturation = next((row.saturation_iops for row in (line, *curve.rows) if row and row.saturation_iops), None)
         if saturation and not named:
-            rules.append({"iops": saturation, "said": f"saturation {count(saturation)}"})
-        dots.append(_dot(knee, "knee" if named else f"knee {count(knee.total.iops)}", "knee"))
+            found["saturation"].append({"iops": saturation, "said": f"saturation {count(saturation)}"})
+        found["knee"].append(_dot(knee, "knee" if named else f"knee {count(knee.total.iops)}"))
         if line is not None and line.total.iops:
-            dots.append(_dot(line, count(line.total.iops) if named else f"load line {count(line.total.iops)}", "line"))
-    return [*_ruled(rules, palette), *_ringed(dots, palette)]
+            rate = count(line.total.iops)
+            found["line"].append(_dot(line, rate if named else f"load line {rate}"))
+    return {kind: marks for kind, marks in found.items() if marks}
 
 
-def _ruled(rules: Sequence[dict[str, Any]], palette: Palette) -> list[alt.Chart]:
+def _marked(data: Mapping[str, Any], palette: Palette) -> list[alt.Chart]:
+    """Rules for limit and saturation, rings for knee and load line, with the words beside them."""
     layers = []
-    across = alt.Chart(alt.InlineData(values=[rule for rule in rules if "ms" in rule])).encode(y="ms:Q")
-    along = alt.Chart(alt.InlineData(values=[rule for rule in rules if "iops" in rule])).encode(x="iops:Q")
-    if any("ms" in rule for rule in rules):
-        layers.append(across.mark_rule(strokeDash=[5, 4], color=palette.alarm))
-        layers.append(across.mark_text(x=6, align="left", dy=-6, color=palette.ink).encode(text="said:N"))
-    if any("iops" in rule for rule in rules):
-        layers.append(along.mark_rule(strokeDash=[2, 3], color=palette.quiet))
-        layers.append(along.mark_text(y=8, align="right", dx=-5, color=palette.ink).encode(text="said:N"))
-    return layers
-
-
-def _ringed(dots: Sequence[dict[str, Any]], palette: Palette) -> list[alt.Chart]:
-    layers = []
+    if "limit" in data:
+        at = chart_of("limit").encode(y="ms:Q")
+        layers.append(at.mark_rule(strokeDash=[5, 4], color=palette.alarm))
+        layers.append(at.mark_text(x=6, align="left", dy=-6, color=palette.ink).encode(text="said:N"))
+    if "saturation" in data:
+        at = chart_of("saturation").encode(x="iops:Q")
+        layers.append(at.mark_rule(strokeDash=[2, 3], color=palette.quiet))
+        layers.append(at.mark_text(y=8, align="right", dx=-5, color=palette.ink).encode(text="said:N"))
     for kind, shape in (("knee", "diamond"), ("line", "circle")):
-        place = alt.Chart(alt.InlineData(values=[dot for dot in dots if dot["kind"] == kind])).encode(
-            x="iops:Q", y="ms:Q"
-        )
-        layers.append(
-            place.mark_point(shape=shape, size=170, strokeWidth=2, opacity=1, color=palette.ink, filled=False)
-        )
-        text = place.mark_text(align="right", dx=-12, dy=-8, color=palette.ink, fontWeight="bold")
-        layers.append(text.encode(text="said:N"))
+        if kind in data:
+            at = chart_of(kind).encode(x="iops:Q", y="ms:Q")
+            layers.append(at.mark_point(shape=shape, size=170, strokeWidth=2, opacity=1, color=palette.ink))
+            text = at.mark_text(align="right", dx=-12, dy=-8, color=palette.ink, fontWeight="bold")
+            layers.append(text.encode(text="said:N"))
     return layers
 
 
-def _dot(row: Result, said: str, kind: str) -> dict[str, Any]:
-    return {"iops": row.total.iops, "ms": (row.total.latency_mean_ns or 0.0) / 1e6, "said": said, "kind": kind}
+def _dot(row: Result, said: str) -> dict[str, Any]:
+    return {"iops": row.total.iops, "ms": (row.total.latency_mean_ns or 0.0) / 1e6, "said": said}

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from loadline.reporting.charts.frame import scale, ticks
-from loadline.reporting.charts.panel import Panel
+from loadline.reporting.charts.panel import Panel, chart_of
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.detail import Detail
 
@@ -31,7 +31,9 @@ def draw(detail: Detail, palette: Palette) -> list[Panel]:
     for title, unit, lines, fixed in asked:
         drawn = [line for line in lines if any(dot["value"] for dot in line[0])]
         if drawn:
-            panels.append(Panel(title, _panel(drawn, unit, fixed, detail.warmup_s, palette), 150))
+            panels.append(
+                Panel(title, _panel(drawn, unit, fixed, detail.warmup_s, palette), _data(drawn, detail.warmup_s), 150)
+            )
     return panels
 
 
@@ -46,6 +48,11 @@ def _line(dots: Sequence[Mapping[str, Any]], key: str, name: str, colour: str) -
     return values, name, colour
 
 
+def _data(lines: Sequence[_Line], warmup_s: float) -> dict[str, list[dict[str, Any]]]:
+    warmup = [{"from": -warmup_s, "to": 0, "said": "warm-up"}] if warmup_s > 0 else []
+    return {"dots": [dot for line, *_ in lines for dot in line], "warmup": warmup}
+
+
 def _panel(
     lines: Sequence[_Line], unit: str, fixed: alt.Scale | None, warmup_s: float, palette: Palette
 ) -> list[alt.Chart]:
@@ -54,7 +61,7 @@ def _panel(
     share = fixed is not None
     known = [dot["value"] for dot in values]
     y_scale = fixed or alt.Scale(**scale(known))
-    base = alt.Chart(alt.InlineData(values=values)).encode(
+    base = chart_of("dots").encode(
         x=alt.X("s:Q", title="seconds", axis=alt.Axis(grid=False, tickCount=6)),
         y=alt.Y(
             "value:Q",
@@ -74,7 +81,7 @@ def _panel(
     )
     layers: list[alt.Chart] = [base.mark_line(interpolate="step-before", strokeWidth=1.6)]
     if warmup_s > 0:
-        warm = alt.Chart(alt.InlineData(values=[{"from": -warmup_s, "to": 0, "said": "warm-up"}]))
+        warm = chart_of("warmup")
         band = warm.encode(x="from:Q", x2="to:Q").mark_rect(color=palette.warm, opacity=1)
         name = warm.mark_text(align="left", dx=4, baseline="top", dy=4, color=palette.quiet)
         layers = [band, name.encode(x="from:Q", y=alt.value(0), text="said:N"), *layers]

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -16,16 +16,24 @@ TWO_LINES = f"split(datum.label, '{SEPARATOR}')"
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Layers over each other; `height` in pixels, or a step a row. How wide it is the paper decides."""
+    """Layers over each other, and by name the rows that they show; `height` in pixels, or a step a row."""
 
     title: str
     layers: Sequence[alt.Chart]
+    data: Mapping[str, Sequence[Mapping[str, Any]]]
     height: float | alt.Step
     note: str = ""
 
-    def drawn(self, width: int | str, **more: Any) -> Any:
-        """Altair's chart, of so many pixels or the `container`'s width."""
-        return alt.layer(*self.layers).properties(width=width, height=self.height, **more)
+    def spec(self, width: int | str) -> dict[str, Any]:
+        """Vega-Lite's specification, of so many pixels or the `container`'s width; without title and configuration."""
+        made: dict[str, Any] = alt.layer(*self.layers).properties(width=width, height=self.height).to_dict()
+        made.pop("config")
+        return {**made, "datasets": dict(self.data)}
+
+
+def chart_of(name: str) -> alt.Chart:
+    """A chart over the data of that name in its panel. Altair copies what it holds at every step, so it holds none."""
+    return alt.Chart(alt.NamedData(name))
 
 
 def rows_height(labels: Sequence[str], least: int = 22) -> alt.Step:

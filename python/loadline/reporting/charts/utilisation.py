@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 
 from loadline.reporting.charts.frame import names
-from loadline.reporting.charts.panel import TWO_LINES, Panel, rows_height
+from loadline.reporting.charts.panel import TWO_LINES, Panel, chart_of, rows_height
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
 
@@ -25,7 +25,7 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
     known = [kind for kind, _ in kinds if any(value["of"] == kind for value in values)]
     look = {"host CPU": (palette.series3, "square"), "device busy": (palette.series4, "circle")}
     chart = (
-        alt.Chart(alt.InlineData(values=values))
+        chart_of("points")
         .mark_point(filled=True, size=70, opacity=1)
         .encode(
             y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelExpr=TWO_LINES, grid=True)),
@@ -41,4 +41,12 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
         )
     )
     note = "a device is busy while any I/O is outstanding: on arrays and SSDs that is no utilisation"
-    return [Panel("Host CPU and device", [chart], rows_height([str(value["name"]) for value in values]), note)]
+    return [
+        Panel(
+            "Host CPU and device",
+            [chart],
+            {"points": values},
+            rows_height([str(value["name"]) for value in values]),
+            note,
+        )
+    ]
