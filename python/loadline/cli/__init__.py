@@ -32,6 +32,7 @@ VERBS = (
     Verb("suites", "List the suites, or explain one.", "suites"),
     Verb("run", "Measure a device, a file or a directory under a suite.", "run"),
     Verb("resume", "Complete a run that was interrupted.", "resume"),
+    Verb("watch", "Show a run that another process measures.", "watch"),
     Verb("ls", "List the runs in the store.", "ls"),
     Verb("show", "Show a run: its table, its progress, what failed.", "show"),
     Verb("systems", "List the described systems, or explain one.", "systems"),

@@ -1,29 +1,30 @@
-"""Progress on standard error: a bar on a terminal, plain lines elsewhere, or one JSON object an event."""
+"""Progress on standard error: a live display on a terminal, plain lines elsewhere, or one JSON object an event."""
 
 from __future__ import annotations
 
 import json
+import os
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import fields
-from typing import Any
 
 from loadline.cli import output
 from loadline.measuring import event
 from loadline.reporting.table import count, milliseconds
 from loadline.units import format_duration, format_size
 
-KINDS = ("auto", "bar", "lines", "json", "none")
+KINDS = ("auto", "live", "lines", "json", "none")
 
 
 @contextmanager
 def display(kind: str) -> Iterator[event.Listener]:
-    """A listener of that kind; `auto` is a bar on a terminal and lines elsewhere."""
+    """A listener of that kind; `auto` is live on a terminal and lines elsewhere."""
     if kind == "auto":
-        kind = "bar" if sys.stderr.isatty() else "lines"
-    if kind == "bar":
-        with _bar() as listen:
+        kind = "live" if sys.stderr.isatty() and os.environ.get("TERM") != "dumb" else "lines"
+    if kind == "live":
+        from loadline.cli.live import listening
+
+        with listening(_line) as listen:
             yield listen
     else:
         yield {"lines": _line, "json": _json, "none": lambda _: None}[kind]
@@ -104,78 +105,4 @@ def _figures(finished: event.PointFinished) -> str:
 
 
 def _json(what: event.Event) -> None:
-    name = type(what).__name__
-    body: dict[str, Any] = {"event": "".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")}
-    for item in fields(what):
-        value = getattr(what, item.name)
-        match item.name:
-            case "target":
-                value = value.to_json()
-            case "points":
-                value = [point.name for point in value]
-            case "result":
-                value = value.row()
-            case "preparation":
-                value = {"needed": value.needed, "reason": value.reason, "fill_bytes": value.fill_bytes}
-            case "path":
-                value = str(value)
-        body[item.name] = value
-    output.note(json.dumps(body, ensure_ascii=False))
-
-
-@contextmanager
-def _bar() -> Iterator[event.Listener]:
-    from rich.progress import BarColumn, Progress, TextColumn
-
-    console = output.terminal(err=True)
-    bar = Progress(
-        TextColumn("{task.description}", markup=False),
-        BarColumn(bar_width=None),
-        TextColumn("{task.fields[figures]}", markup=False),
-        console=console,
-        expand=True,
-        transient=True,
-        refresh_per_second=4,
-    )
-    current: list[Any] = []
-
-    def begin(description: str, total: float) -> None:
-        end()
-        current.append(bar.add_task(description, total=total, figures=""))
-        bar.start()
-
-    def end() -> None:
-        while current:
-            bar.remove_task(current.pop())
-        bar.stop()
-
-    def listen(what: event.Event) -> None:
-        match what:
-            case event.PointStarted():
-                room = max(12, console.width - 58)
-                name = what.name if len(what.name) <= room else f"{what.name[: room - 1]}…"
-                begin(f"[{what.number}/{what.total}] {name}", what.expected_ns)
-            case event.Progress() if current:
-                bar.update(current[0], completed=what.elapsed_ns, figures=_live(what))
-            case event.Preparing() if what.done_bytes < what.total_bytes:
-                if not current:
-                    begin("filling the target", what.total_bytes)
-                left = "" if what.remaining_ns is None else f", {format_duration(what.remaining_ns)} left"
-                figures = f"{format_size(what.done_bytes)} of {format_size(what.total_bytes)}{left}"
-                bar.update(current[0], completed=what.done_bytes, figures=figures)
-            case _:
-                end()
-                _line(what)
-
-    try:
-        yield listen
-    finally:
-        end()
-
-
-def _live(now: event.Progress) -> str:
-    times = f"{now.elapsed_ns / 1e9:.0f}/{now.expected_ns / 1e9:.0f} s"
-    if now.warmup:
-        return f"{times}, warm-up"
-    rate = None if now.bytes_per_s is None else now.bytes_per_s / 1e6
-    return f"{times} {count(now.iops)} IOPS {count(rate)} MB/s {milliseconds(now.latency_mean_ns)} ms"
+    output.note(json.dumps(event.to_json(what), ensure_ascii=False))

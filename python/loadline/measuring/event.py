@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, fields
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from loadline.measuring.preparing import Preparation
 from loadline.measuring.target import Target
-from loadline.result.schema import Result
+from loadline.result.schema import Flow, Result
 from loadline.workload.plan import Point
 
 
@@ -62,7 +62,10 @@ class PointStarted:
 
 @dataclass(frozen=True, slots=True)
 class Progress:
-    """The last interval of the point in progress; figures are None while nothing has completed."""
+    """The last interval of the point in progress: both directions together and each apart, host and device.
+
+    Figures are None while nothing has completed, or nothing was sampled.
+    """
 
     number: int
     total: int
@@ -70,9 +73,11 @@ class Progress:
     elapsed_ns: int
     expected_ns: int
     warmup: bool
-    iops: float | None
-    bytes_per_s: float | None
-    latency_mean_ns: float | None
+    all: Flow
+    read: Flow
+    write: Flow
+    cpu_fraction: float | None = None
+    busy_fraction: float | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -102,3 +107,52 @@ class Finished:
 
 Event: TypeAlias = Planned | Started | Preparing | PointStarted | Progress | PointFinished | Warned | Finished
 Listener: TypeAlias = Callable[[Event], None]
+
+
+def to_json(what: Event) -> dict[str, Any]:
+    """The event as plain JSON types: its name with dashes, and its fields; flows are flat, as in a row."""
+    name = type(what).__name__
+    body: dict[str, Any] = {"event": "".join(f"-{c.lower()}" if c.isupper() else c for c in name).lstrip("-")}
+    for item in fields(what):
+        value = getattr(what, item.name)
+        match value:
+            case Flow():
+                prefix = "" if item.name == "all" else f"{item.name}_"
+                body |= {f"{prefix}{part.name}": getattr(value, part.name) for part in fields(value)}
+            case Target():
+                body[item.name] = value.to_json()
+            case Result():
+                body[item.name] = value.row()
+            case Preparation():
+                body[item.name] = {
+                    "needed": value.needed,
+                    "reason": value.reason,
+                    "fill_bytes": value.fill_bytes,
+                }
+            case tuple():
+                body[item.name] = [point.name for point in value]
+            case Path():
+                body[item.name] = str(value)
+            case _:
+                body[item.name] = value
+    return body
+
+
+def from_json(body: Mapping[str, Any]) -> PointStarted | Preparing | Progress:
+    """The event that `to_json` wrote, of those that a point in progress makes. KeyError and TypeError: another."""
+
+    def flow(prefix: str) -> Flow:
+        return Flow(**{part.name: body[f"{prefix}{part.name}"] for part in fields(Flow)})
+
+    def plain(kind: type[Any]) -> dict[str, Any]:
+        return {item.name: body[item.name] for item in fields(kind) if item.name not in {"all", "read", "write"}}
+
+    match body["event"]:
+        case "point-started":
+            return PointStarted(**plain(PointStarted))
+        case "preparing":
+            return Preparing(**plain(Preparing))
+        case "progress":
+            return Progress(**plain(Progress), all=flow(""), read=flow("read_"), write=flow("write_"))
+        case other:
+            raise KeyError(other)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import time
 from collections.abc import Callable, Mapping, Sequence
 from datetime import UTC, datetime
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -55,10 +54,18 @@ def measure(
         return target.lost(roots)
 
     def show(interval: _core.Interval) -> None:
-        both = _core.Flow.merge([interval.read, interval.write])
-        figures = (both.iops, both.bytes_per_s, both.latency_mean_ns)
         elapsed = time.time_ns() - started_ns
-        report(partial(_progress, point.name, elapsed, expected_ns, interval.warmup, figures))
+        both, read, write = (
+            merged(part) for part in ([interval.read, interval.write], [interval.read], [interval.write])
+        )
+        last = samples[-1] if samples else None
+        cpu = last.cpu.busy_fraction if last and last.cpu else None
+        busy = _mean([disk.busy_fraction for disk in last.disks if disk]) if last else None
+        report(
+            lambda n, of: event.Progress(
+                n, of, point.name, elapsed, expected_ns, interval.warmup, both, read, write, cpu, busy
+            )
+        )
 
     lost = target.lost(roots)
     if lost is not None:
@@ -85,18 +92,6 @@ def _job(point: Point, target: Target, engine: str) -> str:
     except InputError:
         # A share of the target that is no whole percent: in bytes it can be said, as `check_fits` has found.
         return fio_job.write([point], engine=engine, size_bytes=target.used_bytes)
-
-
-def _progress(
-    name: str,
-    elapsed_ns: int,
-    expected_ns: int,
-    warmup: bool,
-    figures: tuple[float | None, float | None, float | None],
-    number: int,
-    total: int,
-) -> event.Progress:
-    return event.Progress(number, total, name, elapsed_ns, expected_ns, warmup, *figures)
 
 
 def _result(

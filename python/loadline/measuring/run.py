@@ -12,7 +12,7 @@ import random
 import sys
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -21,7 +21,7 @@ from loadline.errors import InputError, InterruptedRun, RefusedError, StoreError
 from loadline.host import provenance
 from loadline.host.link import ceiling_bytes_per_s
 from loadline.host.roots import HERE, Roots
-from loadline.measuring import event, fio, preparing, target
+from loadline.measuring import event, fio, journal, preparing, target
 from loadline.measuring.point import measure
 from loadline.result.store import Run, Store, begin_point, commit_point, locked, write_json, writing
 from loadline.workload.plan import Options, Point, make_plan
@@ -196,7 +196,8 @@ def _go(
     """One session: fills the points that are missing. The run is locked by the caller."""
     writes = preparation.needed or any(point.writes for point in points)
     missing = made.missing()
-    with _interruptible(made), _logged(made):
+    with _interruptible(made), _logged(made), journal.kept(made, session.listen) as listen:
+        session = replace(session, listen=listen)
         try:
             with target.held(aim, writes=writes, run_id=made.id, roots=session.roots) as held:
                 session.listen(event.Started(made.id, made.path, len(points) - len(missing), len(points)))

@@ -1,0 +1,222 @@
+"""The live display of a run: earlier points above, the point in progress, the whole plan below.
+
+`lines` draws a state for so many columns and rows; the rest keeps the state and puts it on the terminal.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from rich.console import Console, ConsoleOptions, RenderResult
+from rich.live import Live
+from rich.text import Text
+
+from loadline.cli import output
+from loadline.measuring import event
+from loadline.reporting.table import UNKNOWN, count, megabytes, milliseconds
+from loadline.result.schema import Flow, Result
+from loadline.result.store import open_run
+from loadline.units import format_duration, format_size
+
+_FIGURES = (("IOPS", 8), ("MB/s", 7), ("read ms", 8), ("write ms", 9), ("r p99 ms", 9), ("w p99 ms", 9))
+
+# Rows that everything but the earlier points takes.
+_OTHER_ROWS = 13
+
+
+@dataclass(slots=True)
+class State:
+    """What the display shows, as far as it is known.
+
+    Attributes:
+        title: what is measured on what.
+        expected_ns: of each point of the plan, by its name, in order.
+        results: of the points that are done.
+        progress: what the point in progress has said, oldest first.
+        preparing: of the filling before the first point.
+        elapsed_ns: since this session began.
+    """
+
+    title: str
+    expected_ns: dict[str, int] = field(default_factory=dict)
+    results: list[Result] = field(default_factory=list)
+    current: event.PointStarted | None = None
+    progress: list[event.Progress] = field(default_factory=list)
+    preparing: event.Preparing | None = None
+    elapsed_ns: int = 0
+
+
+def lines(state: State, width: int, height: int, *, plain: bool) -> list[Text]:
+    """The display in lines of at most `width`; `plain` for consoles without Unicode."""
+    drawn = [Text(state.title, style="bold", end="")]
+    drawn += _earlier(state.results, width, max(1, height - _OTHER_ROWS))
+    drawn.append(Text())
+    if state.preparing is not None:
+        drawn += _filling(state.preparing, width, plain)
+    elif state.current is not None:
+        drawn += _current(state.current, state.progress, width, plain)
+    drawn += [Text(), *_plan(state, width, plain)]
+    for line in drawn:
+        line.truncate(width, overflow="crop" if plain else "ellipsis")
+    return drawn
+
+
+def _earlier(results: Sequence[Result], width: int, rows: int) -> list[Text]:
+    if not results:
+        return []
+    name_width = width - sum(size for _, size in _FIGURES) - 2
+    head = "".join(name.rjust(size) for name, size in _FIGURES)
+    drawn = [Text(f"  {'point'.ljust(name_width)}{head}", style="dim")]
+    if len(results) > rows:
+        drawn.append(Text(f"  {len(results) - rows} earlier points", style="dim"))
+    for result in results[-rows:]:
+        name = _cut(result.point + ("*" if result.quick else ""), name_width - 1).ljust(name_width)
+        if result.error:
+            drawn.append(Text(f"  {name}").append(f" failed: {result.error}", style="red"))
+            continue
+        cells = [count(result.total.iops), megabytes(result.total)]
+        cells += [milliseconds(flow.latency_mean_ns) for flow in (result.read, result.write)]
+        cells += [milliseconds(flow.latency_p99_ns) for flow in (result.read, result.write)]
+        drawn.append(
+            Text("  " + name + "".join(cell.rjust(size) for cell, (_, size) in zip(cells, _FIGURES, strict=True)))
+        )
+    return drawn
+
+
+def _current(current: event.PointStarted, progress: Sequence[event.Progress], width: int, plain: bool) -> list[Text]:
+    now = progress[-1] if progress else None
+    elapsed_ns = min(now.elapsed_ns, current.expected_ns) if now else 0
+    times = f"{_clock(elapsed_ns)} of {_clock(current.expected_ns)}"
+    if now is not None and now.warmup:
+        times += ", warm-up"
+    name = _cut(current.name, width - len(times) - 12)
+    drawn = [
+        Text(f"{current.number}/{current.total} ", style="bold").append(name).append(f"  {times}", style="dim"),
+        _bar(elapsed_ns / max(1, current.expected_ns), width, plain),
+    ]
+    rates = [one.all.iops or 0.0 for one in progress]
+    drawn.append(Text("  IOPS ").append(_spark(rates, width - 20, plain), style="blue").append(f" {_of(rates)}"))
+    for kind, flow in (("all", now and now.all), ("reads", now and now.read), ("writes", now and now.write)):
+        drawn.append(_figures(kind, flow or Flow()))
+    host = UNKNOWN if now is None or now.cpu_fraction is None else f"{now.cpu_fraction:.0%}"
+    device = UNKNOWN if now is None or now.busy_fraction is None else f"{now.busy_fraction:.0%}"
+    drawn.append(Text(f"  host CPU {host}, device busy {device}"))
+    return drawn
+
+
+def _figures(kind: str, flow: Flow) -> Text:
+    mean, tail = milliseconds(flow.latency_mean_ns), milliseconds(flow.latency_p99_ns)
+    said = f"{count(flow.iops):>9} IOPS{megabytes(flow):>9} MB/s   mean{mean:>8} ms   p99{tail:>8} ms"
+    return Text(f"  {kind:<8}{said}", style="" if flow.iops else "dim")
+
+
+def _filling(now: event.Preparing, width: int, plain: bool) -> list[Text]:
+    left = "" if now.remaining_ns is None else f", {format_duration(now.remaining_ns)} left"
+    said = f"filling the target: {format_size(now.done_bytes)} of {format_size(now.total_bytes)}{left}"
+    return [Text(said), _bar(now.done_bytes / max(1, now.total_bytes), width, plain)]
+
+
+def _plan(state: State, width: int, plain: bool) -> list[Text]:
+    done, total = len(state.results), len(state.expected_ns)
+    whole_ns = sum(state.expected_ns.values())
+    done_ns = sum(state.expected_ns.get(result.point, 0) for result in state.results)
+    if state.current is not None and state.progress:
+        done_ns += min(state.progress[-1].elapsed_ns, state.current.expected_ns)
+    left = f", about {format_duration(max(0, whole_ns - done_ns))} left" if done < total else ""
+    return [
+        _bar(done_ns / max(1, whole_ns), width, plain),
+        Text(f"{done} of {total} points, {_clock(state.elapsed_ns)} so far{left}", style="dim"),
+    ]
+
+
+def _bar(share: float, width: int, plain: bool) -> Text:
+    full, empty = ("#", "-") if plain else ("━", "─")
+    room = width - 8
+    filled = round(min(1.0, max(0.0, share)) * room)
+    return Text(f"  {full * filled}").append(empty * (room - filled), style="dim").append(f"{share:>5.0%}")
+
+
+def _spark(values: Sequence[float], width: int, plain: bool) -> str:
+    """The last values as heights from 0 to the highest of them."""
+    steps = " .:-=+*#" if plain else "▁▂▃▄▅▆▇█"
+    shown = list(values)[-width:]
+    highest = max(shown, default=0.0)
+    return "".join(steps[round(value / highest * (len(steps) - 1)) if highest else 0] for value in shown)
+
+
+def _of(rates: Sequence[float]) -> str:
+    return count(rates[-1]) if rates else UNKNOWN
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: max(0, width - 2)]}.."
+
+
+def _clock(duration_ns: int) -> str:
+    seconds = round(duration_ns / 1e9)
+    hours, minutes = divmod(seconds // 60, 60)
+    return f"{hours}:{minutes:02}:{seconds % 60:02}" if hours else f"{minutes}:{seconds % 60:02}"
+
+
+class Display:
+    """Puts a state on the terminal, drawn anew for its size at that moment."""
+
+    def __init__(self, state: State) -> None:
+        self.state = state
+        self._began_ns = time.monotonic_ns()
+        self._live = Live(self, console=output.terminal(err=True), transient=True, auto_refresh=False)
+
+    def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
+        """The lines, one row short of the terminal's height, so that nothing scrolls."""
+        height = console.size.height
+        drawn = lines(self.state, options.max_width, height, plain=options.ascii_only)
+        yield Text("\n").join(drawn[: height - 1])
+
+    def refresh(self) -> None:
+        """Draws the state as it is now."""
+        self.state.elapsed_ns = time.monotonic_ns() - self._began_ns
+        self._live.start()
+        self._live.refresh()
+
+    def end(self) -> None:
+        """Takes the display away."""
+        self._live.stop()
+
+
+@contextmanager
+def listening(otherwise: event.Listener) -> Iterator[event.Listener]:
+    """A listener that shows a run; what has no place in the display goes to `otherwise`, which prints above it."""
+    display = Display(State(""))
+    state = display.state
+
+    def listen(what: event.Event) -> None:
+        match what:
+            case event.Started():
+                run = open_run(what.path)
+                state.title = f"{run.suite} on {run.target}"
+                state.expected_ns = {point.name: point.runtime_ns + point.warmup_ns for point in run.plan}
+                state.results = [result for result in run.results() if not result.error]
+                otherwise(what)
+            case event.PointStarted():
+                state.current, state.progress, state.preparing = what, [], None
+                display.refresh()
+            case event.Progress():
+                state.progress.append(what)
+                display.refresh()
+            case event.PointFinished():
+                state.results.append(what.result)
+                state.current, state.progress = None, []
+                display.refresh()
+            case event.Preparing() if what.done_bytes < what.total_bytes:
+                state.preparing = what
+                display.refresh()
+            case _:
+                otherwise(what)
+
+    try:
+        yield listen
+    finally:
+        display.end()
