@@ -26,17 +26,20 @@ def picture(contents: Contents, chart: str | None, point: str | None, *, as_svg:
     stacked = []
     for panel in _panels(contents, chart, point, palette):
         title = {"text": panel.title, "offset": 12, **({"subtitle": panel.note} if panel.note else {})}
-        stacked.append({**panel.spec(_WIDTH), "title": title})
-    spec = {
+        spec = panel.spec(_WIDTH)
+        # Data sets are found at the top of a specification only, and a picture stacks several.
+        layers = [{**layer, "data": {"values": spec["datasets"][layer["data"]["name"]]}} for layer in spec["layer"]]
+        stacked.append({"layer": layers, "width": spec["width"], "height": spec["height"], "title": title})
+    whole = {
         "vconcat": stacked,
         "spacing": 28,
         "resolve": {"scale": dict.fromkeys(("color", "shape", "strokeDash", "opacity"), "independent")},
         "config": {**theme.config(palette), "background": palette.paper, "padding": 16, "font": "DejaVu Sans"},
     }
     if as_svg:
-        svg: str = vl_convert.vegalite_to_svg(spec, allowed_base_urls=[])
+        svg: str = vl_convert.vegalite_to_svg(whole, allowed_base_urls=[])
         return svg.encode()
-    png: bytes = vl_convert.vegalite_to_png(spec, scale=_PIXELS, allowed_base_urls=[])
+    png: bytes = vl_convert.vegalite_to_png(whole, scale=_PIXELS, allowed_base_urls=[])
     return png
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import altair as alt
 
 from loadline.reporting.charts.frame import scale, source, ticks
-from loadline.reporting.charts.panel import Panel, chart_of
+from loadline.reporting.charts.panel import Panel, chart_of, told_apart
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
 from loadline.result.schema import Result
@@ -45,7 +45,9 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
             for size, row in sorted(rows.items())
         ]
         for field, title, unit, form in _FIGURES:
-            panels.append(Panel(f"{title}, {load}", _panel(values, field, unit, form), {"points": values}, 280))
+            panels.append(
+                Panel(f"{title}, {load}", _panel(values, field, unit, form, palette), {"points": values}, 280)
+            )
     return panels
 
 
@@ -65,7 +67,7 @@ def _asked(result: Result) -> tuple[int, str, str] | None:
     return int(blocks[0]["size_bytes"]), f"{way} {what}", load
 
 
-def _panel(values: list[dict[str, Any]], field: str, unit: str, form: str) -> list[alt.Chart]:
+def _panel(values: list[dict[str, Any]], field: str, unit: str, form: str, palette: Palette) -> list[alt.Chart]:
     known = [value[field] for value in values]
     sizes = sorted({value["bytes"] for value in values})
     labels = {size: format_bytes(size) for size in sizes}
@@ -78,8 +80,7 @@ def _panel(values: list[dict[str, Any]], field: str, unit: str, form: str) -> li
             axis=alt.Axis(values=sizes, labelExpr=expression, labelOverlap="greedy"),
         ),
         y=alt.Y(f"{field}:Q", title=unit, scale=alt.Scale(**scale(known)), axis=alt.Axis(**ticks(known, 5, form))),
-        color=alt.Color("pattern:N", sort=None, title=None, legend=alt.Legend(columns=2)),
-        shape=alt.Shape("pattern:N", sort=None, title=None, legend=alt.Legend(columns=2)),
         tooltip=[alt.Tooltip("pattern:N"), alt.Tooltip("size:N"), alt.Tooltip(f"{field}:Q", title=unit, format=",.0f")],
     )
+    base = told_apart(base, "pattern", [value["pattern"] for value in values], palette)
     return [base.mark_line().encode(shape=alt.Undefined), base.mark_point(filled=True, size=55, opacity=1)]

@@ -25,7 +25,7 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
         return []
     values = [
         {
-            "name": f"{name}{' at the load line' if point.limit else ''}",
+            "name": name,
             "component": component,
             "busy": point.components[component],
             "said": f"{100 * point.components[component]:.0f}" + (" ▲" if component == point.bottleneck else ""),
@@ -41,7 +41,7 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
             "component:N",
             sort=shown,
             title=None,
-            axis=alt.Axis(orient="top", labelAngle=0, labelExpr="split(datum.label, ' ')", ticks=False, domain=False),
+            axis=alt.Axis(orient="top", labelAngle=-90, labelLimit=140, ticks=False, domain=False),
         ),
         tooltip=[alt.Tooltip("name:N"), alt.Tooltip("component:N"), alt.Tooltip("busy:Q", format=".1%")],
     )

@@ -56,16 +56,19 @@ def _short(runs: set[str]) -> dict[str, str]:
 
 
 def names(results: Sequence[Result]) -> list[str]:
-    """A label for each row: the point, its origin where there are several, and a star if it's quick."""
-    labels = [
-        SEPARATOR.join(filter(None, [result.point + ("*" if result.quick else ""), origin]))
-        for result, origin in zip(results, source(results), strict=True)
-    ]
-    seen: dict[str, int] = {}
-    for number, label in enumerate(labels):
-        seen[label] = seen.get(label, 0) + 1
-        if seen[label] > 1:
-            labels[number] = f"{label} ({seen[label]})"
+    """A label for each row, no two alike: the point, a star if it's quick, and what tells it from others of its name."""
+    labels: list[str] = []
+    for result, origin in zip(results, source(results), strict=True):
+        parts = [result.point + ("*" if result.quick else ""), origin]
+        label = SEPARATOR.join(filter(None, parts))
+        if label in labels:
+            parts[1] = ", ".join(filter(None, [origin, "at the load line" if result.limit else ""]))
+            label = SEPARATOR.join(filter(None, parts))
+        number = 2
+        unlike = label
+        while unlike in labels:
+            unlike, number = f"{label} ({number})", number + 1
+        labels.append(unlike)
     return labels
 
 

@@ -9,7 +9,7 @@ from typing import Any
 import altair as alt
 
 from loadline.reporting.charts.frame import scale, source, ticks
-from loadline.reporting.charts.panel import Panel, chart_of
+from loadline.reporting.charts.panel import Panel, chart_of, told_apart
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
 from loadline.reporting.table import count
@@ -105,9 +105,7 @@ def _lines(values: Sequence[dict[str, Any]], palette: Palette, *, named: bool) -
         ],
     )
     if named:
-        base = base.encode(
-            color=alt.Color("source:N", sort=None, title=None), shape=alt.Shape("source:N", sort=None, title=None)
-        )
+        base = told_apart(base, "source", [value["source"] for value in values], palette)
     colour: dict[str, Any] = {} if named else {"color": palette.read}
     layers: list[alt.Chart] = [
         base.mark_line(**colour).encode(order="order:Q", detail="source:N", shape=alt.Undefined),

@@ -9,6 +9,7 @@ from typing import Any
 import altair as alt
 
 from loadline.reporting.charts.frame import SEPARATOR
+from loadline.reporting.charts.theme import SHAPES, Palette
 
 #: An axis' labels in two lines: the point, and below it what tells it from others of that name.
 TWO_LINES = f"split(datum.label, '{SEPARATOR}')"
@@ -35,6 +36,19 @@ class Panel:
 def chart_of(name: str) -> alt.Chart:
     """A chart over the data of that name in its panel. Altair copies what it holds at every step, so it holds none."""
     return alt.Chart(alt.NamedData(name))
+
+
+def told_apart(chart: alt.Chart, field: str, values: Sequence[str], palette: Palette) -> alt.Chart:
+    """The chart with colour and shape by category, and one legend for both: it takes explicit domains for that."""
+    domain = list(dict.fromkeys(values))
+
+    def scale(looks: Sequence[str]) -> alt.Scale:
+        return alt.Scale(domain=domain, range=[looks[n % len(looks)] for n in range(len(domain))])
+
+    return chart.encode(
+        color=alt.Color(f"{field}:N", title=None, scale=scale(palette.series)),
+        shape=alt.Shape(f"{field}:N", title=None, scale=scale(SHAPES)),
+    )
 
 
 def rows_height(labels: Sequence[str], least: int = 22) -> alt.Step:

@@ -102,7 +102,7 @@ def config(palette: Palette) -> dict[str, Any]:
             "gridColor": palette.line,
             "domainColor": palette.line,
             "tickColor": palette.line,
-            "labelLimit": 170,
+            "labelLimit": 190,
             "titlePadding": 8,
         },
         "axisY": {"ticks": False, "domain": False},
@@ -125,5 +125,4 @@ def config(palette: Palette) -> dict[str, Any]:
         },
         "text": {"color": palette.ink, "fontSize": 11},
         "line": {"strokeWidth": 2},
-        "range": {"category": palette.series, "symbol": SHAPES},
     }
