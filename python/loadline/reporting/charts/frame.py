@@ -56,7 +56,7 @@ def _short(runs: set[str]) -> dict[str, str]:
 
 
 def names(results: Sequence[Result]) -> list[str]:
-    """A label for each row, no two alike: the point, a star if it's quick, and what tells it from others of its name."""
+    """A label for each row, no two alike: the point, a star if quick, and what tells it from others of its name."""
     labels: list[str] = []
     for result, origin in zip(results, source(results), strict=True):
         parts = [result.point + ("*" if result.quick else ""), origin]
