@@ -23,8 +23,14 @@ from loadline.units import format_duration, format_size
 
 _FIGURES = (("IOPS", 8), ("MB/s", 7), ("read ms", 8), ("write ms", 9), ("r p99 ms", 9), ("w p99 ms", 9))
 
-# Rows that everything but the earlier points takes.
-_OTHER_ROWS = 13
+# A name gets at least so much; figures that don't fit beside it are left out, the last first.
+_NAME = 16
+
+# What a console without Unicode shows in their place.
+_PLAIN = str.maketrans({UNKNOWN: "-", "…": "~"})
+
+# Rows that everything but the earlier points takes, their head and count among it; one stays free.
+_OTHER_ROWS = 15
 
 
 @dataclass(slots=True)
@@ -60,6 +66,8 @@ def lines(state: State, width: int, height: int, *, plain: bool) -> list[Text]:
         drawn += _current(state.current, state.progress, width, plain)
     drawn += [Text(), *_plan(state, width, plain)]
     for line in drawn:
+        if plain:
+            line.plain = line.plain.translate(_PLAIN).encode("ascii", "replace").decode()
         line.truncate(width, overflow="crop" if plain else "ellipsis")
     return drawn
 
@@ -67,13 +75,19 @@ def lines(state: State, width: int, height: int, *, plain: bool) -> list[Text]:
 def _earlier(results: Sequence[Result], width: int, rows: int) -> list[Text]:
     if not results:
         return []
-    name_width = width - sum(size for _, size in _FIGURES) - 2
-    head = "".join(name.rjust(size) for name, size in _FIGURES)
+    figures = list(_FIGURES)
+    while figures and _NAME + sum(size for _, size in figures) + 2 > width:
+        figures.pop()
+    name_width = min(
+        width - sum(size for _, size in figures) - 2, max(_NAME, *(len(result.point) + 3 for result in results))
+    )
+    head = "".join(name.rjust(size) for name, size in figures)
     drawn = [Text(f"  {'point'.ljust(name_width)}{head}", style="dim")]
     if len(results) > rows:
         drawn.append(Text(f"  {len(results) - rows} earlier points", style="dim"))
     for result in results[-rows:]:
-        name = _cut(result.point + ("*" if result.quick else ""), name_width - 1).ljust(name_width)
+        star = "*" if result.quick else ""
+        name = f"{_cut(result.point, name_width - 1 - len(star))}{star}".ljust(name_width)
         if result.error:
             drawn.append(Text(f"  {name}").append(f" failed: {result.error}", style="red"))
             continue
@@ -81,7 +95,7 @@ def _earlier(results: Sequence[Result], width: int, rows: int) -> list[Text]:
         cells += [milliseconds(flow.latency_mean_ns) for flow in (result.read, result.write)]
         cells += [milliseconds(flow.latency_p99_ns) for flow in (result.read, result.write)]
         drawn.append(
-            Text("  " + name + "".join(cell.rjust(size) for cell, (_, size) in zip(cells, _FIGURES, strict=True)))
+            Text("  " + name + "".join(cell.rjust(size) for cell, (_, size) in zip(cells, figures, strict=False)))
         )
     return drawn
 

@@ -45,17 +45,21 @@ def follow(run: Run, listen: event.Listener, tick_s: float = 0.5) -> None:
     finished = {index for index in range(total) if run.result(index) is not None}
     listen(event.Started(run.id, run.path, len(finished), total))
     seen: list[event.Event] = []
-    while goes_on(run):
+    going = True
+    while going:
+        # Asked before the folder is read, so that what was committed last is told too.
+        going = goes_on(run)
         said = _read(run)
         for what in said if said[: len(seen)] != seen else said[len(seen) :]:
             listen(what)
         seen = said
-        for index in range(total):
-            result = run.result(index) if index not in finished else None
+        for index in sorted(set(range(total)) - finished):
+            result = run.result(index)
             if result is not None:
                 finished.add(index)
                 listen(event.PointFinished(index + 1, total, result))
-        time.sleep(tick_s)
+        if going:
+            time.sleep(tick_s)
     listen(event.Finished(run.id, run.path, sum(result.error is not None for result in run.results())))
 
 

@@ -1,0 +1,111 @@
+"""The live display: what it shows of a run, on wide and narrow terminals, with and without Unicode.
+
+The expected screens are in golden/live; `LOADLINE_RECORD=yes pytest tests/cli/test_live.py` writes them anew.
+"""
+
+from __future__ import annotations
+
+import io
+import os
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from rich.console import Console
+
+from loadline.cli.live import Display, State, lines
+from loadline.measuring import event
+from loadline.result.schema import Flow, Result
+
+GOLDEN = Path(__file__).parent.parent / "golden" / "live"
+
+
+def flow(iops: float, latency_ms: float) -> Flow:
+    ns = latency_ms * 1e6
+    return Flow(iops=iops, bytes_per_s=iops * 8192, latency_mean_ns=ns, latency_p99_ns=int(4 * ns))
+
+
+def progress(second: int, iops: float) -> event.Progress:
+    both = (flow(0.7 * iops, 0.45), flow(0.3 * iops, 0.51))
+    return event.Progress(
+        *(3, 12, "oltp-db", second * 10**9, 30 * 10**9, second <= 2, flow(iops, 0.47), *both),
+        cpu_fraction=0.37,
+        busy_fraction=0.98,
+    )
+
+
+@pytest.fixture
+def state() -> State:
+    """In its third point of twelve; the second has failed, the first was a quick one."""
+    points = ["decision-support-system-database-of-the-year", "sql-server-log", "oltp-db", *map(str, range(9))]
+    done = [
+        Result(point=points[0], quick=True, total=flow(1325, 24.1), read=flow(1325, 24.1)),
+        Result(point=points[1], error="fio: pid=17, err=5/file:io_u.c, func=io_u error: Input/output error on /dev/x"),
+    ]
+    return State(
+        title="typical-12 on /dev/disk/by-id/nvme-A_Very_Long_Model_Name_That_Goes_On_S3RN0X0M",
+        expected_ns=dict.fromkeys(points, 30 * 10**9),
+        results=done,
+        current=event.PointStarted(3, 12, "oltp-db", 30 * 10**9),
+        progress=[progress(second, 40_000 + 9_000 * (second % 4)) for second in range(1, 18)],
+        elapsed_ns=81 * 10**9,
+    )
+
+
+def screen(state: State, width: int, *, plain: bool = False) -> str:
+    return "\n".join(line.plain.rstrip() for line in lines(state, width, 24, plain=plain)) + "\n"
+
+
+@pytest.mark.parametrize(
+    ("name", "width", "plain"), [("80", 80, False), ("120", 120, False), ("80-plain", 80, True), ("40", 40, False)]
+)
+def test_a_run_in_progress_looks_as_recorded(state: State, name: str, width: int, plain: bool) -> None:
+    shown = screen(state, width, plain=plain)
+    path = GOLDEN / f"{name}.txt"
+    if os.environ.get("LOADLINE_RECORD"):
+        path.write_text(shown)
+    assert shown == path.read_text()
+
+
+@pytest.mark.parametrize("width", [20, 40, 80, 120, 200])
+@pytest.mark.parametrize("plain", [False, True])
+def test_no_line_is_wider_than_the_terminal(state: State, width: int, plain: bool) -> None:
+    assert max(line.cell_len for line in lines(state, width, 24, plain=plain)) <= width
+
+
+def test_a_console_without_unicode_gets_none(state: State) -> None:
+    assert screen(state, 80, plain=True).isascii()
+
+
+def test_of_many_points_the_last_are_shown_and_the_others_counted(state: State) -> None:
+    state.results = [replace(state.results[0], point=f"point-{number}") for number in range(100)]
+    shown = lines(state, 80, 24, plain=False)
+    assert len(shown) <= 24
+    text = "\n".join(line.plain for line in shown)
+    assert "point-99" in text
+    assert "point-0 " not in text
+    assert "earlier points" in text
+
+
+def test_before_the_first_figure_they_are_unknown_and_not_zero(state: State) -> None:
+    state.progress = []
+    text = screen(state, 80)
+    assert "host CPU –" in text
+    assert " 0 IOPS" not in text
+
+
+def test_filling_the_target_is_shown_with_what_is_left(state: State) -> None:
+    state.current, state.preparing = None, event.Preparing(25 * 10**9, 100 * 10**9, 90 * 10**9)
+    text = screen(state, 80)
+    assert "filling the target: 25 GB of 100 GB, 90 s left" in text
+    assert "25%" in text
+
+
+def test_the_display_fits_the_terminal_that_it_finds_when_it_draws(state: State) -> None:
+    display = Display(state)
+    for width, height in ((80, 24), (120, 40), (60, 15)):
+        console = Console(width=width, height=height, force_terminal=True, record=True, file=io.StringIO())
+        console.print(display)
+        printed = console.export_text().splitlines()
+        assert len(printed) < height
+        assert max(map(len, printed)) <= width

@@ -1,0 +1,44 @@
+"""`watch`: a run seen from another process."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+from cli.program import Loadline
+from measuring.processes import until
+from measuring.suites import reads, three
+
+
+def test_a_run_is_watched_to_its_end_from_another_process(loadline: Loadline, filled_file: Path) -> None:
+    suite = three(loadline.folder)
+    run = loadline.start("run", suite, filled_file, "--destroy", filled_file, "--progress", "json")
+    until(run, "progress")
+    (folder,) = loadline.runs()
+    watch = loadline("watch", "last", "--progress", "json", "--json")
+    run.communicate()
+    assert (run.returncode, watch.code) == (0, 0), watch.err
+    events = [json.loads(line) for line in watch.err.splitlines()]
+    names = [event["event"] for event in events]
+    assert (names[0], names[-1]) == ("started", "finished")
+    assert [event["number"] for event in events if event["event"] == "point-finished"][-1] == 3
+    seen = [event for event in events if event["event"] == "progress"]
+    assert seen
+    assert all(event["total"] == 3 and "read_iops" in event for event in seen)
+    assert watch.json["runs"][0]["done"] == 3
+    assert not (folder / "live.jsonl").exists()
+
+
+def test_a_run_that_nobody_measures_is_shown_as_it_is(loadline: Loadline, filled_file: Path) -> None:
+    assert loadline("run", reads(loadline.folder), filled_file, "--quick").code == 0
+    said = loadline("watch", "last")
+    assert said.code == 0
+    assert "isn't being measured" in said.err
+    assert "reads*" in said.out
+
+
+def test_what_a_lost_run_left_of_its_journal_is_no_progress(loadline: Loadline, filled_file: Path) -> None:
+    assert loadline("run", reads(loadline.folder), filled_file, "--quick").code == 0
+    (folder,) = loadline.runs()
+    (folder / "live.jsonl").write_text('{"event": "progress", "number": 1\n')
+    assert loadline("watch", "last", "--json").json["runs"][0]["done"] == 1
