@@ -7,12 +7,11 @@ from pathlib import Path
 
 from cli.program import Loadline
 from measuring.processes import until
-from measuring.suites import reads, three
+from measuring.suites import reads
 
 
 def test_a_run_is_watched_to_its_end_from_another_process(loadline: Loadline, filled_file: Path) -> None:
-    suite = three(loadline.folder)
-    run = loadline.start("run", suite, filled_file, "--destroy", filled_file, "--progress", "json")
+    run = loadline.start("run", reads(loadline.folder, "3s"), filled_file, "--progress", "json")
     until(run, "progress")
     (folder,) = loadline.runs()
     watch = loadline("watch", "last", "--progress", "json", "--json")
@@ -21,11 +20,11 @@ def test_a_run_is_watched_to_its_end_from_another_process(loadline: Loadline, fi
     events = [json.loads(line) for line in watch.err.splitlines()]
     names = [event["event"] for event in events]
     assert (names[0], names[-1]) == ("started", "finished")
-    assert [event["number"] for event in events if event["event"] == "point-finished"][-1] == 3
+    assert [event["number"] for event in events if event["event"] == "point-finished"] == [1]
     seen = [event for event in events if event["event"] == "progress"]
     assert seen
-    assert all(event["total"] == 3 and "read_iops" in event for event in seen)
-    assert watch.json["runs"][0]["done"] == 3
+    assert all(event["total"] == 1 and "read_iops" in event for event in seen)
+    assert watch.json["runs"][0]["done"] == 1
     assert not (folder / "live.jsonl").exists()
 
 
