@@ -7,6 +7,7 @@ every cycle that is taken from fio.
 from __future__ import annotations
 
 import contextlib
+import io
 import os
 import statistics
 import subprocess
@@ -15,8 +16,10 @@ from pathlib import Path
 
 import bare
 from compared import Compared, spread
+from rich.console import Console
 
 import loadline
+from loadline.cli.live import listening
 from loadline.result.store import Run
 from loadline.workload.suite import parse_suite
 
@@ -64,7 +67,12 @@ def _pairs(
     suite = parse_suite(SUITE.format(runtime=runtime), "bench", "bench")
 
     def measured() -> Run:
-        return loadline.run(suite, str(target), store=folder / "runs", engine=engine, size_bytes=size_bytes, seed=1)
+        # With the live display, as people run it.
+        screen = Console(file=io.StringIO(), force_terminal=True, width=120, height=40)
+        with listening(lambda _: None, screen) as listen:
+            return loadline.run(
+                suite, str(target), store=folder / "runs", engine=engine, size_bytes=size_bytes, seed=1, listen=listen
+            )
 
     job = measured().point_path(0) / "job.fio"  # not counted: it warms the caches, and gives the job to both
     ours, peers = [], []

@@ -176,12 +176,13 @@ def _clock(duration_ns: int) -> str:
 
 
 class Display:
-    """Puts a state on the terminal, drawn anew for its size at that moment."""
+    """Puts a state on a console, by default the terminal, drawn anew for its size at that moment."""
 
-    def __init__(self, state: State) -> None:
+    def __init__(self, state: State, console: Console | None = None) -> None:
         self.state = state
         self._began_ns = time.monotonic_ns()
-        self._live = Live(self, console=output.terminal(err=True), transient=True, auto_refresh=False)
+        console = console or output.terminal(err=True)
+        self._live = Live(self, console=console, transient=True, auto_refresh=False)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The lines, one row short of the terminal's height, so that nothing scrolls."""
@@ -201,9 +202,9 @@ class Display:
 
 
 @contextmanager
-def listening(otherwise: event.Listener) -> Iterator[event.Listener]:
+def listening(otherwise: event.Listener, console: Console | None = None) -> Iterator[event.Listener]:
     """A listener that shows a run; what has no place in the display goes to `otherwise`, which prints above it."""
-    display = Display(State(""))
+    display = Display(State(""), console)
     state = display.state
 
     def listen(what: event.Event) -> None:
