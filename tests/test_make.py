@@ -238,6 +238,19 @@ def test_missing_rustfmt_and_clippy_come_from_rustup(machine: Machine) -> None:
     assert machine.did == ["rustup --quiet component add rustfmt clippy"]
 
 
+TESTED_WITH = ("mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "mkswap", "losetup", "sfdisk", "pvcreate", "ps")
+
+
+def test_a_chromium_is_installed_for_the_tests_and_chrome_will_do(machine: Machine) -> None:
+    for program in TESTED_WITH:
+        machine.has(program)
+    assert machine.tools("test").returncode == 0
+    machine.lacks("chromium")
+    machine.has("google-chrome")
+    assert machine.tools("test").returncode == 0
+    assert machine.did == ["install chromium"]
+
+
 def test_the_minimal_versions_are_those_of_the_manifests() -> None:
     tools = (ROOT / "scripts/tools").read_text()
     cargo = tomllib.loads((ROOT / "Cargo.toml").read_text())["workspace"]["package"]

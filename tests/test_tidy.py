@@ -20,7 +20,7 @@ CRATES = sorted((ROOT / "crates").glob("*/src/lib.rs"))
 SOURCES = sorted(PACKAGE.rglob("*.py"))
 
 MAY_CALL_RUST = {"result", "system", "measuring"}
-HEAVY = ("duckdb", "altair", "pydantic", "rich")
+HEAVY = ("altair", "duckdb", "jinja2", "playwright", "pydantic", "rich", "vl_convert")
 
 # Written apart, so that this file doesn't name what it looks for.
 REGISTRIES = [
