@@ -22,32 +22,32 @@ _FIGURES = (("iops", "IOPS over block size", "I/Os a second", "~s"), ("mb", "MB/
 
 def draw(contents: Contents, palette: Palette) -> list[Panel]:
     """Two panels a load: a line a pattern of access that has answers at three sizes or more."""
-    lines: dict[tuple[str, str], dict[int, Result]] = {}
+    lines: dict[tuple[str, str, str], dict[int, Result]] = {}
     points = contents.points
     for result, origin in zip(points, source(points), strict=True):
         asked = _asked(result)
         if asked is not None and result.total.iops and result.total.bytes_per_s:
             size, pattern, load = asked
-            lines.setdefault((", ".join(filter(None, [pattern, origin])), load), {})[size] = result
+            lines.setdefault((pattern, origin, load), {})[size] = result
     panels = []
     swept = {key: rows for key, rows in lines.items() if len(rows) >= _SWEEP}
-    for load in dict.fromkeys(load for _, load in swept):
+    patterns, origins = ({key[n] for key in swept} for n in (0, 1))
+    for load in dict.fromkeys(load for *_, load in swept):
         values = [
             {
-                "pattern": pattern,
+                "line": ", ".join([pattern] * (len(patterns) > 1) + [origin] * (len(origins) > 1)),
                 "bytes": size,
                 "size": format_bytes(size),
                 "iops": row.total.iops,
                 "mb": (row.total.bytes_per_s or 0.0) / 1e6,
             }
-            for (pattern, at), rows in swept.items()
+            for (pattern, origin, at), rows in swept.items()
             if at == load
             for size, row in sorted(rows.items())
         ]
+        note = ", ".join([*(patterns if len(patterns) == 1 else ()), load])
         for field, title, unit, form in _FIGURES:
-            panels.append(
-                Panel(f"{title}, {load}", _panel(values, field, unit, form, palette), {"points": values}, 280)
-            )
+            panels.append(Panel(title, _panel(values, field, unit, form, palette), {"points": values}, 280, note))
     return panels
 
 
@@ -61,8 +61,8 @@ def _asked(result: Result) -> tuple[int, str, str] | None:
     if len(blocks) != 1:
         return None
     read, random = float(profile.get("read_fraction", 1)), float(profile.get("random_fraction", 1))
-    way = {0.0: "sequential", 1.0: "random"}.get(random, f"{random:.0%} random")
-    what = {0.0: "write", 1.0: "read"}.get(read, f"{read:.0%} read")
+    way = {0.0: "sequential", 1.0: "random"}.get(random, f"{100 * random:.0f} % random")
+    what = {0.0: "write", 1.0: "read"}.get(read, f"{100 * read:.0f} % read")
     load = f"{result.outstanding_asked} outstanding" if result.offered_per_s is None else f"{result.offered_per_s:g}/s"
     return int(blocks[0]["size_bytes"]), f"{way} {what}", load
 
@@ -80,7 +80,14 @@ def _panel(values: list[dict[str, Any]], field: str, unit: str, form: str, palet
             axis=alt.Axis(values=sizes, labelExpr=expression, labelOverlap="greedy"),
         ),
         y=alt.Y(f"{field}:Q", title=unit, scale=alt.Scale(**scale(known)), axis=alt.Axis(**ticks(known, 5, form))),
-        tooltip=[alt.Tooltip("pattern:N"), alt.Tooltip("size:N"), alt.Tooltip(f"{field}:Q", title=unit, format=",.0f")],
+        tooltip=[
+            alt.Tooltip("line:N", title=" "),
+            alt.Tooltip("size:N"),
+            alt.Tooltip(f"{field}:Q", title=unit, format=",.0f"),
+        ],
     )
-    base = told_apart(base, "pattern", [value["pattern"] for value in values], palette)
+    named = [value["line"] for value in values]
+    base = (
+        told_apart(base, "line", named, palette) if len(set(named)) > 1 else base.encode(color=alt.value(palette.read))
+    )
     return [base.mark_line().encode(shape=alt.Undefined), base.mark_point(filled=True, size=55, opacity=1)]

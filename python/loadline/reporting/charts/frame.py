@@ -18,8 +18,8 @@ CLASSES = ("random", "combined", "sequential")
 # From there on a linear scale hides the small ones.
 _WIDE = 30.0
 
-# Around the values of a logarithmic scale; above them stands their label.
-_MARGIN, _ABOVE = 1.4, 2.2
+# Around the values of a logarithmic scale.
+_MARGIN = 1.4
 
 
 def source(results: Sequence[Result]) -> list[str]:
@@ -81,14 +81,18 @@ def by_class(results: Sequence[Result]) -> dict[str, list[int]]:
     return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
 
 
-def scale(values: Iterable[float | None], room: float = 1.0) -> dict[str, Any]:
-    """A logarithmic scale where the values range widely, else a linear one from 0 to `room` times the highest."""
+def scale(values: Iterable[float | None]) -> dict[str, Any]:
+    """A logarithmic scale where the values range widely, else a linear one from 0."""
     low, high = _range(values)
     if high > _WIDE * low > 0:
-        return {"type": "log", "nice": False, "domain": [low / _MARGIN, high * _ABOVE]}
-    if room > 1.0:
-        return {"type": "linear", "domain": [0, high * room], "nice": False}
+        return {"type": "log", "nice": False, "domain": [low / _MARGIN, high * _MARGIN]}
     return {"type": "linear", "zero": True, "nice": True}
+
+
+def far(value: float, values: Iterable[float | None]) -> bool:
+    """Whether a value lies in the far half of their scale: there its label finds more room before it than behind."""
+    low, high = _range(values)
+    return value > (math.sqrt(low * high) if high > _WIDE * low > 0 else high / 2)
 
 
 def ticks(values: Iterable[float | None], number: int = 5, form: str = "~s") -> dict[str, Any]:
@@ -96,7 +100,7 @@ def ticks(values: Iterable[float | None], number: int = 5, form: str = "~s") -> 
     low, high = _range(values)
     axis: dict[str, Any] = {"tickCount": number, "labelExpr": f"format(datum.value, '{form}')", "labelFlush": False}
     if high > _WIDE * low > 0:
-        first, last = math.floor(math.log10(low / _MARGIN)), math.ceil(math.log10(high * _ABOVE))
+        first, last = math.floor(math.log10(low / _MARGIN)), math.ceil(math.log10(high * _MARGIN))
         steps = (1,) if last - first > 3 else (1, 3)
         axis |= {"values": [step * 10.0**power for power in range(first, last + 1) for step in steps]}
     return axis

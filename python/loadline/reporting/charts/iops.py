@@ -6,14 +6,11 @@ from typing import Any
 
 import altair as alt
 
-from loadline.reporting.charts.frame import by_class, names, scale, ticks
-from loadline.reporting.charts.panel import TWO_LINES, Panel, chart_of, rows_height
+from loadline.reporting.charts.frame import by_class, far, names, scale, ticks
+from loadline.reporting.charts.panel import SIDE, TWO_LINES, Panel, chart_of, rows_height
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
 from loadline.reporting.table import count
-
-# A label takes about that share of a bar's length.
-_LABEL = 1.15
 
 
 def draw(contents: Contents, palette: Palette) -> list[Panel]:
@@ -22,18 +19,16 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
     labels = names(points)
     panels = []
     for access, numbers in by_class(points).items():
-        values = [
-            {"name": labels[n], "iops": points[n].total.iops, "said": count(points[n].total.iops)}
-            for n in numbers
-            if points[n].total.iops is not None
-        ]
+        known = [(labels[n], rate) for n in numbers if (rate := points[n].total.iops) is not None]
+        rates = [rate for _, rate in known]
+        values = [{"name": name, "iops": rate, "said": count(rate), "far": far(rate, rates)} for name, rate in known]
         if values:
             panels.append(
                 Panel(
                     f"IOPS, {access}" if access else "IOPS",
                     _panel(values, palette),
                     {"points": values},
-                    rows_height([labels[n] for n in numbers]),
+                    rows_height([name for name, _ in known]),
                 )
             )
     return panels
@@ -41,7 +36,7 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
 
 def _panel(values: list[dict[str, Any]], palette: Palette) -> list[alt.Chart]:
     rates: list[float] = [value["iops"] for value in values]
-    axis = scale(rates, room=_LABEL)
+    axis = scale(rates)
     base = chart_of("points").encode(
         y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelExpr=TWO_LINES, grid=axis["type"] == "log")),
         x=alt.X("iops:Q", title="I/Os a second", scale=alt.Scale(**axis), axis=alt.Axis(**ticks(rates))),
@@ -49,7 +44,9 @@ def _panel(values: list[dict[str, Any]], palette: Palette) -> list[alt.Chart]:
     )
     if axis["type"] == "log":
         marks = base.mark_point(filled=True, size=70, opacity=1, color=palette.read)
+        ink: Any = palette.ink
     else:
         marks = base.mark_bar(color=palette.read, height={"band": 0.6})
-    text = base.mark_text(align="left", dx=7, color=palette.ink).encode(text="said:N")
+        ink = alt.ExprRef(f"datum.far ? '{palette.paper}' : '{palette.ink}'")
+    text = base.mark_text(align=SIDE, dx=alt.ExprRef("datum.far ? -7 : 7"), color=ink).encode(text="said:N")
     return [marks, text]

@@ -6,8 +6,8 @@ from typing import Any
 
 import altair as alt
 
-from loadline.reporting.charts.frame import by_class, names, scale, ticks
-from loadline.reporting.charts.panel import TWO_LINES, Panel, chart_of, rows_height
+from loadline.reporting.charts.frame import by_class, far, names, scale, ticks
+from loadline.reporting.charts.panel import SIDE, TWO_LINES, Panel, chart_of, rows_height
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
 from loadline.reporting.table import milliseconds
@@ -34,20 +34,19 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
             ]
             if values:
                 title = f"{direction.capitalize()} latency, {access}" if access else f"{direction.capitalize()} latency"
+                shown = [value[key] for value in values for key in ("mean", "p99")]
+                values = [{**value, "far": far(value["mean"], shown)} for value in values]
                 tails = any(value["p99"] is not None for value in values)
-                height = rows_height([value["name"] for value in values], least=34 if tails else 26)
-                panels.append(
-                    Panel(
-                        title, _panel(values, getattr(palette, direction), palette, tails), {"points": values}, height
-                    )
-                )
+                height = rows_height([value["name"] for value in values], least=34 if tails else 22)
+                note = "● mean, ◇ 99th percentile" if tails else "mean"
+                layers = _panel(values, getattr(palette, direction), palette, tails)
+                panels.append(Panel(title, layers, {"points": values}, height, note))
     return panels
 
 
 def _panel(values: list[dict[str, Any]], colour: str, palette: Palette, tails: bool) -> list[alt.Chart]:
     known = [value[key] for value in values for key in ("mean", "p99")]
     axis = alt.Scale(**scale(known))
-    title = "ms; ● mean, ◇ 99th percentile" if tails else "ms, mean"
     base = chart_of("points").encode(
         y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelExpr=TWO_LINES, grid=True)),
         tooltip=[
@@ -56,11 +55,12 @@ def _panel(values: list[dict[str, Any]], colour: str, palette: Palette, tails: b
             alt.Tooltip("tail:N", title="99th percentile, ms"),
         ],
     )
-    x = alt.X("mean:Q", title=title, scale=axis, axis=alt.Axis(**ticks(known, form="~r")))
+    x = alt.X("mean:Q", title="ms", scale=axis, axis=alt.Axis(**ticks(known, form="~r")))
     mean = base.mark_point(filled=True, size=70, opacity=1, color=colour).encode(x=x)
-    said = base.mark_text(dy=-10, color=palette.ink).encode(x=x, text="said:N")
     if not tails:
-        return [mean, said]
+        beside = base.mark_text(align=SIDE, dx=alt.ExprRef("datum.far ? -8 : 8"), color=palette.ink)
+        return [mean, beside.encode(x=x, text="said:N")]
+    above = base.mark_text(align=SIDE, dx=alt.ExprRef("datum.far ? 6 : -6"), dy=-10, color=palette.ink)
     between = base.mark_rule(color=colour, opacity=0.5).encode(x=x, x2="p99:Q")
     tail = base.mark_point(shape="diamond", size=60, opacity=1, color=colour).encode(x=alt.X("p99:Q", scale=axis))
-    return [between, tail, mean, said]
+    return [between, tail, mean, above.encode(x=x, text="said:N")]

@@ -19,6 +19,9 @@ from loadline.workload.limit import parse_limit
 # More lines than that in one panel can't be told apart.
 _MOST_LINES = 6
 
+# From so many answers on a curve has a knee.
+_KNEE = 4
+
 
 @dataclass(frozen=True, slots=True)
 class Curve:
@@ -30,8 +33,10 @@ class Curve:
     line: Result | None
 
     @property
-    def knee(self) -> Result:
-        """Where throughput over response is largest: beyond it more load mostly means more waiting."""
+    def knee(self) -> Result | None:
+        """Where throughput over response is largest, beyond which more load mostly waits; of a few rows unknown."""
+        if len(self.rows) < _KNEE:
+            return None
         return max(self.rows, key=lambda row: (row.total.iops or 0.0) / (row.total.latency_mean_ns or 1.0))
 
 
@@ -72,6 +77,8 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
 
 
 def _note(several: Sequence[Curve]) -> str:
+    if len(several) > 1:
+        return "◇ knee, ○ load line with its IOPS"
     of_rate = several[0].rows[0].offered_per_s is not None
     return "numbers at dots: " + ("I/Os offered a second" if of_rate else "I/Os outstanding")
 
@@ -129,10 +136,14 @@ def _marks(several: Sequence[Curve]) -> dict[str, list[dict[str, Any]]]:
         saturation = next((row.saturation_iops for row in (line, *curve.rows) if row and row.saturation_iops), None)
         if saturation and not named:
             found["saturation"].append({"iops": saturation, "said": f"saturation {count(saturation)}"})
-        found["knee"].append(_dot(knee, "knee" if named else f"knee {count(knee.total.iops)}"))
+        at_line = knee is not None and line is not None and _load(knee) == _load(line)
+        if knee is not None:
+            found["knee"].append(_dot(knee, "" if named or at_line else f"knee {count(knee.total.iops)}"))
         if line is not None and line.total.iops:
             rate = count(line.total.iops)
-            found["line"].append(_dot(line, rate if named else f"load line {rate}"))
+            said = rate if named else f"{'knee and ' * at_line}load line {rate}"
+            # Of neighbours one stands above its dot, the next below.
+            found["line"].append({**_dot(line, said), "below": len(found["line"]) % 2})
     return {kind: marks for kind, marks in found.items() if marks}
 
 
@@ -151,7 +162,9 @@ def _marked(data: Mapping[str, Any], palette: Palette) -> list[alt.Chart]:
         if kind in data:
             at = chart_of(kind).encode(x="iops:Q", y="ms:Q")
             layers.append(at.mark_point(shape=shape, size=170, strokeWidth=2, opacity=1, color=palette.ink))
-            text = at.mark_text(align="right", dx=-12, dy=-8, color=palette.ink, fontWeight="bold")
+            text = at.mark_text(
+                align="right", dx=-12, dy=alt.ExprRef("datum.below ? 12 : -8"), color=palette.ink, fontWeight="bold"
+            )
             layers.append(text.encode(text="said:N"))
     return layers
 

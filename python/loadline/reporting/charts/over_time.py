@@ -23,16 +23,16 @@ def draw(detail: Detail, palette: Palette) -> list[Panel]:
         _line(detail.device, "busy", "device busy", palette.series4),
     ]
     asked = (
-        ("IOPS over time", "I/Os a second", rates, None),
-        ("Mean latency over time", "ms", means, None),
-        ("Host CPU and device over time", "share of time", shares, alt.Scale(domain=[0, 1])),
+        ("IOPS over time", "I/Os a second", rates, "~s"),
+        ("Mean latency over time", "ms", means, "~r"),
+        ("Host CPU and device over time", "share of time", shares, ".0%"),
     )
     panels = []
-    for title, unit, lines, fixed in asked:
+    for title, unit, lines, form in asked:
         drawn = [line for line in lines if any(dot["value"] for dot in line[0])]
         if drawn:
             panels.append(
-                Panel(title, _panel(drawn, unit, fixed, detail.warmup_s, palette), _data(drawn, detail.warmup_s), 150)
+                Panel(title, _panel(drawn, unit, form, detail.warmup_s, palette), _data(drawn, detail.warmup_s), 150)
             )
     return panels
 
@@ -53,21 +53,19 @@ def _data(lines: Sequence[_Line], warmup_s: float) -> dict[str, list[dict[str, A
     return {"dots": [dot for line, *_ in lines for dot in line], "warmup": warmup}
 
 
-def _panel(
-    lines: Sequence[_Line], unit: str, fixed: alt.Scale | None, warmup_s: float, palette: Palette
-) -> list[alt.Chart]:
+def _panel(lines: Sequence[_Line], unit: str, form: str, warmup_s: float, palette: Palette) -> list[alt.Chart]:
     values = [dot for line, *_ in lines for dot in line]
     names, colours = [name for _, name, _ in lines], [colour for *_, colour in lines]
-    share = fixed is not None
+    share = form.endswith("%")
     known = [dot["value"] for dot in values]
-    y_scale = fixed or alt.Scale(**scale(known))
+    y_scale = alt.Scale(domain=[0, 1]) if share else alt.Scale(**scale(known))
     base = chart_of("dots").encode(
         x=alt.X("s:Q", title="seconds", axis=alt.Axis(grid=False, tickCount=6)),
         y=alt.Y(
             "value:Q",
             title=unit,
             scale=y_scale,
-            axis=alt.Axis(**ticks([] if share else known, 4, ".0%" if share else "~s")),
+            axis=alt.Axis(**ticks([] if share else known, 4, form)),
         ),
         color=alt.Color("of:N", title=None, scale=alt.Scale(domain=names, range=colours)),
         strokeDash=alt.StrokeDash(

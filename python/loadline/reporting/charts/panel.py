@@ -11,26 +11,32 @@ import altair as alt
 from loadline.reporting.charts.frame import SEPARATOR
 from loadline.reporting.charts.theme import SHAPES, Palette
 
+#: Where a label stands beside its mark: before it if its row is `far`, else behind it.
+SIDE = alt.ExprRef("datum.far ? 'right' : 'left'")
+
 #: An axis' labels in two lines: the point, and below it what tells it from others of that name.
 TWO_LINES = f"split(datum.label, '{SEPARATOR}')"
 
 
+# Letters of a legend whose entries stand side by side.
+_BESIDE = 30
+
+
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Layers over each other, and by name the rows that they show; `height` in pixels, or a step a row."""
+    """Layers over each other, and by name the rows that they show; `height` in pixels."""
 
     title: str
     layers: Sequence[alt.Chart]
     data: Mapping[str, Sequence[Mapping[str, Any]]]
-    height: float | alt.Step
+    height: int
     note: str = ""
 
     def spec(self, width: int | str) -> dict[str, Any]:
         """Vega-Lite's specification, of so many pixels or the `container`'s width; without title and configuration."""
         # Altair's own layering and checking take a hundred times as long, which a page of 800 panels can't afford.
         layers = [layer.to_dict(validate=False, context={"top_level": False}) for layer in self.layers]
-        height = self.height if isinstance(self.height, int | float) else self.height.to_dict()
-        return {"layer": layers, "width": width, "height": height, "datasets": dict(self.data)}
+        return {"layer": layers, "width": width, "height": self.height, "datasets": dict(self.data)}
 
 
 def chart_of(name: str) -> alt.Chart:
@@ -41,16 +47,20 @@ def chart_of(name: str) -> alt.Chart:
 def told_apart(chart: alt.Chart, field: str, values: Sequence[str], palette: Palette) -> alt.Chart:
     """The chart with colour and shape by category, and one legend for both: it takes explicit domains for that."""
     domain = list(dict.fromkeys(values))
+    # Side by side they need a page's width; one below the other they fit a phone.
+    wide = sum(map(len, domain)) > _BESIDE
+    legend = alt.Legend(columns=1 if wide else len(domain), labelLimit=330)
 
     def scale(looks: Sequence[str]) -> alt.Scale:
         return alt.Scale(domain=domain, range=[looks[n % len(looks)] for n in range(len(domain))])
 
     return chart.encode(
-        color=alt.Color(f"{field}:N", title=None, scale=scale(palette.series)),
-        shape=alt.Shape(f"{field}:N", title=None, scale=scale(SHAPES)),
+        color=alt.Color(f"{field}:N", title=None, scale=scale(palette.series), legend=legend),
+        shape=alt.Shape(f"{field}:N", title=None, scale=scale(SHAPES), legend=legend),
     )
 
 
-def rows_height(labels: Sequence[str], least: int = 22) -> alt.Step:
+def rows_height(labels: Sequence[str], least: int = 22) -> int:
     """Room for a row a label; labels of two lines get more."""
-    return alt.Step(34 if any(SEPARATOR in label for label in labels) else least)
+    # A step would do, but Vega-Lite warns of it where the width is the container's.
+    return len(set(labels)) * (34 if any(SEPARATOR in label for label in labels) else least)
