@@ -12,7 +12,7 @@ from loadline.result.schema import COLUMNS, Column, Result
 
 #: Shown at once; the others when they are asked for.
 MAIN = (
-    *("run", "point", "system", "tags", "outstanding_asked", "offered_per_s", "iops", "bytes_per_s"),
+    *("point", "run", "system", "tags", "outstanding_asked", "offered_per_s", "iops", "bytes_per_s"),
     *(
         "latency_mean_ns",
         "read_latency_mean_ns",
@@ -77,7 +77,7 @@ def full_table(results: Sequence[Result]) -> tuple[list[Head], list[Row]]:
         for column in COLUMNS
         if column.name not in _ELSEWHERE and any(column.of(result) not in (None, {}, "") for result in results)
     ]
-    order = {name: place for place, name in enumerate(("point", *MAIN))}
+    order = {name: place for place, name in enumerate(MAIN)}
     known.sort(key=lambda column: order.get(column.name, len(order)))
     heads = [_head(column, several) for column in known]
     rows = [
@@ -100,7 +100,7 @@ def _head(column: Column, several: bool) -> Head:
     words = column.name
     for ending in ("_ns", "_fraction", "bytes_per_s", "_per_s"):
         words = words.removesuffix(ending) if ending != "bytes_per_s" else words.replace(ending, "bandwidth")
-    words = words.replace("iops", "IOPS").replace("_", " ").replace("bandwidth", "bandwidth")
+    words = words.replace("iops", "IOPS").replace("_", " ")
     main = column.name in MAIN and (column.name != "run" or several)
     return Head(column.name, words, unit[0] if unit else "", column.meaning, main)
 

@@ -23,19 +23,15 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
         rates = [rate for _, rate in known]
         values = [{"name": name, "iops": rate, "said": count(rate), "far": far(rate, rates)} for name, rate in known]
         if values:
-            panels.append(
-                Panel(
-                    f"IOPS, {access}" if access else "IOPS",
-                    _panel(values, palette),
-                    {"points": values},
-                    rows_height([name for name, _ in known]),
-                )
-            )
+            failed = [labels[n] for n in numbers if points[n].error and points[n].total.iops is None]
+            layers = [*_panel(values, rates, palette), *([_failed(palette)] if failed else [])]
+            data: dict[str, Any] = {"points": values, "failed": [{"name": name} for name in failed]}
+            height = rows_height([*(name for name, _ in known), *failed])
+            panels.append(Panel(f"IOPS, {access}" if access else "IOPS", layers, data, height))
     return panels
 
 
-def _panel(values: list[dict[str, Any]], palette: Palette) -> list[alt.Chart]:
-    rates: list[float] = [value["iops"] for value in values]
+def _panel(values: list[dict[str, Any]], rates: list[float], palette: Palette) -> list[alt.Chart]:
     axis = scale(rates)
     base = chart_of("points").encode(
         y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelExpr=TWO_LINES, grid=axis["type"] == "log")),
@@ -50,3 +46,10 @@ def _panel(values: list[dict[str, Any]], palette: Palette) -> list[alt.Chart]:
         ink = alt.ExprRef(f"datum.far ? '{palette.paper}' : '{palette.ink}'")
     text = base.mark_text(align=SIDE, dx=alt.ExprRef("datum.far ? -7 : 7"), color=ink).encode(text="said:N")
     return [marks, text]
+
+
+def _failed(palette: Palette) -> alt.Chart:
+    """Where a bar would be, the word."""
+    at = chart_of("failed").encode(y=alt.Y("name:N", sort=None), x=alt.value(0))
+    said: alt.Chart = at.mark_text(align="left", dx=7, color=palette.alarm, text="failed")
+    return said

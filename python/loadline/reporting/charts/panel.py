@@ -14,8 +14,15 @@ from loadline.reporting.charts.theme import SHAPES, Palette
 #: Where a label stands beside its mark: before it if its row is `far`, else behind it.
 SIDE = alt.ExprRef("datum.far ? 'right' : 'left'")
 
+# Names often differ at their ends: what is too long loses its middle.
+_CUT = "truncate({}, 30, 'center')"
+_PARTS = [f"split(datum.label, '{SEPARATOR}')[{n}]" for n in (0, 1)]
+
 #: An axis' labels in two lines: the point, and below it what tells it from others of that name.
-TWO_LINES = f"split(datum.label, '{SEPARATOR}')"
+TWO_LINES = (
+    f"indexof(datum.label, '{SEPARATOR}') < 0 ? {_CUT.format('datum.label')}"
+    f" : [{', '.join(_CUT.format(part) for part in _PARTS)}]"
+)
 
 
 # Letters of a legend whose entries stand side by side.

@@ -102,9 +102,10 @@ def config(palette: Palette) -> dict[str, Any]:
             "gridColor": palette.line,
             "domainColor": palette.line,
             "tickColor": palette.line,
-            "labelLimit": 190,
+            "labelLimit": 250,
             "titlePadding": 8,
         },
+        "axisX": {"labelSeparation": 8},
         "axisY": {"ticks": False, "domain": False},
         "legend": {
             "labelColor": palette.ink,

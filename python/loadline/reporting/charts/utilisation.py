@@ -23,7 +23,7 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
     if not values:
         return []
     known = [kind for kind, _ in kinds if any(value["of"] == kind for value in values)]
-    look = {"host CPU": (palette.series3, "square"), "device busy": (palette.series4, "circle")}
+    look = {"host CPU": (palette.series3, "square", "■"), "device busy": (palette.series4, "circle", "●")}
     chart = (
         chart_of("points")
         .mark_point(filled=True, size=70, opacity=1)
@@ -35,12 +35,14 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
                 scale=alt.Scale(domain=[0, 1]),
                 axis=alt.Axis(format=".0%", tickCount=5),
             ),
-            color=alt.Color("of:N", title=None, scale=alt.Scale(domain=known, range=[look[kind][0] for kind in known])),
-            shape=alt.Shape("of:N", title=None, scale=alt.Scale(domain=known, range=[look[kind][1] for kind in known])),
+            color=alt.Color("of:N", legend=None, scale=alt.Scale(domain=known, range=[look[of][0] for of in known])),
+            shape=alt.Shape("of:N", legend=None, scale=alt.Scale(domain=known, range=[look[of][1] for of in known])),
             tooltip=[alt.Tooltip("name:N"), alt.Tooltip("of:N", title=" "), alt.Tooltip("share:Q", format=".1%")],
         )
     )
-    note = "a device is busy while any I/O is outstanding: on arrays and SSDs that is no utilisation"
+    key = ", ".join(f"{look[of][2]} {of}" for of in known)
+    busy = "busy while any I/O is outstanding, which on arrays and SSDs is no utilisation"
+    note = f"{key} ({busy})" if "device busy" in known else key
     return [
         Panel(
             "Host CPU and device",
