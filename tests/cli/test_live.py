@@ -13,7 +13,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from loadline.cli.live import Display, State, lines
+from loadline.cli.live import Display, State, counting, lines, model_lines
 from loadline.measuring import event
 from loadline.result.schema import Flow, Result
 
@@ -102,10 +102,28 @@ def test_filling_the_target_is_shown_with_what_is_left(state: State) -> None:
 
 
 def test_the_display_fits_the_terminal_that_it_finds_when_it_draws(state: State) -> None:
-    display = Display(state)
+    display = Display(lambda width, height, plain: lines(state, width, height, plain=plain))
     for width, height in ((80, 24), (120, 40), (60, 15)):
         console = Console(width=width, height=height, force_terminal=True, record=True, file=io.StringIO())
         console.print(display)
         printed = console.export_text().splitlines()
         assert len(printed) < height
         assert max(map(len, printed)) <= width
+
+
+def test_a_sweep_of_models_shows_its_rows_and_what_is_left(state: State) -> None:
+    drawn = model_lines("simulating x under y", state.results[:1], 3, 12, 60 * 10**9, 80, 24, False)
+    text = [line.plain for line in drawn]
+    assert text[0] == "simulating x under y"
+    assert "1,325" in text[2]
+    assert text[-1] == "3 of 12, 1:00 so far, about 3 min left"
+
+
+def test_a_listener_of_models_draws_every_row_once(state: State) -> None:
+    screen = Console(width=80, height=24, force_terminal=True, file=io.StringIO())
+    with counting("sweep", screen) as listen:
+        listen(1, 2, state.results[:1])
+        listen(2, 2, [])
+    shown = screen.file.getvalue()  # type: ignore[attr-defined]
+    assert "2 of 2" in shown
+    assert "2 earlier points" not in shown

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -205,7 +206,7 @@ def test_ctrl_c_ends_the_tasks_under_way() -> None:
     def endless(stop: Event) -> None:
         ended.append(stop.wait(60))
 
-    def listen(done: int, total: int) -> None:
+    def listen(done: Sequence[None]) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

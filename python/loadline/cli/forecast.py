@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 import click
@@ -10,7 +11,7 @@ from loadline.cli import choice, output
 from loadline.cli.progress import counted
 from loadline.cli.simulate import conclude
 from loadline.errors import InputError
-from loadline.reporting.report import FORMATS, writable
+from loadline.reporting.report import DRAWN, FORMATS, Drawing, writable
 from loadline.system.forecast import DEFAULT_LIMIT, Method, forecast
 
 
@@ -32,7 +33,8 @@ from loadline.system.forecast import DEFAULT_LIMIT, Method, forecast
 @choice.model_options
 @choice.effort_options
 @click.option("--seed", type=click.IntRange(1, 2**31 - 1), metavar="N", help="Of a simulation; else 1.")
-@click.option("-o", "--output", "file", metavar="FILE", help=f"Write the rows; its ending is {', '.join(FORMATS)}.")
+@click.option("-o", "--output", "file", metavar="FILE", help=f"Write a report; its ending is {', '.join(FORMATS)}.")
+@output.drawing_options
 @output.common
 def command(
     system: str,
@@ -46,6 +48,9 @@ def command(
     replications: int,
     seed: int | None,
     file: str | None,
+    chart: str | None,
+    point: str | None,
+    dark: bool,
     as_json: bool,
     **options: Any,
 ) -> int:
@@ -60,10 +65,12 @@ def command(
             raise InputError(f"{option} is for simulations", "Add --method simulate.")
     if explain and method == "simulate":
         raise InputError("a simulation has no working to --explain", "Leave it out, or take --method solve.")
+    drawing = Drawing(chart, point, dark)
     if file is not None:
-        writable(file)
+        writable(file, drawing)
     choice.warn_of_idle(system, settings, method)
-    with counted("simulating" if method == "simulate" else "solving") as listen:
+    how = {"solve": "solving", "simulate": "simulating", "rule": "estimating"}[method]
+    with counted(f"{how} {system} under {suite}") as listen:
         results = forecast(
             system,
             suite,
@@ -72,6 +79,7 @@ def command(
             settings=settings,
             options=choice.read_model(**options),
             explain=explain,
+            curve=file is not None and Path(file).suffix.lower() in DRAWN,
             seed=seed or 1,
             ios=ios,
             until_precision=until_precision,
@@ -79,4 +87,4 @@ def command(
             listen=listen,
         )
     how = {"solve": "solved", "simulate": "simulated", "rule": "by the rule of thumb"}[method]
-    return conclude(results, f"{system} under {suite}, {how}", file, as_json=as_json, explain=explain)
+    return conclude(results, f"{system} under {suite}, {how}", file, drawing, as_json=as_json, explain=explain)

@@ -1,12 +1,12 @@
-"""The live display of a run: earlier points above, the point in progress, the whole plan below.
+"""The live display: earlier points above, the point in progress, the whole plan below; of a model's sweep the same.
 
-`lines` draws a state for so many columns and rows; the rest keeps the state and puts it on the terminal.
+`lines` and `model_lines` draw a state for so many columns and rows; the rest keeps it and puts it on the terminal.
 """
 
 from __future__ import annotations
 
 import time
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -65,6 +65,21 @@ def lines(state: State, width: int, height: int, *, plain: bool) -> list[Text]:
     elif state.current is not None:
         drawn += _current(state.current, state.progress, width, plain)
     drawn += [Text(), *_plan(state, width, plain)]
+    return _fitted(drawn, width, plain)
+
+
+def model_lines(
+    title: str, results: Sequence[Result], done: int, total: int, elapsed_ns: int, width: int, height: int, plain: bool
+) -> list[Text]:
+    """The same of a model's points, whose order and times aren't known before: of `total` tasks `done` are."""
+    left = f", about {format_duration(elapsed_ns / done * (total - done))} left" if 0 < done < total else ""
+    drawn = [Text(title, style="bold"), *_earlier(results, width, max(1, height - _OTHER_ROWS)), Text()]
+    drawn.append(_bar(done / max(1, total), width, plain))
+    drawn.append(Text(f"{done} of {total}, {_clock(elapsed_ns)} so far{left}", style="dim"))
+    return _fitted(drawn, width, plain)
+
+
+def _fitted(drawn: list[Text], width: int, plain: bool) -> list[Text]:
     for line in drawn:
         if plain:
             line.plain = line.plain.translate(_PLAIN).encode("ascii", "replace").decode()
@@ -175,24 +190,25 @@ def _clock(duration_ns: int) -> str:
     return f"{hours}:{minutes:02}:{seconds % 60:02}" if hours else f"{minutes}:{seconds % 60:02}"
 
 
-class Display:
-    """Puts a state on a console, by default the terminal, drawn anew for its size at that moment."""
+#: Lines for so many columns and rows, plain or not.
+Draw = Callable[[int, int, bool], list[Text]]
 
-    def __init__(self, state: State, console: Console | None = None) -> None:
-        self.state = state
-        self._began_ns = time.monotonic_ns()
-        console = console or output.terminal(err=True)
-        self._live = Live(self, console=console, transient=True, auto_refresh=False)
+
+class Display:
+    """Puts lines on a console, by default the terminal, drawn anew for its size at that moment."""
+
+    def __init__(self, draw: Draw, console: Console | None = None) -> None:
+        self._draw = draw
+        self._live = Live(self, console=console or output.terminal(err=True), transient=True, auto_refresh=False)
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The lines, one row short of the terminal's height, so that nothing scrolls."""
         height = console.size.height
-        drawn = lines(self.state, options.max_width, height, plain=options.ascii_only)
+        drawn = self._draw(options.max_width, height, options.ascii_only)
         yield Text("\n").join(drawn[: height - 1])
 
     def refresh(self) -> None:
-        """Draws the state as it is now."""
-        self.state.elapsed_ns = time.monotonic_ns() - self._began_ns
+        """Draws what is to be shown now."""
         self._live.start()
         self._live.refresh()
 
@@ -204,8 +220,13 @@ class Display:
 @contextmanager
 def listening(otherwise: event.Listener, console: Console | None = None) -> Iterator[event.Listener]:
     """A listener that shows a run; what has no place in the display goes to `otherwise`, which prints above it."""
-    display = Display(State(""), console)
-    state = display.state
+    state, began_ns = State(""), time.monotonic_ns()
+
+    def draw(width: int, height: int, plain: bool) -> list[Text]:
+        state.elapsed_ns = time.monotonic_ns() - began_ns
+        return lines(state, width, height, plain=plain)
+
+    display = Display(draw, console)
 
     def listen(what: event.Event) -> None:
         match what:
@@ -230,6 +251,29 @@ def listening(otherwise: event.Listener, console: Console | None = None) -> Iter
                 display.refresh()
             case _:
                 otherwise(what)
+
+    try:
+        yield listen
+    finally:
+        display.end()
+
+
+@contextmanager
+def counting(title: str, console: Console | None = None) -> Iterator[Callable[[int, int, Sequence[Result]], None]]:
+    """A listener that shows a model's points: the rows so far, and how many of how many tasks are done."""
+    results: list[Result] = []
+    tasks, began_ns = [0, 0], time.monotonic_ns()
+
+    def draw(width: int, height: int, plain: bool) -> list[Text]:
+        elapsed_ns = time.monotonic_ns() - began_ns
+        return model_lines(title, results, tasks[0], tasks[1], elapsed_ns, width, height, plain)
+
+    display = Display(draw, console)
+
+    def listen(done: int, total: int, new: Sequence[Result]) -> None:
+        results.extend(result for result in new if result.role == "point")
+        tasks[:] = done, total
+        display.refresh()
 
     try:
         yield listen

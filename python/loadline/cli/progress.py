@@ -5,12 +5,13 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 
 from loadline.cli import output
 from loadline.measuring import event
 from loadline.reporting.table import count, milliseconds
+from loadline.system.pool import Listener
 from loadline.units import format_duration, format_size
 
 KINDS = ("auto", "live", "lines", "json", "none")
@@ -20,7 +21,7 @@ KINDS = ("auto", "live", "lines", "json", "none")
 def display(kind: str) -> Iterator[event.Listener]:
     """A listener of that kind; `auto` is live on a terminal and lines elsewhere."""
     if kind == "auto":
-        kind = "live" if sys.stderr.isatty() and os.environ.get("TERM") != "dumb" else "lines"
+        kind = "live" if _is_screen() else "lines"
     if kind == "live":
         from loadline.cli.live import listening
 
@@ -31,17 +32,19 @@ def display(kind: str) -> Iterator[event.Listener]:
 
 
 @contextmanager
-def counted(doing: str) -> Iterator[Callable[[int, int], None] | None]:
-    """A listener that shows how many of how many are done, as a bar on a terminal; None elsewhere."""
-    if not sys.stderr.isatty():
+def counted(title: str) -> Iterator[Listener | None]:
+    """A listener for a model's points: live on a terminal, None elsewhere."""
+    if not _is_screen():
         yield None
         return
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn, TimeElapsedColumn
+    from loadline.cli.live import counting
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), TimeElapsedColumn())
-    with Progress(*columns, console=output.terminal(err=True), transient=True, refresh_per_second=4) as bar:
-        task = bar.add_task(doing, total=None)
-        yield lambda done, total: bar.update(task, completed=done, total=total)
+    with counting(title) as listen:
+        yield listen
+
+
+def _is_screen() -> bool:
+    return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
 def plan_lines(planned: event.Planned) -> list[str]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Sequence
 from typing import Any
 
@@ -13,7 +14,7 @@ from loadline.errors import InputError
 from loadline.reporting.contents import Contents
 from loadline.reporting.export import envelope
 from loadline.reporting.model_table import components_table, models_table, paired
-from loadline.reporting.report import FORMATS, writable, write
+from loadline.reporting.report import FORMATS, Drawing, writable, write
 from loadline.result.schema import Result
 from loadline.system.simulate import simulate
 
@@ -27,7 +28,8 @@ _FEW = 24
 @choice.model_options
 @choice.effort_options
 @click.option("--seed", type=click.IntRange(1, 2**31 - 1), default=1, metavar="N", help="Of all that is drawn; else 1.")
-@click.option("-o", "--output", "file", metavar="FILE", help=f"Write the rows; its ending is {', '.join(FORMATS)}.")
+@click.option("-o", "--output", "file", metavar="FILE", help=f"Write a report; its ending is {', '.join(FORMATS)}.")
+@output.drawing_options
 @output.common
 def command(
     system: str,
@@ -38,6 +40,9 @@ def command(
     replications: int,
     seed: int,
     file: str | None,
+    chart: str | None,
+    point: str | None,
+    dark: bool,
     as_json: bool,
     **options: Any,
 ) -> int:
@@ -47,10 +52,11 @@ def command(
     path. Each point goes on until IOPS and mean latency are known to 1 %, but for 1,000,000 I/Os at most; its run time
     in the suite is of no account. A --seed gives the same figures again.
     """
+    drawing = Drawing(chart, point, dark)
     if file is not None:
-        writable(file)
+        writable(file, drawing)
     choice.warn_of_idle(system, settings, "simulate")
-    with counted("simulating") as listen:
+    with counted(f"simulating {system} under {suite}") as listen:
         results = simulate(
             system,
             suite,
@@ -62,10 +68,18 @@ def command(
             replications=replications,
             listen=listen,
         )
-    return conclude(results, f"{system} under {suite}, simulated", file, as_json=as_json)
+    return conclude(results, f"{system} under {suite}, simulated", file, drawing, as_json=as_json)
 
 
-def conclude(results: Sequence[Result], title: str, file: str | None, *, as_json: bool, explain: bool = False) -> int:
+def conclude(
+    results: Sequence[Result],
+    title: str,
+    file: str | None,
+    drawing: Drawing,
+    *,
+    as_json: bool,
+    explain: bool = False,
+) -> int:
     """Prints what a model answered, and writes it to `file`; 2 if a point could not be answered, else 0."""
     points = [result for result in results if result.role == "point"]
     tables = [models_table(results)]
@@ -73,7 +87,8 @@ def conclude(results: Sequence[Result], title: str, file: str | None, *, as_json
         tables.append(components_table(results))
     failure = _failure(results)
     if file is not None:
-        write(Contents(title, (), results, tuple(tables)), file)
+        command = ("loadline", *sys.argv[1:])
+        write(Contents(title, (), results, tuple(tables), command=command), file, drawing)
     if as_json:
         body = envelope(results, error=output.error_body(failure) if failure else None)
         output.document(body if file is None else {**body, "file": file})

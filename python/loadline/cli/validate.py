@@ -47,7 +47,7 @@ def command(data: str | None, only: tuple[str, ...], ios: int, seed: int, folder
         raise InputError(f"-o {folder} is no folder", "Make it first, or name another.")
     if folder is not None and not os.access(folder, os.W_OK):
         raise InputError(f"-o {folder} can't be written", "Check its permissions, or name another.")
-    with counted("simulating") as listen:
+    with counted("simulating what was measured") as listen:
         sections = validate(Path(data) if data else None, only=only, ios=ios, seed=seed, listen=listen)
     assumed = assumptions(sections)
     words = ["loadline validate", *(["--data DIR"] if data else []), *(f"--only {name}" for name in only)]

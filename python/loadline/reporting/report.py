@@ -48,6 +48,9 @@ FORMATS: dict[str, Callable[[Contents, Drawing], bytes]] = {
 #: Formats of one chart.
 PICTURES = frozenset({".png", ".svg"})
 
+#: Formats that have charts.
+DRAWN = PICTURES | {".html"}
+
 
 def report(runs: Sequence[Run], output: str | Path, drawing: Drawing = Drawing(), command: Sequence[str] = ()) -> Path:
     """Writes the results of `runs` to `output`, whole or not at all. Raises as `write`."""

@@ -130,6 +130,10 @@ def simulate(
     return answers(asked, suite, effort(ios, until_precision, replications), threads, listen)
 
 
+#: What a task of the pool gives: outcomes of one replication, rows of a ramp, or why there are none.
+_Part = list[_core.Outcome] | list[Result] | InputError
+
+
 def answers(
     asked: Sequence[tuple[System, Point]], suite: str | None, work: Effort, threads: int | None, listen: Listener | None
 ) -> list[Result]:
@@ -138,33 +142,55 @@ def answers(
     Raises:
         InputError: none of them can be answered; it says why the first can't.
     """
-    tasks: list[Callable[[Event], list[_core.Outcome] | list[Result] | InputError]] = []
+    tasks: list[Callable[[Event], _Part]] = []
+    places: list[slice] = []
     for one, point in asked:
+        each: list[Callable[[Event], _Part]] = [partial(_ramp, one, point, suite, work)]
         if point.ramp is None:
-            tasks += [partial(_answer, one, point, work, number) for number in range(work.replications)]
-        else:
-            tasks.append(partial(_ramp, one, point, suite, work))
-    done = iter(in_order([partial(_or_refused, task) for task in tasks], threads, listen))
-    results: list[Result] = []
-    refusals: list[InputError] = []
-    for one, point in asked:
-        parts = [next(done) for _ in range(work.replications if point.ramp is None else 1)]
-        refused = next((part for part in parts if isinstance(part, InputError)), None)
-        if refused is not None:
-            refusals.append(refused)
-            results.append(refused_row(one, point, suite, "simulated", refused))
-        elif point.ramp is None:
-            answered: Any = parts
-            results.append(result(one, point, suite, [part[0] for part in answered], work, answered[0][1:]))
-        else:
-            rows: Any = parts[0]
-            results += rows
+            each = [partial(_answer, one, point, work, number) for number in range(work.replications)]
+        places.append(slice(len(tasks), len(tasks) + len(each)))
+        tasks += [partial(_or_refused, task) for task in each]
+    rows: dict[int, list[Result] | InputError] = {}
+
+    def assemble(parts: Sequence[_Part | None]) -> list[Result]:
+        """The rows of points whose parts are all there and weren't before."""
+        new: list[Result] = []
+        for number, ((one, point), place) in enumerate(zip(asked, places, strict=True)):
+            if number not in rows and all(part is not None for part in parts[place]):
+                rows[number] = _assembled(one, point, suite, work, parts[place])
+                new += _shown(one, point, suite, rows[number])
+        return new
+
+    def tell(parts: Sequence[_Part | None]) -> None:
+        new = assemble(parts)
+        if listen is not None:
+            listen(sum(part is not None for part in parts), len(parts), new)
+
+    assemble(in_order(tasks, threads, tell))
+    refusals = [found for found in rows.values() if isinstance(found, InputError)]
     if refusals and len(refusals) == len(asked):
-        raise refusals[0]
-    return results
+        raise rows[0] if isinstance(rows[0], InputError) else refusals[0]
+    return [row for n, (one, point) in enumerate(asked) for row in _shown(one, point, suite, rows[n])]
 
 
-def _or_refused(task: Callable[[Event], Any], stop: Event) -> Any:
+def _shown(system: System, point: Point, suite: str | None, found: list[Result] | InputError) -> list[Result]:
+    return [refused_row(system, point, suite, "simulated", found)] if isinstance(found, InputError) else found
+
+
+def _assembled(
+    system: System, point: Point, suite: str | None, work: Effort, parts: Sequence[Any]
+) -> list[Result] | InputError:
+    """The rows out of a point's replications, or of its ramp; what one of them was refused for, if one was."""
+    refused = next((part for part in parts if isinstance(part, InputError)), None)
+    if refused is not None:
+        return refused
+    if point.ramp is not None:
+        ramp: list[Result] = parts[0]
+        return ramp
+    return [result(system, point, suite, [part[0] for part in parts], work, parts[0][1:])]
+
+
+def _or_refused(task: Callable[[Event], _Part], stop: Event) -> _Part:
     try:
         return task(stop)
     except InputError as error:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import replace
 from functools import partial
@@ -92,11 +92,26 @@ def answers(
         # A point and its load line stay together: they lie on one curve.
         for _, points in groupby((point for _, point in pairs), key=lambda point: point.streams):
             tasks.append(partial(_of_streams, built, list(points), suite, explain, curve))
-    done = in_order(tasks, threads, listen)
+    done = in_order(tasks, threads, None if listen is None else _told(listen))
     refusals = [refusal for _, refused in done for refusal in refused]
     if refusals and len(refusals) == len(asked):
         raise refusals[0]
     return [result for results, _ in done for result in results]
+
+
+_Answer = tuple[list[Result], list[InputError]]
+
+
+def _told(listen: Listener) -> Callable[[Sequence[_Answer | None]], None]:
+    """Tells `listen` of each task's rows once."""
+    known: set[int] = set()
+
+    def tell(done: Sequence[_Answer | None]) -> None:
+        new = {number: answer[0] for number, answer in enumerate(done) if answer is not None and number not in known}
+        known.update(new)
+        listen(len(known), len(done), [result for results in new.values() for result in results])
+
+    return tell
 
 
 class _Built:
@@ -117,7 +132,7 @@ class _Built:
 
 def _of_streams(
     built: _Built, points: Sequence[Point], suite: str | None, explain: bool, curve: bool, stop: Event
-) -> tuple[list[Result], list[InputError]]:
+) -> _Answer:
     results: list[Result] = []
     refusals: list[InputError] = []
     asking: _Asking | None = None
