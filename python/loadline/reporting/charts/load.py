@@ -19,6 +19,9 @@ from loadline.workload.limit import parse_limit
 # More lines than that in one panel can't be told apart.
 _MOST_LINES = 6
 
+# Loads nearer to each other than that share a label.
+_CLOSE = 1.1
+
 # From so many answers on a curve has a knee.
 _KNEE = 4
 
@@ -90,11 +93,17 @@ def _answers(several: Sequence[Curve]) -> list[dict[str, Any]]:
             "iops": row.total.iops,
             "ms": (row.total.latency_mean_ns or 0.0) / 1e6,
             "load": f"{_load(row):,.10g}",
+            "said": f"{_load(row):,.10g}" if _apart(row, before) else "",
             "order": _load(row),
         }
         for curve in several
-        for row in curve.rows
+        for before, row in zip((None, *curve.rows), curve.rows, strict=False)
     ]
+
+
+def _apart(row: Result, before: Result | None) -> bool:
+    """Whether there is room for a label beside the one before: loads that differ by little lie on each other."""
+    return before is None or _load(row) > _CLOSE * _load(before)
 
 
 def _lines(values: Sequence[dict[str, Any]], palette: Palette, *, named: bool) -> list[alt.Chart]:
@@ -119,7 +128,7 @@ def _lines(values: Sequence[dict[str, Any]], palette: Palette, *, named: bool) -
         base.mark_point(filled=True, size=45, opacity=1, **colour),
     ]
     if not named:
-        layers.append(base.mark_text(dy=14, fontSize=10, color=palette.quiet).encode(text="load:N"))
+        layers.append(base.mark_text(dy=14, fontSize=10, color=palette.quiet).encode(text="said:N"))
     return layers
 
 
