@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cache
 from importlib import resources
 from typing import Any
 
@@ -34,9 +35,13 @@ def page(contents: Contents) -> str:
     for module in ("altair", "vl_convert", "duckdb"):
         needs(module, "a page")
     jinja2: Any = needs("jinja2", "a page")
+    from altair.utils.schemapi import debug_mode
+
     drawing = _Drawing()
-    charts, lacking = drawing.of_all(contents)
-    points = drawing.of_points(contents)
+    # Each part of a chart would be checked as it is made, which takes longer than all else.
+    with debug_mode(False):
+        charts, lacking = drawing.of_all(contents)
+        points = drawing.of_points(contents)
     heads, rows = full_table(contents.points)
     sections = [("summary", "Summary"), *((chart["name"], chart["title"]) for chart in charts)]
     sections += [("table", "Table"), ("points", "Point by point"), ("provenance", "Where it comes from")]
@@ -82,6 +87,7 @@ class _Drawing:
 
         self._theme = theme
         self._specs: dict[str, Any] = {}
+        self._layers: dict[str, int] = {}
 
     def of_all(self, contents: Contents) -> tuple[list[dict[str, Any]], list[str]]:
         """The charts that have panels, and of the others what they lack."""
@@ -129,21 +135,40 @@ class _Drawing:
         figures = []
         for panel in panels:
             figure = _Figure(f"chart-{len(self._specs) + 1}", panel.title, panel.note)
-            self._specs[figure.id] = panel.spec("container")
+            spec = panel.spec("container")
+            # Of two hundred points most panels differ in their rows only, so each set of layers is written once.
+            layers = _compact(spec["layer"])
+            self._specs[figure.id] = {**spec, "layer": self._layers.setdefault(layers, len(self._layers))}
             figures.append(figure)
         return figures
 
     def inlined(self) -> dict[str, str]:
         """What goes into the page as it is: the drawing library, specifications, colours."""
-        vl_convert: Any = needs("vl_convert", "a page")
-        body = {"config": self._theme.config(self._theme.PAGE), "specs": self._specs}
+        parts = {
+            "config": _compact(self._theme.config(self._theme.PAGE)),
+            "layers": f"[{','.join(self._layers)}]",
+            "specs": _compact(self._specs),
+        }
+        body = ",".join(f'"{name}":{text}' for name, text in parts.items())
         return {
-            "bundle": vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;"),
+            "bundle": _bundle(),
             # In a script element only `<` could end it.
-            "specs": json.dumps(body, ensure_ascii=False, separators=(",", ":")).replace("<", "\\u003c"),
+            "specs": f"{{{body}}}".replace("<", "\\u003c"),
             "light": self._theme.style_sheet(self._theme.LIGHT),
             "dark": self._theme.style_sheet(self._theme.DARK),
         }
+
+
+def _compact(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+
+
+@cache
+def _bundle() -> str:
+    """Vega, Vega-Lite and Vega-Embed as one script, which always takes seconds to put together."""
+    vl_convert: Any = needs("vl_convert", "a page")
+    script: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
+    return script
 
 
 def _said(point: Result) -> str:

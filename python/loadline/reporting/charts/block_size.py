@@ -88,6 +88,8 @@ def _panel(values: list[dict[str, Any]], field: str, unit: str, form: str, palet
     )
     named = [value["line"] for value in values]
     base = (
-        told_apart(base, "line", named, palette) if len(set(named)) > 1 else base.encode(color=alt.value(palette.read))
+        told_apart(base, "line", named, palette)
+        if len(set(named)) > 1
+        else base.encode(color=alt.ColorValue(palette.read))
     )
     return [base.mark_line().encode(shape=alt.Undefined), base.mark_point(filled=True, size=55, opacity=1)]

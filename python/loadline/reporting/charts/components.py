@@ -27,19 +27,21 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
         {
             "name": name,
             "component": component,
+            "place": place,
             "busy": point.components[component],
             "said": f"{100 * point.components[component]:.0f}" + (" ▲" if component == point.bottleneck else ""),
             "full": point.components[component] > 0.55,
         }
         for name, point in zip(names(points), points, strict=True)
-        for component in shown
+        for place, component in enumerate(shown)
         if component in point.components
     ]
     base = chart_of("points").encode(
         y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelExpr=TWO_LINES, domain=False)),
         x=alt.X(
             "component:N",
-            sort=shown,
+            # Of a list Vega-Lite makes an expression, and not every name from outside can stand in one.
+            sort=alt.EncodingSortField(field="place", op="min"),
             title=None,
             axis=alt.Axis(orient="top", labelAngle=-90, labelLimit=140, ticks=False, domain=False),
         ),
@@ -49,6 +51,6 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
         opacity=alt.Opacity("busy:Q", scale=alt.Scale(domain=[0, 1], range=[0.04, 1], clamp=True), legend=None)
     )
     ink = alt.condition("datum.full", alt.value(palette.paper), alt.value(palette.ink))
-    text = base.mark_text().encode(text="said:N", color=ink)
+    text = base.mark_text().encode(text=alt.Text("said:N"), color=ink)
     height = rows_height([str(value["name"]) for value in values])
     return [Panel("Utilisation of components, %", [cells, text], {"points": values}, height, "▲ the bottleneck")]

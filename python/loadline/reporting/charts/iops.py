@@ -44,12 +44,12 @@ def _panel(values: list[dict[str, Any]], rates: list[float], palette: Palette) -
     else:
         marks = base.mark_bar(color=palette.read, height={"band": 0.6})
         ink = alt.ExprRef(f"datum.far ? '{palette.paper}' : '{palette.ink}'")
-    text = base.mark_text(align=SIDE, dx=alt.ExprRef("datum.far ? -7 : 7"), color=ink).encode(text="said:N")
+    text = base.mark_text(align=SIDE, dx=alt.ExprRef("datum.far ? -7 : 7"), color=ink).encode(text=alt.Text("said:N"))
     return [marks, text]
 
 
 def _failed(palette: Palette) -> alt.Chart:
     """Where a bar would be, the word."""
-    at = chart_of("failed").encode(y=alt.Y("name:N", sort=None), x=alt.value(0))
-    said: alt.Chart = at.mark_text(align="left", dx=7, color=palette.alarm, text="failed")
+    at = chart_of("failed").encode(y=alt.Y("name:N", sort=None))
+    said: alt.Chart = at.mark_text(x=0, align="left", dx=7, color=palette.alarm, text="failed")
     return said

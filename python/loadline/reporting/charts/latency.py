@@ -59,8 +59,8 @@ def _panel(values: list[dict[str, Any]], colour: str, palette: Palette, tails: b
     mean = base.mark_point(filled=True, size=70, opacity=1, color=colour).encode(x=x)
     if not tails:
         beside = base.mark_text(align=SIDE, dx=alt.ExprRef("datum.far ? -8 : 8"), color=palette.ink)
-        return [mean, beside.encode(x=x, text="said:N")]
+        return [mean, beside.encode(x=x, text=alt.Text("said:N"))]
     above = base.mark_text(align=SIDE, dx=alt.ExprRef("datum.far ? 6 : -6"), dy=-10, color=palette.ink)
-    between = base.mark_rule(color=colour, opacity=0.5).encode(x=x, x2="p99:Q")
+    between = base.mark_rule(color=colour, opacity=0.5).encode(x=x, x2=alt.X2("p99:Q"))
     tail = base.mark_point(shape="diamond", size=60, opacity=1, color=colour).encode(x=alt.X("p99:Q", scale=axis))
-    return [between, tail, mean, above.encode(x=x, text="said:N")]
+    return [between, tail, mean, above.encode(x=x, text=alt.Text("said:N"))]

@@ -124,11 +124,11 @@ def _lines(values: Sequence[dict[str, Any]], palette: Palette, *, named: bool) -
         base = told_apart(base, "source", [value["source"] for value in values], palette)
     colour: dict[str, Any] = {} if named else {"color": palette.read}
     layers: list[alt.Chart] = [
-        base.mark_line(**colour).encode(order="order:Q", detail="source:N", shape=alt.Undefined),
+        base.mark_line(**colour).encode(order=alt.Order("order:Q"), detail=alt.Detail("source:N"), shape=alt.Undefined),
         base.mark_point(filled=True, size=45, opacity=1, **colour),
     ]
     if not named:
-        layers.append(base.mark_text(dy=14, fontSize=10, color=palette.quiet).encode(text="said:N"))
+        layers.append(base.mark_text(dy=14, fontSize=10, color=palette.quiet).encode(text=alt.Text("said:N")))
     return layers
 
 
@@ -160,21 +160,21 @@ def _marked(data: Mapping[str, Any], palette: Palette) -> list[alt.Chart]:
     """Rules for limit and saturation, rings for knee and load line, with the words beside them."""
     layers = []
     if "limit" in data:
-        at = chart_of("limit").encode(y="ms:Q")
+        at = chart_of("limit").encode(y=alt.Y("ms:Q"))
         layers.append(at.mark_rule(strokeDash=[5, 4], color=palette.alarm))
-        layers.append(at.mark_text(x=6, align="left", dy=-6, color=palette.ink).encode(text="said:N"))
+        layers.append(at.mark_text(x=6, align="left", dy=-6, color=palette.ink).encode(text=alt.Text("said:N")))
     if "saturation" in data:
-        at = chart_of("saturation").encode(x="iops:Q")
+        at = chart_of("saturation").encode(x=alt.X("iops:Q"))
         layers.append(at.mark_rule(strokeDash=[2, 3], color=palette.quiet))
-        layers.append(at.mark_text(y=8, align="right", dx=-5, color=palette.ink).encode(text="said:N"))
+        layers.append(at.mark_text(y=8, align="right", dx=-5, color=palette.ink).encode(text=alt.Text("said:N")))
     for kind, shape in (("knee", "diamond"), ("line", "circle")):
         if kind in data:
-            at = chart_of(kind).encode(x="iops:Q", y="ms:Q")
+            at = chart_of(kind).encode(x=alt.X("iops:Q"), y=alt.Y("ms:Q"))
             layers.append(at.mark_point(shape=shape, size=170, strokeWidth=2, opacity=1, color=palette.ink))
             text = at.mark_text(
                 align="right", dx=-12, dy=alt.ExprRef("datum.below ? 12 : -8"), color=palette.ink, fontWeight="bold"
             )
-            layers.append(text.encode(text="said:N"))
+            layers.append(text.encode(text=alt.Text("said:N")))
     return layers
 
 

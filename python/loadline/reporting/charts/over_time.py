@@ -80,7 +80,7 @@ def _panel(lines: Sequence[_Line], unit: str, form: str, warmup_s: float, palett
     layers: list[alt.Chart] = [base.mark_line(interpolate="step-before", strokeWidth=1.6)]
     if warmup_s > 0:
         warm = chart_of("warmup")
-        band = warm.encode(x="from:Q", x2="to:Q").mark_rect(color=palette.warm, opacity=1)
-        name = warm.mark_text(align="left", dx=4, baseline="top", dy=4, color=palette.quiet)
-        layers = [band, name.encode(x="from:Q", y=alt.value(0), text="said:N"), *layers]
+        band = warm.encode(x=alt.X("from:Q"), x2=alt.X2("to:Q")).mark_rect(color=palette.warm, opacity=1)
+        name = warm.mark_text(y=0, align="left", dx=4, baseline="top", dy=4, color=palette.quiet)
+        layers = [band, name.encode(x=alt.X("from:Q"), text=alt.Text("said:N")), *layers]
     return layers

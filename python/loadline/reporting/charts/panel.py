@@ -47,7 +47,10 @@ class Panel:
 
 
 def chart_of(name: str) -> alt.Chart:
-    """A chart over the data of that name in its panel. Altair copies what it holds at every step, so it holds none."""
+    """A chart over the data of that name in its panel. Altair copies what it holds at every step, so it holds none.
+
+    Channels are given as what they are (`alt.X("s:Q")`): out of a plain string Altair makes one in 8 ms.
+    """
     return alt.Chart(alt.NamedData(name))
 
 

@@ -1,13 +1,13 @@
 "use strict";
 (() => {
-  const { config, specs } = JSON.parse(document.getElementById("specs").textContent);
+  const { config, layers, specs } = JSON.parse(document.getElementById("specs").textContent);
   const options = { renderer: "svg", actions: false, config };
   const draw = (place) => {
     const spec = specs[place.id];
     if (!spec || place.dataset.drawn) return;
     place.dataset.drawn = "yes";
     const failed = (error) => { place.textContent = "This chart can't be drawn: " + error.message; place.dataset.drawn = "failed"; };
-    vegaEmbed(place, spec, options).then(() => { place.dataset.drawn = "done"; }, failed);
+    vegaEmbed(place, { ...spec, layer: structuredClone(layers[spec.layer]) }, options).then(() => { place.dataset.drawn = "done"; }, failed);
   };
 
   // A chart is drawn when it comes near: two hundred points would take long at once.

@@ -1,0 +1,278 @@
+"""The report as a page, in a real browser: drawn, quiet, equal to the store, and inert whatever stands in it."""
+
+from __future__ import annotations
+
+import json
+import re
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import Browser, Page
+from results import failed, measured, run_of, solved
+
+from loadline.reporting.contents import Contents
+from loadline.reporting.report import report, write
+from loadline.result.store import Run
+
+WIDTHS, SCHEMES = (1280, 390), ("light", "dark")
+
+# What is drawn only when it comes near is drawn for print.
+DRAWN = """() => {
+  window.dispatchEvent(new Event('beforeprint'));
+  return [...document.querySelectorAll('.chart')].filter(place => !place.closest('details:not([open])'))
+    .every(place => ['done', 'failed'].includes(place.dataset.drawn));
+}"""
+
+
+@dataclass
+class Opened:
+    """A page, and what it said and asked for."""
+
+    page: Page
+    path: Path
+    said: list[str] = field(default_factory=list)
+    asked: list[str] = field(default_factory=list)
+
+    def drawn(self) -> None:
+        self.page.wait_for_function(DRAWN, timeout=60_000)
+
+    def marks(self, section: str, kind: str) -> int:
+        """How many marks of a kind (`mark-rect`, `mark-symbol`, ...) the charts of a section have."""
+        return self.page.locator(f"#{section} g.{kind} > path, #{section} g.{kind} > line").count()
+
+    def quiet(self) -> None:
+        assert self.said == []
+        assert self.asked == [f"file://{self.path}"]
+
+
+@contextmanager
+def opened(browser: Browser, path: Path, width: int = 1280, scheme: str = "light") -> Iterator[Opened]:
+    context = browser.new_context(viewport={"width": width, "height": 900}, color_scheme=scheme)
+    page = context.new_page()
+    found = Opened(page, path)
+    page.on("console", lambda message: found.said.append(f"{message.type}: {message.text}"))
+    page.on("pageerror", lambda error: found.said.append(f"error: {error}"))
+    page.on("dialog", lambda dialog: found.said.append(f"dialog: {dialog.message}"))
+    page.on("request", lambda request: None if request.url.startswith("data:") else found.asked.append(request.url))
+    page.goto(f"file://{path}")
+    yield found
+    context.close()
+
+
+@pytest.fixture(scope="module")
+def run(tmp_path_factory: pytest.TempPathFactory) -> Run:
+    """Six points of three depths, one of them quick, and one that failed."""
+    rows = [
+        measured(f"oltp-qd{depth}", 900.0 * depth, 1.0 + depth / 4, profile="oltp", outstanding_asked=depth)
+        for depth in (1, 4, 16)
+    ]
+    rows += [
+        measured("log", 40_000.0, 0.3, access_class="sequential"),
+        measured("quick", quick=True),
+        failed("gone", "fio ended with 1: No such device"),
+    ]
+    return run_of(tmp_path_factory.mktemp("store"), rows, seconds=20)
+
+
+@pytest.fixture(scope="module")
+def page_file(run: Run) -> Path:
+    return report([run], run.path.parent / "report.html", command=("loadline", "report", "last", "-o", "report.html"))
+
+
+@pytest.mark.parametrize("scheme", SCHEMES)
+@pytest.mark.parametrize("width", WIDTHS)
+def test_a_page_draws_every_chart_quietly_and_fits_its_width(
+    browser: Browser, page_file: Path, width: int, scheme: str
+) -> None:
+    with opened(browser, page_file, width, scheme) as seen:
+        for point in seen.page.locator("details.point > summary").all():
+            point.click()
+        seen.drawn()
+        places = seen.page.locator(".chart")
+        assert places.count() > 20
+        assert seen.page.locator(".chart[data-drawn=done] svg").count() == places.count()
+        assert seen.page.evaluate("document.documentElement.scrollWidth") == width
+        seen.quiet()
+
+
+def test_charts_have_a_mark_for_every_point_that_has_figures(browser: Browser, page_file: Path) -> None:
+    with opened(browser, page_file) as seen:
+        seen.drawn()
+        # A class whose rates range widely has dots, the other bars; of six points one failed.
+        assert seen.marks("iops", "mark-symbol.role-mark") + seen.marks("iops", "mark-rect.role-mark") == 5
+        assert seen.page.locator("#iops").get_by_text("failed").count() == 1
+        # Mean and 99th percentile, of reads and of writes.
+        assert seen.marks("latency", "mark-symbol.role-mark") == 5 * 2 * 2
+        assert seen.marks("utilisation", "mark-symbol.role-mark") == 5 * 2
+        assert seen.marks("load", "mark-line.role-mark") == 1
+        assert seen.marks("load", "mark-symbol.role-mark") == 3
+
+
+def test_light_and_dark_paper_differ_and_print_is_light(browser: Browser, page_file: Path) -> None:
+    look = "(({backgroundColor, color}) => [backgroundColor, color])(getComputedStyle(document.documentElement))"
+    colours = {}
+    for scheme in SCHEMES:
+        with opened(browser, page_file, scheme=scheme) as seen:
+            colours[scheme] = seen.page.evaluate(look)
+            seen.page.emulate_media(media="print")
+            colours[f"{scheme} print"] = seen.page.evaluate(look)
+            assert not seen.page.locator("nav").is_visible()
+            assert seen.page.locator("#results").is_visible()
+    assert colours["light"] != colours["dark"]
+    assert colours["light"] == colours["light print"] == colours["dark print"]
+
+
+def test_the_table_holds_what_the_store_holds(browser: Browser, run: Run, page_file: Path) -> None:
+    with opened(browser, page_file) as seen:
+        seen.page.get_by_label(re.compile("all .* columns")).check()
+        names = seen.page.eval_on_selector_all("#results th", "heads => heads.map(head => head.dataset.name)")
+        shown = seen.page.eval_on_selector_all(
+            "#results tbody tr",
+            "rows => rows.map(row => [...row.cells].map(cell => [cell.dataset.value ?? null, cell.checkVisibility()]))",
+        )
+    assert names[0] == "point"
+    stored = [result.row() for result in run.results()]
+    assert len(shown) == len(stored)
+    for cells, row in zip(shown, stored, strict=True):
+        assert all(visible for _, visible in cells)
+        for name, (value, _) in zip(names, cells, strict=True):
+            expected = None if row[name] == {} else row[name]
+            read = value if value is None or isinstance(expected, str) else json.loads(value)
+            assert read == expected, name
+    empty = {name for row in stored for name, value in row.items() if value not in (None, {}, [])} - set(names)
+    assert empty == {"workload"}, "every column with a value is shown, but what each point's section tells"
+
+
+def test_a_click_on_a_head_sorts_by_value_and_unknown_comes_last(browser: Browser, page_file: Path) -> None:
+    def order(page: Page) -> list[str]:
+        found: list[str] = page.eval_on_selector_all(
+            "#results tbody tr", "rows => rows.map(row => row.querySelector('td').dataset.value)"
+        )
+        return found
+
+    rising = ["oltp-qd1", "quick", "oltp-qd4", "oltp-qd16", "log"]
+    with opened(browser, page_file) as seen:
+        head = seen.page.locator("#results th[data-name=iops]")
+        head.locator("button").click()
+        assert order(seen.page) == [*rising, "gone"]
+        assert head.get_attribute("aria-sort") == "ascending"
+        head.locator("button").click()
+        assert order(seen.page) == [*reversed(rising), "gone"]
+
+
+def test_what_is_copied_is_what_is_shown(browser: Browser, page_file: Path) -> None:
+    with opened(browser, page_file) as seen:
+        # A page from a file is no secure context to every Chromium, and the clipboard is the machine's.
+        clipboard = "{writeText: async text => { window.copied = text; }}"
+        seen.page.evaluate(f"Object.defineProperty(navigator, 'clipboard', {{value: {clipboard}}})")
+        seen.page.get_by_role("button", name="Copy").click()
+        seen.page.get_by_text("copied", exact=True).wait_for()
+        head, first, *rest = [line.split("\t") for line in seen.page.evaluate("window.copied").split("\n")]
+    assert head[:2] == ["point", "outstanding asked"]
+    assert first[:3] == ["oltp-qd1", "1", "900"]
+    assert len(rest) == 5
+
+
+def test_failed_quick_and_missing_are_said(browser: Browser, page_file: Path) -> None:
+    with opened(browser, page_file) as seen:
+        page = seen.page
+        doubts = page.locator("#summary .grave").inner_text()
+        assert "1 point of 6 failed: gone: fio ended with 1: No such device." in doubts
+        assert "1 point ran for a few seconds only" in doubts
+        assert page.locator("#results tr.failed td").first.inner_text() == "gone (failed)"
+        assert page.locator("#results tr.quick td").first.inner_text() == "quick*"
+        ink = "cell => getComputedStyle(cell).color"
+        colours = [page.locator(f"#results tr{kind} td").first.evaluate(ink) for kind in (".failed", ":not([class])")]
+        assert colours[0] != colours[1]
+        gone = page.locator("details.point", has_text="gone")
+        gone.locator("> summary").click()
+        assert "over time, for there is no series of it" in gone.inner_text()
+        assert gone.locator(".chart").count() == 0
+        assert "components, for only models have components" in page.locator("main > .lacking").inner_text()
+
+
+HOSTILE = (
+    "<script>alert(1)</script>",
+    "</script><script>alert(2)</script>",
+    "<img src=x onerror=alert(3)>",
+    "\"'><svg onload=alert(4)>",
+    "{{ 7 * 7 }} {% raw %} {# no #}",
+    "line\u2028separator\u2029and\x00\x07",
+    "](javascript:alert(5))",
+    "lone \udcff surrogate",
+    "long " * 2000,
+)
+
+
+def test_text_from_outside_stays_text(browser: Browser, tmp_path: Path) -> None:
+    rows = [
+        measured(
+            f"p{number}",
+            profile=text,
+            system=text,
+            target=text,
+            tags={text: text},
+            limit=text if number % 2 else None,
+            findings=({"check": text, "severity": "doubt", "message": text, "remedy": text},),
+        )
+        for number, text in enumerate(HOSTILE)
+    ]
+    rows += [solved("model", dict.fromkeys(HOSTILE, 0.5)), failed("gone", "".join(HOSTILE))]
+    document = {
+        "suite": {"name": "s", "title": "".join(HOSTILE), "source": HOSTILE[1]},
+        "target": {"path": "".join(HOSTILE), "size_bytes": 10**9},
+        "tags": {text: text for text in HOSTILE[:5]},
+    }
+    run = run_of(tmp_path, rows, seconds=5, **document)
+    command = ("loadline", *HOSTILE)
+    path = report([run], tmp_path / "hostile.html", command=command)
+    with opened(browser, path, 390) as seen:
+        for point in seen.page.locator("details.point > summary").all():
+            point.click()
+        seen.drawn()
+        assert seen.page.locator(".chart[data-drawn=failed]").count() == 0
+        assert seen.page.locator("script").count() == 3
+        assert seen.page.locator("img, iframe, svg[onload], a[href^=javascript]").count() == 0
+        assert seen.page.evaluate("document.documentElement.scrollWidth") == 390
+        text = seen.page.locator("body").inner_text()
+        assert "{{ 7 * 7 }}" in text
+        assert "<script>alert(1)</script>" in text
+        seen.quiet()
+
+
+def test_a_page_of_nothing_says_so(browser: Browser, tmp_path: Path) -> None:
+    path = write(Contents("nothing", (), [], ()), tmp_path / "x.html")
+    with opened(browser, path) as seen:
+        assert "No point has an answer yet." in seen.page.locator("#summary").inner_text()
+        assert seen.page.locator(".chart").count() == 0
+        seen.quiet()
+
+
+def test_a_model_shows_components_working_and_that_nothing_was_measured(browser: Browser, tmp_path: Path) -> None:
+    rows = [solved("a", provenance={"working": ["disks: 4 x 142/s"]}), solved("b", {"disks": 0.3, "bus": 0.8})]
+    path = write(Contents("a forecast", (), rows, ()), tmp_path / "x.html")
+    with opened(browser, path) as seen:
+        seen.drawn()
+        assert seen.marks("components", "mark-rect.role-mark") == 4
+        assert seen.page.locator("#components text", has_text="▲").count() == 2
+        assert "computed from a description, not measured" in seen.page.locator("#summary").inner_text()
+        assert "disks: 4 x 142/s" in seen.page.locator("details.point").first.inner_text()
+        seen.quiet()
+
+
+def test_a_page_of_two_hundred_points_of_five_minutes_stays_below_five_megabytes(
+    browser: Browser, tmp_path: Path
+) -> None:
+    run = run_of(tmp_path, [measured(f"point-{number}", 500.0 + number) for number in range(200)], seconds=300)
+    path = report([run], tmp_path / "large.html")
+    assert path.stat().st_size < 5e6
+    with opened(browser, path) as seen:
+        seen.drawn()
+        assert seen.marks("iops", "mark-rect.role-mark") == 200
+        last = seen.page.locator("details.point").last
+        last.locator("> summary").click()
+        last.locator(".chart[data-drawn=done]").nth(3).wait_for()
+        seen.quiet()
