@@ -1,0 +1,170 @@
+"""Charts: which panels which results make, and words where there is nothing to be drawn."""
+
+from __future__ import annotations
+
+import dataclasses
+from collections.abc import Sequence
+
+import pytest
+from results import failed, measured, solved
+
+from loadline.reporting.charts import NAMES, OF_ALL, OF_POINT
+from loadline.reporting.charts.frame import far, names, scale
+from loadline.reporting.charts.panel import Panel
+from loadline.reporting.charts.theme import DARK, LIGHT, Palette
+from loadline.reporting.contents import Contents
+from loadline.reporting.detail import Detail
+from loadline.result.schema import Flow, Result
+
+CHARTS = {chart.name: chart for chart in OF_ALL}
+
+
+def panels(chart: str, results: Sequence[Result]) -> list[Panel]:
+    return CHARTS[chart].draw(Contents("t", (), results, ()), LIGHT)
+
+
+def titles(chart: str, results: Sequence[Result]) -> list[str]:
+    return [panel.title for panel in panels(chart, results)]
+
+
+def of_sizes(*sizes: int, random: float = 1.0) -> list[Result]:
+    def asked(size: int) -> dict[str, object]:
+        profile = {"block": [{"size_bytes": size}], "read_fraction": 0.7, "random_fraction": random}
+        return {"profile": profile}
+
+    return [measured(f"b{size}", workload=asked(size)) for size in sizes]
+
+
+def of_depths(*depths: int, **changes: object) -> list[Result]:
+    return [
+        measured(f"d{depth}", 100.0 * depth, 1.0 + depth, profile="p", outstanding_asked=depth, **changes)
+        for depth in depths
+    ]
+
+
+@pytest.mark.parametrize("chart", [*OF_ALL, *OF_POINT], ids=lambda chart: chart.name)
+def test_of_nothing_no_chart_is_drawn_and_all_say_what_they_lack(chart: object) -> None:
+    nothing = Contents("t", (), [failed("gone")], ()) if chart in OF_ALL else Detail()
+    assert chart.draw(nothing, LIGHT) == []  # type: ignore[attr-defined]
+    assert chart.lacks  # type: ignore[attr-defined]
+
+
+def test_names_on_the_command_line_are_those_of_the_charts() -> None:
+    assert NAMES == ("load", "iops", "latency", "block-size", "components", "utilisation", "over-time", "distribution")
+
+
+def test_iops_and_latency_have_a_panel_a_class_in_the_house_order() -> None:
+    rows = [measured("s", access_class="sequential"), measured("c", access_class="combined"), measured("r")]
+    assert titles("iops", rows) == ["IOPS, random", "IOPS, combined", "IOPS, sequential"]
+    assert titles("latency", rows)[:2] == ["Read latency, random", "Write latency, random"]
+
+
+def test_reads_alone_have_no_panel_of_writes() -> None:
+    assert titles("latency", [measured("reads", write=Flow())]) == ["Read latency, random"]
+
+
+def test_a_failed_point_keeps_its_row_among_the_rates() -> None:
+    (panel,) = panels("iops", [measured("good"), failed("gone")])
+    assert [row["name"] for row in panel.data["points"]] == ["good"]
+    assert panel.data["failed"] == [{"name": "gone"}]
+
+
+def test_a_profile_at_two_loads_is_a_curve_and_at_one_it_is_none() -> None:
+    assert titles("load", of_depths(1, 8)) == ["Response against load: p"]
+    assert titles("load", of_depths(8)) == []
+
+
+def test_a_few_answers_have_no_knee() -> None:
+    (few,), (many,) = panels("load", of_depths(1, 8)), panels("load", of_depths(1, 2, 4, 8))
+    assert "knee" not in few.data
+    assert "knee" in many.data
+
+
+def test_a_knee_lies_where_rate_over_response_is_largest() -> None:
+    pairs = ((1, 100.0, 1.0), (2, 190.0, 1.1), (4, 200.0, 4.0), (8, 201.0, 9.0))
+    rows = [measured(f"d{n}", iops, ms, profile="p", outstanding_asked=n) for n, iops, ms in pairs]
+    (panel,) = panels("load", rows)
+    assert [mark["iops"] for mark in panel.data["knee"]] == [190.0]
+
+
+def test_a_load_line_is_marked_with_its_limit_and_its_saturation() -> None:
+    line = of_depths(6, limit="mean<=30ms", saturation_iops=900.0)
+    (panel,) = panels("load", [*of_depths(1, 2, 4, 8), *line])
+    assert [mark["said"] for mark in panel.data["limit"]] == ["limit mean<=30ms"]
+    assert [mark["said"] for mark in panel.data["saturation"]] == ["saturation 900"]
+    assert [mark["said"] for mark in panel.data["line"]] == ["load line 600"]
+
+
+def test_more_curves_than_can_be_told_apart_are_spread_over_panels() -> None:
+    rows = [row for n in range(8) for row in of_depths(1, 2, tags={"drives": str(n)}, system="a", origin="solved")]
+    assert titles("load", rows) == ["Response against load: p, 1 to 6", "Response against load: p, 7 to 8"]
+
+
+def test_three_sizes_are_a_sweep_and_two_are_none() -> None:
+    assert titles("block-size", of_sizes(4096, 8192, 65536)) == ["IOPS over block size", "MB/s over block size"]
+    assert titles("block-size", of_sizes(4096, 8192)) == []
+    assert titles("block-size", [*of_sizes(4096, 8192), *of_sizes(65536, random=0.0)]) == []
+
+
+def test_components_come_with_the_busiest_first_and_idle_ones_not_at_all() -> None:
+    rows = [solved("a", {"bus": 0.4, "disks": 0.2, "links": 0.001}), solved("b", {"bus": 0.3, "disks": 0.9})]
+    (panel,) = panels("components", rows)
+    assert [(row["name"], row["component"], row["said"]) for row in panel.data["points"]] == [
+        ("a", "disks", "20"),
+        ("a", "bus", "40 ▲"),
+        ("b", "disks", "90 ▲"),
+        ("b", "bus", "30"),
+    ]
+
+
+def test_a_detail_without_host_or_writes_draws_what_it_has() -> None:
+    dots = [{"from_s": n, "s": n + 1, "read_iops": 5.0, "write_iops": 0.0, "read_ms": 1.0} for n in range(3)]
+    over_time, distribution = OF_POINT
+    drawn = over_time.draw(Detail(io=dots, warmup_s=1.0), LIGHT)
+    assert [panel.title for panel in drawn] == ["IOPS over time", "Mean latency over time"]
+    assert {dot["of"] for dot in drawn[0].data["dots"]} == {"reads"}
+    assert distribution.draw(Detail(io=dots), LIGHT) == []
+
+
+def test_rows_of_one_name_are_told_apart_by_what_differs() -> None:
+    rows = [measured("p"), measured("p", quick=True), solved("p"), measured("p", target="/dev/sdy")]
+    assert len(set(names(rows))) == 4
+    of_layouts = [solved("p", tags={"volume.layout": layout}) for layout in ("raid5", "raid10")]
+    assert names(of_layouts) == ["p · layout raid5", "p · layout raid10"]
+    assert names([measured("p", run="a-1-x"), measured("p", run="a-2-x")]) == ["p · 1", "p · 2"]
+    assert names([measured("p"), measured("p")]) == ["p", "p (2)"]
+
+
+def test_a_wide_range_asks_for_a_logarithmic_scale() -> None:
+    assert scale([1.0, 29.0])["type"] == "linear"
+    assert scale([1.0, 31.0])["type"] == "log"
+    assert scale([0.0, None])["type"] == "linear"
+    assert [far(value, [1.0, 100.0]) for value in (9.0, 11.0)] == [False, True]
+
+
+def test_a_point_of_zero_iops_is_drawn_and_breaks_nothing() -> None:
+    stuck = dataclasses.replace(measured("stuck"), total=Flow(iops=0.0))
+    assert len(panels("iops", [stuck])) == 1
+
+
+def _luminance(colour: str) -> float:
+    """Source: WCAG 2.1, relative luminance."""
+    parts = [int(colour[n : n + 2], 16) / 255 for n in (1, 3, 5)]
+    red, green, blue = (part / 12.92 if part <= 0.04045 else ((part + 0.055) / 1.055) ** 2.4 for part in parts)
+    return 0.2126 * red + 0.7152 * green + 0.0722 * blue
+
+
+def _contrast(one: str, other: str) -> float:
+    low, high = sorted((_luminance(one), _luminance(other)))
+    return (high + 0.05) / (low + 0.05)
+
+
+@pytest.mark.parametrize("palette", [LIGHT, DARK], ids=["light", "dark"])
+def test_texts_and_marks_stand_out_as_wcag_asks(palette: Palette) -> None:
+    for text in ("ink", "quiet", "alarm"):
+        for paper in (palette.paper, palette.warm):
+            assert _contrast(getattr(palette, text), paper) >= 4.5, text
+    for mark in ("write", *(f"series{n}" for n in range(1, 7))):
+        assert _contrast(getattr(palette, mark), palette.paper) >= 3.0, mark
+    # Links are in the colour of reads, and a bar's number stands in its bar.
+    assert _contrast(palette.paper, palette.read) >= 4.5

@@ -1,0 +1,93 @@
+"""Pictures of charts: PNG and SVG, without browser or network."""
+
+from __future__ import annotations
+
+import xml.etree.ElementTree as ET
+from pathlib import Path
+
+import pytest
+from results import failed, measured, run_of, solved
+
+from loadline.errors import InputError
+from loadline.reporting.contents import Contents
+from loadline.reporting.picture import picture
+from loadline.reporting.report import Drawing, of_runs, report, write
+
+TWO = Contents("t", (), [measured("a", 100.0), measured("b", 70.0)], ())
+
+
+def words(svg: bytes) -> str:
+    return " ".join("".join(node.itertext()) for node in ET.fromstring(svg).iter("{http://www.w3.org/2000/svg}text"))
+
+
+def test_an_svg_shows_the_chart_that_was_asked_for() -> None:
+    svg = words(picture(TWO, "latency", None, as_svg=True))
+    assert "Read latency, random" in svg
+    assert "Write latency, random" in svg
+    assert "IOPS" not in svg
+
+
+def test_without_a_name_the_first_chart_that_can_be_drawn_is_drawn() -> None:
+    assert "IOPS, random" in words(picture(TWO, None, None, as_svg=True))
+
+
+def test_a_png_has_two_pixels_for_one_of_the_svg() -> None:
+    png, svg = (picture(TWO, "iops", None, as_svg=as_svg) for as_svg in (False, True))
+    assert png[:8] == b"\x89PNG\r\n\x1a\n"
+    width = int.from_bytes(png[16:20], "big")
+    assert width == pytest.approx(2 * float(ET.fromstring(svg).attrib["width"]), abs=2)
+
+
+def test_dark_paper_is_dark() -> None:
+    assert b"#14181c" in picture(TWO, "iops", None, as_svg=True, dark=True)
+    assert b"#14181c" not in picture(TWO, "iops", None, as_svg=True)
+
+
+def test_a_chart_of_one_point_takes_the_point_that_is_named(tmp_path: Path) -> None:
+    contents = of_runs([run_of(tmp_path, [measured("a"), measured("b")], seconds=5)])
+    assert "IOPS over time" in words(picture(contents, "over-time", "b", as_svg=True))
+    assert "Latency by percentile" in words(picture(contents, "distribution", "b", as_svg=True))
+
+
+@pytest.mark.parametrize(
+    ("chart", "point", "message", "remedy"),
+    [
+        ("pie", None, "there is no chart 'pie'", "Charts: load, iops"),
+        ("components", None, "only models have components", "another chart"),
+        ("over-time", None, "shows one point, and there are 2", "--point"),
+        ("over-time", "c", "there is no point 'c'", "Points: a, b."),
+        ("over-time", "a", "there is no series of it", "another chart"),
+    ],
+)
+def test_what_cannot_be_drawn_is_said(chart: str, point: str | None, message: str, remedy: str) -> None:
+    with pytest.raises(InputError, match=message) as caught:
+        picture(TWO, chart, point, as_svg=True)
+    assert remedy in caught.value.remedy
+
+
+def test_of_failed_points_alone_no_picture_is_made() -> None:
+    with pytest.raises(InputError, match=r"there is no series of it"):
+        picture(Contents("t", (), [failed("a")], ()), None, None, as_svg=True)
+
+
+def test_a_chart_is_chosen_for_pictures_only(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a chart is chosen for pictures only"):
+        write(TWO, tmp_path / "x.csv", Drawing(chart="iops"))
+    assert not (tmp_path / "x.csv").exists()
+
+
+def test_several_panels_and_curves_stand_in_one_picture(tmp_path: Path) -> None:
+    rows = [
+        solved(f"{layout}{n}", profile="p", outstanding_asked=n, tags={"layout": layout})
+        for layout in ("raid5", "raid10")
+        for n in (1, 2)
+    ]
+    svg = words(picture(Contents("t", (), rows, ()), "load", None, as_svg=True))
+    assert "layout raid5" in svg
+    assert "layout raid10" in svg
+
+
+def test_a_report_with_the_ending_of_a_picture_is_one(tmp_path: Path) -> None:
+    run = run_of(tmp_path, [measured("a")])
+    assert report([run], tmp_path / "x.PNG").read_bytes().startswith(b"\x89PNG")
+    assert report([run], tmp_path / "x.svg").read_bytes().startswith(b"<svg")
