@@ -80,6 +80,7 @@ def run_of(store: Path, results: Sequence[Result], seconds: int = 0, **document:
 
 def series(path: Path, seconds: int) -> Path:
     """A Parquet file as measuring writes it: io, host and device by the second, after ten of warm-up."""
+    quoted = str(path).replace("'", "''")
     duckdb.execute(
         "copy (select (s + 1) * 1000000000 as time_ns, 1000000000 as duration_ns, source, (s < 0)::bigint as warmup,"
         "  case when source = 'io' then 700 + 50.0 * sin(s / 9) end as read_iops,"
@@ -91,7 +92,7 @@ def series(path: Path, seconds: int) -> Path:
         "  case when source = 'host' then 0.25 end as cpu_fraction,"
         "  case when source = 'device' then 0.75 + 0.2 * sin(s / 20) end as busy_fraction"
         f" from range(-10, {seconds}) as r(s), (values ('io'), ('host'), ('device')) as v(source) order by s)"
-        f" to '{path}' (format parquet)"
+        f" to '{quoted}' (format parquet)"
     )
     return path
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import ast
 import os
 import subprocess
 import sys
@@ -57,6 +58,17 @@ def test_the_wheel_holds_every_file_of_the_package(wheel: Path) -> None:
     assert any(name.endswith("/licenses/LICENSE") for name in held)
 
 
+def run_python(place: Path, code: str) -> str:
+    return subprocess.run([place / "bin/python", "-c", code], capture_output=True, text=True, check=True).stdout
+
+
+def test_the_wheel_brings_the_page_s_parts_and_names_the_extra(wheel: Path) -> None:
+    assert {f"loadline/reporting/parts/page.{kind}" for kind in ("html", "css", "js")} <= names(wheel)
+    (metadata,) = (name for name in names(wheel) if name.endswith("/METADATA"))
+    needs = [line for line in zipfile.ZipFile(wheel).read(metadata).decode().splitlines() if "extra == 'full'" in line]
+    assert len(needs) == 4
+
+
 def test_the_wheel_runs_in_a_clean_environment_without_rust(wheel: Path, tmp_path: Path) -> None:
     place = tmp_path / "clean"
     venv.create(place, with_pip=True)
@@ -66,16 +78,20 @@ def test_the_wheel_runs_in_a_clean_environment_without_rust(wheel: Path, tmp_pat
     pip = [str(place / "bin/python"), "-m", "pip", "install", "--quiet", "--disable-pip-version-check", str(wheel)]
     subprocess.run(pip, check=True)  # with our own environment, which knows how to reach the index
 
-    def run(*words: str) -> str:
+    def run(*words: str, code: int = 0) -> str:
         done = subprocess.run(["loadline", *words], cwd=tmp_path, env=environment, capture_output=True, text=True)
-        assert done.returncode == 0, done.stderr
-        return done.stdout
+        assert done.returncode == code, done.stderr
+        return done.stdout or done.stderr
 
     assert "typical-12" in run("suites")
     (tmp_path / "disk").mkdir()
     point = ["--profile", "oltp-db", "--quick", "--runtime", "1s", "--size", "16M"]
     assert "oltp-db*" in run("run", "typical-12", "disk", *point)
     assert list((tmp_path / "loadline-runs").glob("*/points/001-oltp-db/point.json"))
+    assert "loadline[full]" in run("report", "last", "-o", "report.html", code=2)
+    assert "oltp-db*" in Path(run("report", "last", "-o", str(tmp_path / "report.md")).split()[-1]).read_text()
+    installed = run_python(place, "import importlib.metadata as m; print({d.name.lower() for d in m.distributions()})")
+    assert not {"altair", "duckdb", "jinja2", "vl-convert-python"} & set(ast.literal_eval(installed))
     assert not list((tmp_path / "disk").iterdir())
     assert not list(home.iterdir()), "loadline writes nothing in the user's home"
 

@@ -1,0 +1,84 @@
+"""A report's summary: what it says of which results."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from results import failed, measured, run_of, solved
+
+from loadline.reporting.contents import Contents
+from loadline.reporting.report import of_runs
+from loadline.reporting.words import summary
+from loadline.result.schema import Result
+
+
+def said(results: Sequence[Result]) -> dict[str, tuple[str, ...]]:
+    return {part.head: part.sentences for part in summary(Contents("t", (), results, ()))}
+
+
+def test_one_point_is_told_in_one_sentence() -> None:
+    assert said([measured("a")]) == {
+        "What": ("1 point of /dev/sdx under s was measured.",),
+        "Main figures": ("a: 1,000 IOPS, 8.19 MB/s, mean response 2.00 ms.",),
+    }
+
+
+def test_of_several_the_extremes_are_named() -> None:
+    figures = said([measured("a", 100.0, 5.0), measured("b", 200.0, 1.0)])["Main figures"]
+    assert figures == (
+        "The highest rate is 200 IOPS (b), the highest bandwidth 1.64 MB/s (b).",
+        "Mean read latency: 0.900 ms (b) to 4.50 ms (a).",
+        "Mean write latency: 1.20 ms (b) to 6.00 ms (a).",
+    )
+
+
+def test_what_a_model_says_is_never_called_measured() -> None:
+    (what,) = said([solved("a"), solved("b")])["What"]
+    assert what == "2 points of array under s were computed from a description, not measured."
+
+
+def test_rows_of_several_origins_have_a_sentence_each() -> None:
+    assert len(said([measured("a"), solved("a")])["What"]) == 2
+
+
+def test_the_bottleneck_is_what_limits() -> None:
+    assert said([solved("a"), solved("b")])["What limits"] == ("The disks limit every point.",)
+    several = said([solved("a"), solved("b"), solved("c", {"bus": 1.0})])["What limits"]
+    assert several == ("Disks limit 2 points.", "Bus limit 1 point.")
+
+
+def test_a_busy_host_is_named_before_a_busy_device() -> None:
+    rows = [measured("a", cpu_fraction=0.95, busy_fraction=1.0), measured("b", busy_fraction=0.99)]
+    host, device = said(rows)["What limits"]
+    assert host == "The host's CPU was above 90 % at 1 point of 2: there the load generator may be the limit."
+    assert device == "The device always had work at 1 point of 1, while the host had CPU left."
+
+
+def test_failed_and_quick_points_and_findings_are_doubts() -> None:
+    finding = {"check": "flushes", "severity": "doubt", "message": "flushes are outside the latency", "remedy": "r"}
+    rows = [failed("bad"), failed("worse"), measured("a", quick=True), measured("b", findings=(finding,))]
+    doubts = said(rows)["What is doubtful"]
+    assert doubts[:2] == (
+        "2 points of 4 failed: bad: the device went away (and 1 more).",
+        "1 point ran for a few seconds only (*): an impression, not a measurement.",
+    )
+    assert "flushes are outside the latency" in doubts[2]
+
+
+def test_a_load_line_is_told_with_its_load_and_its_share_of_saturation() -> None:
+    line = measured("oltp", 800.0, limit="mean<=30ms", saturation_iops=1000.0)
+    assert said([line])["Main figures"] == (
+        "oltp keeps mean<=30ms up to 800 IOPS, at 32 outstanding, 80% of saturation (1,000).",
+    )
+    offered = measured("open", 900.0, limit="mean<=30ms", offered_per_s=900.0, outstanding_asked=None)
+    assert said([line, offered])["Main figures"][0] == (
+        "Highest: open keeps mean<=30ms up to 900 IOPS, at 900 I/Os a second offered."
+    )
+
+
+def test_missing_points_are_counted(tmp_path: Path) -> None:
+    run = run_of(tmp_path, [measured("a"), measured("b")])
+    (run.path / "points/002-b/point.json").unlink()
+    (part, *_) = summary(of_runs([run]))
+    assert part.sentences[-1] == "1 point of the plan is missing."
