@@ -1,4 +1,4 @@
-"""loadline's own speed, side by side with bare fio, a bare Python, a bare event loop. `make bench`.
+"""loadline's own speed, side by side with bare fio, a bare Python, a bare event loop, an empty page. `make bench`.
 
 Every comparison is a ratio of two things measured alternately in one run, as its median and its spread. A machine that
 does other work meanwhile shows it in the spread. Nothing here is a test: `--strict` makes a missed bar an exit code.
@@ -14,6 +14,7 @@ import time
 from pathlib import Path
 
 import models
+import pages
 import rates
 import start
 import wall
@@ -57,6 +58,7 @@ def main() -> int:
         folder = Path(name).resolve()
         rows += models.compare(options.pairs)
         rows += start.compare(pairs=4 * options.pairs)
+        rows += pages.compare(folder, options.pairs)
         rows += wall.compare(folder, points=2 * options.pairs)
         rows += rates.compare(folder, options.pairs, options.runtime)
     cells = tuple((row.what, row.ours, row.peer, row.figure, row.spread, row.bar, row.verdict) for row in rows)
