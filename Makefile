@@ -1,4 +1,4 @@
-# make demo | test | check | bench | soak | wheel | docs | lock | clean
+# make demo | test | check | bench | soak | wheel | docs | pictures | lock | clean
 # Each target sets up what it needs; a second time nothing is installed again.
 
 SHELL := /bin/bash
@@ -17,7 +17,7 @@ $(shell place="$$(cat $(VENV)/place 2>/dev/null)"; [ -z "$$place" ] || [ "$$plac
 
 RUST_SOURCES := Cargo.toml Cargo.lock $(shell find crates -name '*.rs' -o -name Cargo.toml)
 
-.PHONY: setup demo test check bench soak wheel docs lock clean
+.PHONY: setup demo test check bench soak wheel docs pictures lock clean
 
 setup: $(VENV)/ready
 
@@ -85,6 +85,10 @@ wheel: $(VENV)/packages
 # docs/reference is generated from the command line and the schema.
 docs: $(VENV)/ready
 	python scripts/reference.py docs/reference
+
+# From a run of two minutes below /tmp.
+pictures: $(VENV)/ready $(VENV)/test-tools
+	python scripts/pictures.py docs/pictures
 
 # Keeps what is pinned already; to take the newest of everything, remove requirements.lock first.
 lock:

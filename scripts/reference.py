@@ -14,9 +14,9 @@ import click
 
 from loadline import _core, errors
 from loadline.cli import VERBS, loadline_command
-from loadline.result.series import SERIES_COLUMNS
 from loadline.reporting.export import envelope
 from loadline.result.schema import COLUMNS, FORMAT
+from loadline.result.series import SERIES_COLUMNS
 
 NOTICE = "<!-- Written by scripts/reference.py (make docs): change the code, not this page. -->"
 

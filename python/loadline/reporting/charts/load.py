@@ -22,6 +22,9 @@ _MOST_LINES = 6
 # Loads nearer to each other than that share a label.
 _CLOSE = 1.1
 
+# Labels of load lines nearer than that share of the axis would touch.
+_NEAR = 0.15
+
 # From so many answers on a curve has a knee.
 _KNEE = 4
 
@@ -135,6 +138,7 @@ def _lines(values: Sequence[dict[str, Any]], palette: Palette, *, named: bool) -
 def _marks(several: Sequence[Curve]) -> dict[str, list[dict[str, Any]]]:
     """Saturations, limits, knees and load lines, with their words."""
     named = len(several) > 1
+    highest = max(row.total.iops or 0.0 for curve in several for row in curve.rows)
     found: dict[str, list[dict[str, Any]]] = {"saturation": [], "limit": [], "knee": [], "line": []}
     for limit in dict.fromkeys(curve.line.limit for curve in several if curve.line is not None and curve.line.limit):
         asked = parse_limit(limit)
@@ -152,7 +156,8 @@ def _marks(several: Sequence[Curve]) -> dict[str, list[dict[str, Any]]]:
             rate = count(line.total.iops)
             said = rate if named else f"{'knee and ' * at_line}load line {rate}"
             # Of neighbours one stands above its dot, the next below.
-            found["line"].append({**_dot(line, said), "below": len(found["line"]) % 2})
+            near = [mark for mark in found["line"] if abs(mark["iops"] - line.total.iops) < _NEAR * highest]
+            found["line"].append({**_dot(line, said), "below": len(near) % 2})
     return {kind: marks for kind, marks in found.items() if marks}
 
 
@@ -167,12 +172,17 @@ def _marked(data: Mapping[str, Any], palette: Palette) -> list[alt.Chart]:
         at = chart_of("saturation").encode(x=alt.X("iops:Q"))
         layers.append(at.mark_rule(strokeDash=[2, 3], color=palette.quiet))
         layers.append(at.mark_text(y=8, align="right", dx=-5, color=palette.ink).encode(text=alt.Text("said:N")))
-    for kind, shape in (("knee", "diamond"), ("line", "circle")):
+    # A load line lies just below its limit, and its label keeps clear of both.
+    for kind, shape, above in (("knee", "diamond", -8), ("line", "circle", -16)):
         if kind in data:
             at = chart_of(kind).encode(x=alt.X("iops:Q"), y=alt.Y("ms:Q"))
             layers.append(at.mark_point(shape=shape, size=170, strokeWidth=2, opacity=1, color=palette.ink))
             text = at.mark_text(
-                align="right", dx=-12, dy=alt.ExprRef("datum.below ? 12 : -8"), color=palette.ink, fontWeight="bold"
+                align="right",
+                dx=-12,
+                dy=alt.ExprRef(f"datum.below ? 18 : {above}"),
+                color=palette.ink,
+                fontWeight="bold",
             )
             layers.append(text.encode(text=alt.Text("said:N")))
     return layers
