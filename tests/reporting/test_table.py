@@ -99,7 +99,7 @@ def test_a_path_may_be_folded_but_no_name() -> None:
 
 def test_a_stacked_table_has_names_on_lines_of_their_own() -> None:
     table = Table(("name", "IOPS", "p99\nms"), (Group("g", (("a-long-name", "1", "22"),)),))
-    assert table.stacked() == "         p99\n   IOPS   ms\ng:\na-long-name\n      1   22\n"
+    assert table.stacked() == "        p99\n  IOPS   ms\ng:\na-long-name\n     1   22\n"
 
 
 def test_several_runs_get_a_column_of_their_own() -> None:

@@ -217,6 +217,29 @@ class Display:
         self._live.stop()
 
 
+def told(state: State, what: event.Event) -> bool:
+    """Puts an event into the state; False if it has no place there."""
+    match what:
+        case event.Started():
+            run = open_run(what.path)
+            state.title = f"{run.suite} on {run.target}"
+            state.expected_ns = {point.name: point.runtime_ns + point.warmup_ns for point in run.plan}
+            state.results = [result for result in run.results() if not result.error]
+            return False
+        case event.PointStarted():
+            state.current, state.progress, state.preparing = what, [], None
+        case event.Progress():
+            state.progress.append(what)
+        case event.PointFinished():
+            state.results.append(what.result)
+            state.current, state.progress = None, []
+        case event.Preparing() if what.done_bytes < what.total_bytes:
+            state.preparing = what
+        case _:
+            return False
+    return True
+
+
 @contextmanager
 def listening(otherwise: event.Listener, console: Console | None = None) -> Iterator[event.Listener]:
     """A listener that shows a run; what has no place in the display goes to `otherwise`, which prints above it."""
@@ -229,28 +252,10 @@ def listening(otherwise: event.Listener, console: Console | None = None) -> Iter
     display = Display(draw, console)
 
     def listen(what: event.Event) -> None:
-        match what:
-            case event.Started():
-                run = open_run(what.path)
-                state.title = f"{run.suite} on {run.target}"
-                state.expected_ns = {point.name: point.runtime_ns + point.warmup_ns for point in run.plan}
-                state.results = [result for result in run.results() if not result.error]
-                otherwise(what)
-            case event.PointStarted():
-                state.current, state.progress, state.preparing = what, [], None
-                display.refresh()
-            case event.Progress():
-                state.progress.append(what)
-                display.refresh()
-            case event.PointFinished():
-                state.results.append(what.result)
-                state.current, state.progress = None, []
-                display.refresh()
-            case event.Preparing() if what.done_bytes < what.total_bytes:
-                state.preparing = what
-                display.refresh()
-            case _:
-                otherwise(what)
+        if told(state, what):
+            display.refresh()
+        else:
+            otherwise(what)
 
     try:
         yield listen
