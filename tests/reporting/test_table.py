@@ -64,7 +64,8 @@ def test_findings_stand_below_a_line_a_check() -> None:
     other = finding("load-generator", "CPU use is 0.97")
     table = results_table([result("a", "random", findings=(cpu, flush)), result("b", "random", findings=(other,))])
     assert table.notes == (
-        "load-generator, 2 points: CPU use is 0.93 (and 1 more like it)",
+        "load-generator, a: CPU use is 0.93",
+        "load-generator, b: CPU use is 0.97",
         "flush, 1 point: the flush isn't in it",
     )
     assert table.notes[0] in table.plain()

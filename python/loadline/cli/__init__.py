@@ -114,7 +114,7 @@ def _run(words: list[str], *, as_json: bool) -> int:
         where = f"See: {error.ctx.command_path} --help" if error.ctx else "See: loadline --help"
         failure = InputError(error.format_message(), where)
     except (KeyboardInterrupt, click.Abort):
-        failure = InterruptedRun("interrupted before anything was measured")
+        failure = InterruptedRun("interrupted before there was a result")
     except BrokenPipeError:
         return _unread()
     except OSError as error:

@@ -20,6 +20,8 @@ from loadline.system.forecast import DEFAULT_LIMIT, Method, forecast
 @click.argument("suite", shell_complete=choice.complete_suite)
 @click.option(
     "--limit",
+    "limits",
+    multiple=True,
     metavar="LIMIT",
     help=f"Of load lines, such as 'p99<=5ms of reads', or 30ms for the mean; else a ramp's own or {DEFAULT_LIMIT}.",
 )
@@ -39,7 +41,7 @@ from loadline.system.forecast import DEFAULT_LIMIT, Method, forecast
 def command(
     system: str,
     suite: str,
-    limit: str | None,
+    limits: tuple[str, ...],
     method: Method,
     explain: bool,
     settings: tuple[str, ...],
@@ -60,6 +62,8 @@ def command(
     path. The load line is the highest load that keeps --limit. Nothing is measured: the answer is computed from the
     description, or simulated.
     """
+    if len(limits) > 1:
+        raise InputError(f"--limit is given {len(limits)} times", "Ask once for each.")
     for option, value in (("--ios", ios), ("--until-precision", until_precision), ("--seed", seed)):
         if value is not None and method != "simulate":
             raise InputError(f"{option} is for simulations", "Add --method simulate.")
@@ -74,7 +78,7 @@ def command(
         results = forecast(
             system,
             suite,
-            limit=limit,
+            limit=limits[0] if limits else None,
             method=method,
             settings=settings,
             options=choice.read_model(**options),

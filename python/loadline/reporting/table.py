@@ -14,6 +14,9 @@ UNKNOWN = "–"
 #: Between two columns.
 _GAP = 2
 
+# Different messages of one check that are each shown.
+_FEW_MESSAGES = 3
+
 #: A word of text that is longer, such as a path, may be folded.
 _LONGEST_WORD = 12
 
@@ -139,17 +142,24 @@ def results_table(results: Sequence[Result]) -> Table:
 
 
 def findings_notes(results: Sequence[Result]) -> Iterator[str]:
-    """`check, 7 points: message`, the first message of each check and how many others it has."""
-    points: dict[str, set[int]] = {}
-    messages: dict[str, dict[str, None]] = {}
-    for index, result in enumerate(results):
+    """`check, 7 points: message` for what points share; few different messages each name theirs, of many the first."""
+    points: dict[str, dict[str, list[str]]] = {}
+    for result in results:
         for finding in result.findings:
-            check = str(finding.get("check", "finding"))
-            points.setdefault(check, set()).add(index)
-            messages.setdefault(check, {})[" ".join(str(finding.get("message", "")).split())] = None
-    for check, (first, *others) in messages.items():
-        number = f"{len(points[check])} point{'s' if len(points[check]) > 1 else ''}"
-        yield f"{check}, {number}: {first}" + (f" (and {len(others)} more like it)" if others else "")
+            message = " ".join(str(finding.get("message", "")).split())
+            points.setdefault(str(finding.get("check", "finding")), {}).setdefault(message, []).append(result.point)
+    for check, messages in points.items():
+        if len(messages) > _FEW_MESSAGES:
+            every = {name for names in messages.values() for name in names}
+            yield f"{check}, {_points(len(every))}: {next(iter(messages))} (and {len(messages) - 1} more like it)"
+            continue
+        for message, names in messages.items():
+            whose = names[0] if len(names) == 1 and len(messages) > 1 else _points(len(names))
+            yield f"{check}, {whose}: {message}"
+
+
+def _points(number: int) -> str:
+    return f"{number} point{'' if number == 1 else 's'}"
 
 
 def _result_row(result: Result, several: bool) -> tuple[str, ...]:

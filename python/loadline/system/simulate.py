@@ -40,6 +40,9 @@ _SATURATING_IOS = 20_000
 # An open load is above saturation when its rate is missed by more standard errors than chance ever gives.
 _BEYOND_CHANCE = 4
 
+# A simulation whose throughput and response disagree by more has left requests out.
+_UNLIKE = 0.05
+
 # A rebuild that reaches so much of its rate isn't held up: a run ends within a unit.
 _REBUILT = 0.95
 _SLICE_MS = 50
@@ -373,12 +376,32 @@ def _findings(point: Point, outcomes: Sequence[_core.Outcome], ended_by: str, wo
             f"{format_percent(work.precision_fraction)} was not reached within {work.ios:,} I/Os; see the intervals"
         )
         yield finding(point, "precision", "note", message, {}, "Give --until-precision, or a number of --ios.")
+    if all(outcome.iops_ci95 is None for outcome in outcomes) and len(outcomes) == 1:
+        message = "too few I/Os for a confidence interval"
+        yield finding(point, "precision", "warning", message, {}, "Give more --ios, or several --replications.")
     if ended_by == "longest":
         yield finding(point, "precision", "note", "the longest simulated time ended it", {}, "Ask for less.")
+    kept = [share for outcome in outcomes if (share := _by_littles_law(point, outcome)) is not None]
+    if kept and abs(fmean(kept) - 1) > _UNLIKE:
+        message = (
+            f"by Little's law {fmean(kept):.0%} of the asked number were outstanding: some requests waited longer than"
+            " the simulation, or were counted though they began before it"
+        )
+        numbers = {"share": round(fmean(kept), 3)}
+        yield finding(
+            point, "littles-law", "warning", message, numbers, "Give more --ios; an SPTF queue can starve some."
+        )
     if not all(outcome.steady for outcome in outcomes):
         message = "the warm-up wasn't over when counting had to begin: figures drift"
         yield finding(point, "steady", "warning", message, {}, "Give more --ios, or look at the load: is it too high?")
     yield from _rebuilding(point, outcomes)
+
+
+def _by_littles_law(point: Point, outcome: _core.Outcome) -> float | None:
+    """Throughput times response of a closed load without pauses, as a share of the number outstanding."""
+    if any(isinstance(stream.arrival, Open) or stream.profile.think_time_ns for stream in point.streams):
+        return None
+    return _iops(outcome) * _mean_ns(outcome) / 1e9 / sum(stream.outstanding for stream in point.streams)
 
 
 def _rebuilding(point: Point, outcomes: Sequence[_core.Outcome]) -> Iterable[dict[str, Any]]:

@@ -100,7 +100,13 @@ impl SystemDescription {
             "cache.write is 0, so writes go through"
         };
         idle.unless(self.writes_back(), OF_WRITING_BACK, why);
-        idle.unless(self.writes_back() || cache.shared, &["cache.write"], why);
+        // What would hold writes if it were given: of no space at all the space itself is the reason.
+        let given = cache.write.0 > 0;
+        idle.unless(
+            self.writes_back() || cache.shared || !given,
+            &["cache.write"],
+            why,
+        );
         idle.unless(back, &["cache.battery"], why);
         if self.writes_back() {
             let why = "cache.mirrored is false";
