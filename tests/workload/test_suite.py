@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 import pytest
@@ -293,7 +294,10 @@ def test_a_file_that_can_t_be_read_is_an_input_error(
         load_suite(str(tmp_path / name))
 
 
-def test_a_directory_is_no_suite(tmp_path: Path) -> None:
+def test_a_directory_or_a_pipe_is_no_suite(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe.toml")
+    with pytest.raises(InputError, match="a device or a pipe"):
+        load_suite(str(tmp_path / "pipe.toml"))
     with pytest.raises(InputError, match="is a directory"):
         load_suite(str(tmp_path) + "/")
 

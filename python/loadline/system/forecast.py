@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from dataclasses import replace
 from pathlib import Path
-from typing import Literal, TypeAlias
+from typing import Literal, TypeAlias, get_args
 
 from loadline.errors import InputError
 from loadline.result.schema import Result
@@ -25,8 +25,9 @@ DEFAULT_LIMIT = "mean<=30ms"
 
 _HIGHEST = 4096
 
-# Of a rate that is asked for, the search goes so many times below and above it, and down to 1/s in any case.
-_RANGE = 1024
+# The search for a rate begins so many times below what is asked for, and at 1/s at the highest; models take so much.
+_BELOW = 1024
+_RATES_PER_S = 1e-6, 1e9
 
 
 def forecast(
@@ -71,6 +72,8 @@ def forecast(
     Raises:
         InputError: nothing can be answered: no such system or suite, a key or a value that can't be.
     """
+    if method not in get_args(Method):
+        raise InputError(f"there is no method {method!r}", f"Methods: {', '.join(get_args(Method))}.")
     asked_limit = parse_limit(limit) if isinstance(limit, str) else limit
     if method == "solve" and asked_limit is not None and asked_limit.statistic != "mean":
         raise InputError(f"the solver knows means only, no {asked_limit}", "Simulate it: --method simulate.")
@@ -101,6 +104,7 @@ def _with_limit(point: Point, limit: Limit | None) -> Point | None:
     if any(type(stream.arrival) is not type(first) for stream in point.streams):
         return None
     if isinstance(first, Open):
-        return replace(point, ramp=Ramp(limit, "rate", min(1.0, first.rate_per_s / _RANGE), first.rate_per_s * _RANGE))
+        lowest, highest = _RATES_PER_S
+        return replace(point, ramp=Ramp(limit, "rate", max(lowest, min(1.0, first.rate_per_s / _BELOW)), highest))
     assert isinstance(first, Closed), "an arrival is open or closed"
     return replace(point, ramp=Ramp(limit, "outstanding", 1, _HIGHEST))

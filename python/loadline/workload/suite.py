@@ -114,6 +114,8 @@ def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
 
 def _read(path: Path) -> str:
     try:
+        if path.exists() and not path.is_file() and not path.is_dir():
+            raise InputError(f"{str(path)!r} is a device or a pipe, not a suite", "Name a .toml or fio job file.")
         with path.open("rb") as file:
             data = file.read(_FILE_BYTES + 1)
         if len(data) > _FILE_BYTES:
