@@ -127,3 +127,31 @@ def test_a_listener_of_models_draws_every_row_once(state: State) -> None:
     shown = screen.file.getvalue()  # type: ignore[attr-defined]
     assert "2 of 2" in shown
     assert "2 earlier points" not in shown
+
+
+@pytest.mark.parametrize(
+    ("variables", "plain"),
+    [
+        ({"LANG": "C"}, True),
+        ({"LC_ALL": "POSIX", "LANG": "en_US.UTF-8"}, True),
+        ({"LANG": "C.UTF-8"}, False),
+        ({"LC_CTYPE": "de_DE.UTF-8", "LANG": "C"}, False),
+        ({"TERM": "linux", "LANG": "C.UTF-8"}, True),
+        ({}, False),
+    ],
+)
+def test_a_locale_or_console_without_unicode_is_recognised(
+    state: State, monkeypatch: pytest.MonkeyPatch, variables: dict[str, str], plain: bool
+) -> None:
+    for name in ("LC_ALL", "LC_CTYPE", "LANG", "TERM"):
+        monkeypatch.delenv(name, raising=False)
+    for name, value in variables.items():
+        monkeypatch.setenv(name, value)
+    screen = Console(width=80, height=24, force_terminal=True, file=io.StringIO())
+    screen.print(Display(lambda width, height, plain: lines(state, width, height, plain=plain)))
+    assert screen.file.getvalue().isascii() == plain  # type: ignore[attr-defined]
+
+
+def test_points_of_a_sweep_name_their_settings(state: State) -> None:
+    row = replace(state.results[0], point="oltp-db", quick=False, origin="solved", tags={"volume.layout": "raid5"})
+    assert "oltp-db raid5 " in model_lines("t", [row], 1, 2, 10**9, 80, 24, False)[2].plain

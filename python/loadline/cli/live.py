@@ -5,8 +5,9 @@
 
 from __future__ import annotations
 
+import os
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 
@@ -72,7 +73,8 @@ def model_lines(
     title: str, results: Sequence[Result], done: int, total: int, elapsed_ns: int, width: int, height: int, plain: bool
 ) -> list[Text]:
     """The same of a model's points, whose order and times aren't known before: of `total` tasks `done` are."""
-    left = f", about {format_duration(elapsed_ns / done * (total - done))} left" if 0 < done < total else ""
+    left_ns = round(elapsed_ns / max(1, done) * (total - done), -9)
+    left = f", about {format_duration(left_ns)} left" if 0 < done < total else ""
     drawn = [Text(title, style="bold"), *_earlier(results, width, max(1, height - _OTHER_ROWS)), Text()]
     drawn.append(_bar(done / max(1, total), width, plain))
     drawn.append(Text(f"{done} of {total}, {_clock(elapsed_ns)} so far{left}", style="dim"))
@@ -94,7 +96,7 @@ def _earlier(results: Sequence[Result], width: int, rows: int) -> list[Text]:
     while figures and _NAME + sum(size for _, size in figures) + 2 > width:
         figures.pop()
     name_width = min(
-        width - sum(size for _, size in figures) - 2, max(_NAME, *(len(result.point) + 3 for result in results))
+        width - sum(size for _, size in figures) - 2, max(_NAME, *(len(_name(result)) + 3 for result in results))
     )
     head = "".join(name.rjust(size) for name, size in figures)
     drawn = [Text(f"  {'point'.ljust(name_width)}{head}", style="dim")]
@@ -102,7 +104,7 @@ def _earlier(results: Sequence[Result], width: int, rows: int) -> list[Text]:
         drawn.append(Text(f"  {len(results) - rows} earlier points", style="dim"))
     for result in results[-rows:]:
         star = "*" if result.quick else ""
-        name = f"{_cut(result.point, name_width - 1 - len(star))}{star}".ljust(name_width)
+        name = f"{_cut(_name(result), name_width - 1 - len(star))}{star}".ljust(name_width)
         if result.error:
             drawn.append(Text(f"  {name}").append(f" failed: {result.error}", style="red"))
             continue
@@ -113,6 +115,11 @@ def _earlier(results: Sequence[Result], width: int, rows: int) -> list[Text]:
             Text("  " + name + "".join(cell.rjust(size) for cell, (_, size) in zip(cells, figures, strict=False)))
         )
     return drawn
+
+
+def _name(result: Result) -> str:
+    """The point, and of a model's the settings that it was asked under."""
+    return " ".join([result.point, *(result.tags.values() if result.origin != "measured" else ())])
 
 
 def _current(current: event.PointStarted, progress: Sequence[event.Progress], width: int, plain: bool) -> list[Text]:
@@ -190,6 +197,12 @@ def _clock(duration_ns: int) -> str:
     return f"{hours}:{minutes:02}:{seconds % 60:02}" if hours else f"{minutes}:{seconds % 60:02}"
 
 
+def _without_unicode(environment: Mapping[str, str]) -> bool:
+    """Whether the locale or the terminal promises ASCII only. Python writes UTF-8 in the C locale all the same."""
+    locale = next(filter(None, (environment.get(name) for name in ("LC_ALL", "LC_CTYPE", "LANG"))), "")
+    return locale in {"C", "POSIX"} or environment.get("TERM", "").startswith(("linux", "vt"))
+
+
 #: Lines for so many columns and rows, plain or not.
 Draw = Callable[[int, int, bool], list[Text]]
 
@@ -204,7 +217,7 @@ class Display:
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The lines, one row short of the terminal's height, so that nothing scrolls."""
         height = console.size.height
-        drawn = self._draw(options.max_width, height, options.ascii_only)
+        drawn = self._draw(options.max_width, height, options.ascii_only or _without_unicode(os.environ))
         yield Text("\n").join(drawn[: height - 1])
 
     def refresh(self) -> None:
