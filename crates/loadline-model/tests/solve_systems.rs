@@ -51,7 +51,17 @@ fn solve(system: &System, block: u64, read: f64, random: f64, outstanding: u32) 
 }
 
 /// How far the solver's throughput is off, as a share.
-fn error(system: &System, (block, read, random): (u64, f64, f64), outstanding: u32) -> f64 {
+fn error(system: &System, load: (u64, f64, f64), outstanding: u32) -> f64 {
+    error_after(10_000, system, load, outstanding)
+}
+
+/// The same with so many I/Os simulated.
+fn error_after(
+    ios: u64,
+    system: &System,
+    (block, read, random): (u64, f64, f64),
+    outstanding: u32,
+) -> f64 {
     let stream = stream(
         system,
         block,
@@ -60,7 +70,7 @@ fn error(system: &System, (block, read, random): (u64, f64, f64), outstanding: u
         Arrival::outstanding(outstanding),
     );
     let simulated = system
-        .simulate(std::slice::from_ref(&stream), Plan::ios(10_000), Seed(1))
+        .simulate(std::slice::from_ref(&stream), Plan::ios(ios), Seed(1))
         .unwrap()
         .finish();
     let solved = system.solve(&[stream], outstanding).unwrap().at.unwrap();
@@ -108,6 +118,42 @@ fn random_loads_are_solved_within_a_tenth_of_what_is_simulated() {
     }
 }
 
+#[test]
+fn streams_that_are_read_ahead_of_are_solved_within_a_tenth_of_what_is_simulated() {
+    for (name, read, outstanding) in [
+        // Drives that are visited seldom and have passed over parity lose part of a revolution.
+        ("eva-v2-10k", 0.98, 1),
+        ("eva-v2-10k", 0.98, 8),
+        ("eva-v2-10k", 0.9, 64),
+        // One drive reads on by itself.
+        ("perc-h730-1x4tb", 0.98, 8),
+        // One copy of a mirror holds the stream; then both share it.
+        ("dl360-g6-p410i", 0.9, 1),
+        ("dl360-g6-p410i", 0.9, 64),
+    ] {
+        // So many that what few writes there are have filled the cache, and are destaged.
+        let error = error_after(100_000, &system(name, &[]), (65536, read, 0.0), outstanding);
+        assert!(
+            error.abs() < 0.1,
+            "{name} {read} x {outstanding}: {error:+.3}"
+        );
+    }
+}
+
+#[test]
+fn a_second_window_under_way_tears_a_stream_between_the_copies_of_a_mirror() {
+    let system = system("dl360-g6-p410i", &[]);
+    let curve = solve(&system, 65536, 0.98, 0.0, 64).curve;
+    let per_s = |n: usize| curve[n - 1].throughput_per_s;
+    assert!(
+        per_s(2) < 0.9 * per_s(1) && per_s(64) > 1.2 * per_s(1),
+        "{} {} {}",
+        per_s(1),
+        per_s(2),
+        per_s(64)
+    );
+}
+
 /// How far the solver's mean response is off at a share of saturation, and what was simulated, ms.
 fn open_error(system: &System, (block, read, random): (u64, f64, f64), share: f64) -> (f64, f64) {
     let saturation = solve(system, block, read, random, 1).saturation_per_s;
@@ -140,6 +186,8 @@ fn open_loads_are_solved_within_a_tenth_of_what_is_simulated() {
         ("dl360-g6-p410i", &[], (65536, 0.0, 0.0), 0.6),
         ("md-raid5-8x2tb", &[], (8192, 0.67, 1.0), 0.3),
         ("eva-v2-10k", &[], (8192, 0.67, 1.0), 0.3),
+        // Reads that have waited for a window pass the bus one after the other.
+        ("eva-v2-10k", &[], (65536, 0.98, 0.0), 0.3),
     ] {
         let (error, simulated_ms) = open_error(&system(name, settings), load, share);
         assert!(
@@ -230,11 +278,13 @@ fn curves_rise_to_a_saturation_that_they_never_pass() {
             (1 << 20, 1.0, 1.0),
         ] {
             let solution = solve(&system, block, read, random, 64);
+            // The two copies of a mirror tear a stream between them once two windows are under way, simulated as solved.
+            let torn = name.starts_with("dl360") && (read, random) == (0.98, 0.0);
             let mut before = 0.0;
             for point in &solution.curve {
                 let per_s = point.throughput_per_s;
                 assert!(
-                    per_s >= before * 0.98,
+                    per_s >= before * 0.98 || torn,
                     "{name} {block} {read} {random}: {per_s} after {before}"
                 );
                 assert!(

@@ -10,7 +10,7 @@ use crate::system::MirrorRead;
 /// another disk for sequential reads"). Otherwise the policy decides, and turns are each set of copies' own: with one turn for
 /// all, a stream over an even number of sets would always find the same copies.
 #[derive(Debug, Clone)]
-pub(super) struct Mirrors {
+pub(crate) struct Mirrors {
     policy: MirrorRead,
     /// By drive.
     drives: Vec<Last>,
@@ -25,7 +25,7 @@ struct Last {
 }
 
 impl Mirrors {
-    pub(super) fn new(policy: MirrorRead, drives: u32) -> Self {
+    pub(crate) fn new(policy: MirrorRead, drives: u32) -> Self {
         Mirrors {
             policy,
             drives: vec![
@@ -39,7 +39,7 @@ impl Mirrors {
     }
 
     /// The index of the copy to read. `inside` tells how many commands a drive holds.
-    pub(super) fn choose(&mut self, copies: &[Extent], inside: impl Fn(u32) -> u64) -> usize {
+    pub(crate) fn choose(&mut self, copies: &[Extent], inside: impl Fn(u32) -> u64) -> usize {
         if self.policy == MirrorRead::First {
             return 0;
         }

@@ -11,7 +11,7 @@
 
 mod destage;
 pub(crate) mod flow;
-mod mirror;
+pub(crate) mod mirror;
 mod parts;
 mod read;
 mod warm;

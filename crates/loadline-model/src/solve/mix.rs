@@ -1,13 +1,14 @@
 //! A whole workload on a system: what its I/Os ask for, class by class, and what they leave in the background.
 
 use super::ask::Ask;
+use super::course::{Course, Ground, Streams};
 use super::driven::in_phases;
 use super::drives::{Curve, Drives, Order};
 use super::fork::slowest_ns;
 use super::network::Class;
 use super::parts::Passing;
 use super::view::View;
-use super::windows::Ahead;
+use super::windows::{Ahead, Pace};
 use crate::array::flow::REGION;
 use crate::device::disk::service::{self, Access, Load, Place};
 use crate::device::disk::{self, Options};
@@ -46,6 +47,8 @@ pub(super) struct Mix {
     pub(super) ahead: Vec<Background>,
     /// Sequential streams that the cache reads ahead of. `None` where I/Os wait for the drives themselves.
     pub(super) windows: Option<Ahead>,
+    /// The same with all that is there, where they are the whole load: they are followed over the drives.
+    pub(super) streams: Option<Streams>,
     /// The part of each drive that is touched; empty at first.
     span: Range<u64>,
     /// Share of I/Os at random places, of profiles with such, that go on from the last one instead.
@@ -79,6 +82,7 @@ impl Mix {
             most_destages: 0.0,
             ahead: Vec::new(),
             windows: None,
+            streams: None,
             span: 0..0,
             onward: 0.0,
             near: 1.0,
@@ -115,6 +119,27 @@ impl Mix {
             background: true,
         });
         foreground.chain(background)
+    }
+
+    /// The streams of the load, if it is nothing but streams that are read ahead of, over the drives at a pace.
+    pub(super) fn course(&self, view: &View<'_>, pace: Pace) -> Option<Course> {
+        let streams = self.streams.as_ref()?;
+        let ground = Ground {
+            layout: &view.layout,
+            model: view.model,
+            options: &Self::options(view),
+            reads_first: view.pool.reads_first,
+        };
+        Some(streams.follow(ground, pace))
+    }
+
+    fn options(view: &View<'_>) -> Options {
+        Options {
+            scheduling: view.pool.scheduling,
+            tags: view.pool.tags,
+            write_back: view.pool.write_cache,
+            ..Options::default()
+        }
     }
 
     /// Controllers that work at the same time for `outstanding` I/Os, as a mean.
@@ -283,12 +308,7 @@ impl Mix {
                 }
             }
         }
-        let options = Options {
-            scheduling: view.pool.scheduling,
-            tags: view.pool.tags,
-            write_back: view.pool.write_cache,
-            ..Options::default()
-        };
+        let options = Self::options(view);
         let load = Load {
             accesses,
             span: self.span.clone(),

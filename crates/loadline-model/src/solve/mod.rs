@@ -1,12 +1,13 @@
 //! The analytic solver: service demands in; bounds, throughput, response, bottleneck and the knee out, with the working.
-//! It must never run the event engine, iterate to a tolerance, or give an approximation without its name; only a single drive's
-//! service times are taken from the modelled drive. Start reading at `network.rs` for what is solved, at `closed.rs` and `open.rs`
+//! It must never run the event engine, iterate to a tolerance, or give an approximation without its name; only service
+//! times, and the course of streams that a cache reads ahead of, are taken from modelled drives. Start reading at `network.rs` for what is solved, at `closed.rs` and `open.rs`
 //! for how; at `system.rs` for described systems, then `view.rs` (what they ask for), `drives.rs` and `solver.rs`.
 
 mod arrivals;
 mod ask;
 mod bounds;
 mod closed;
+mod course;
 mod driven;
 mod drives;
 mod fork;

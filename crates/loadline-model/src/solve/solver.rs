@@ -1,6 +1,7 @@
 //! A mix of I/Os on the components of a system: its curve, its limits and how they were found.
 
 use super::closed::beside;
+use super::course::Course;
 use super::drives::Drives;
 use super::mix::Mix;
 use super::network::Class;
@@ -11,6 +12,10 @@ use super::working::Working;
 use super::{Closed, Open};
 use crate::Error;
 use crate::sim::Way;
+
+/// I/Os outstanding with which streams that are read ahead of come to the most that drives can do: few, which one copy of a mirror
+/// serves, or so many that both are busy.
+const OUTSTANDING: [u32; 3] = [1, 16, 256];
 
 /// Sets of accesses for each I/O.
 #[derive(Debug, Clone, Copy)]
@@ -50,6 +55,8 @@ pub(super) struct Solver<'a> {
     sets: Sets,
     /// The most sets that can be at the drives: as many as have among them all the destages there can be at a time.
     bound: f64,
+    /// I/Os per ns that drives can do at most for streams that are read ahead of, which have been followed.
+    streamed: Option<f64>,
     /// I/Os per ns that the system can do at most, and the component that sets the limit.
     limit: (f64, String),
     /// Reads and writes, if there are any.
@@ -110,10 +117,13 @@ impl<'a> Solver<'a> {
             drives,
             sets,
             bound,
+            streamed: None,
             limit: (f64::INFINITY, String::new()),
             ways: Vec::new(),
             most_at_drives: f64::INFINITY,
         };
+        let followed = OUTSTANDING.map(|n| solver.followed(n, f64::INFINITY, 0.0));
+        solver.streamed = followed.into_iter().flatten().max_by(f64::total_cmp);
         solver.limit = solver.least_capacity();
         solver.ways = [Way::Read, Way::Write]
             .into_iter()
@@ -156,6 +166,9 @@ impl<'a> Solver<'a> {
 
     /// I/Os per ns that the drives can do at most.
     fn drives_limit(&self, drives: &Drives) -> f64 {
+        if let Some(most) = self.streamed {
+            return most;
+        }
         let most = if self.bound.is_finite() {
             drives.at_most(self.bound)
         } else {
@@ -176,6 +189,43 @@ impl<'a> Solver<'a> {
         least.map_or((f64::INFINITY, String::new()), |(limit, name)| {
             (limit, name.to_owned())
         })
+    }
+
+    /// I/Os per ns of streams that are read ahead of, so many outstanding, if all but the drives pass so many per ns, and one in
+    /// `alone_ns`.
+    fn followed(&self, outstanding: u32, passed_per_ns: f64, alone_ns: f64) -> Option<f64> {
+        let ahead = self.mix.windows?;
+        let pace = ahead.closed(outstanding, passed_per_ns * self.sets.ahead, alone_ns);
+        let course = self.mix.course(self.view, pace)?;
+        Some(course.windows_per_ns / self.sets.ahead)
+    }
+
+    /// The same with 1, 2 ... outstanding: at powers of two, and by the logarithm of their number between.
+    fn followed_all(&self, front_per_s: &[f64]) -> Option<Vec<f64>> {
+        self.mix.streams.as_ref()?;
+        let most = front_per_s.len() as u32;
+        let doubled = std::iter::successors(Some(1), |&n| (n < most).then(|| most.min(2 * n)));
+        let points: Option<Vec<(u32, f64)>> = doubled
+            .map(|n| {
+                Some((
+                    n,
+                    self.followed(n, front_per_s[n as usize - 1] / 1e9, 1e9 / front_per_s[0])?,
+                ))
+            })
+            .collect();
+        let points = points?;
+        let rate = |n: u32| {
+            let next = points.partition_point(|point| point.0 < n);
+            let (to, end) = points[next];
+            let (from, begin) = points[next.max(1) - 1];
+            if to == from {
+                return end;
+            }
+            let share =
+                (f64::from(n) / f64::from(from)).ln() / (f64::from(to) / f64::from(from)).ln();
+            begin + share * (end - begin)
+        };
+        Some((1..=most).map(rate).collect())
     }
 
     fn curve(&self, most: u32, think_ns: f64) -> Result<Vec<Point>, Error> {
@@ -212,23 +262,28 @@ impl<'a> Solver<'a> {
             .map_or(self.bound, |ahead| inside(ahead.most(front.population)));
         let rates = drives.map(|drives| drives.rates(most));
         let limit = self.limit.0;
+        let followed = self.followed_all(&front.throughput_per_s);
         let points = (1..).zip(&front.throughput_per_s).map(|(n, &x)| {
             let front_per_ns = x / 1e9;
-            let destaging = rates.as_ref().map_or(f64::INFINITY, |rates| {
-                rates.at(self.bound) / self.sets.all()
-            });
-            let reading =
-                rates
-                    .as_ref()
-                    .zip(self.mix.windows)
-                    .map_or(f64::INFINITY, |(rates, ahead)| {
-                        let fetch_ns = |windows: f64| {
-                            let inside = inside(windows);
-                            inside / rates.at(inside)
-                        };
-                        ahead.windows_per_ns(n, front_per_ns * self.sets.ahead, fetch_ns)
-                            / self.sets.ahead
-                    });
+            let destaging = rates
+                .as_ref()
+                .filter(|_| followed.is_none())
+                .map_or(f64::INFINITY, |rates| {
+                    rates.at(self.bound) / self.sets.all()
+                });
+            let fetched = || {
+                let (rates, ahead) = rates.as_ref().zip(self.mix.windows)?;
+                let fetch_ns = |windows: f64| {
+                    let inside = inside(windows);
+                    inside / rates.at(inside)
+                };
+                let passed = front_per_ns * self.sets.ahead;
+                Some(ahead.windows_per_ns(n, passed, fetch_ns) / self.sets.ahead)
+            };
+            let reading = match &followed {
+                Some(followed) => followed[n as usize - 1],
+                None => fetched().unwrap_or(f64::INFINITY),
+            };
             let x = front_per_ns.min(limit).min(destaging).min(reading);
             let before = front
                 .throughput_per_s
@@ -332,10 +387,22 @@ impl<'a> Solver<'a> {
         };
         if let (Some(drives), Some(ahead)) = (&self.drives, self.mix.windows) {
             let inside = self.sets.all() / self.sets.ahead;
-            let fetch_ns = inside / drives.rates(inside).at(inside)
-                + drives.in_line_ns(per_ns * self.sets.all(), ahead.reads.recip());
             let reads_per_ns = per_ns * self.mix.share(Way::Read);
-            let waited_ns = ahead.waited_ns(reads_per_ns, fetch_ns);
+            let before = self.parts.iter().filter(|part| !part.beside);
+            let apart_ns = before
+                .map(|part| part.mean_ns(&self.classes))
+                .fold(0.0, f64::max);
+            let course = self.mix.course(self.view, ahead.open(reads_per_ns));
+            let waited_ns = if let Some(Course { fetches_ns, .. }) = course {
+                let waited = fetches_ns
+                    .iter()
+                    .map(|&fetch_ns| ahead.waited_ns(reads_per_ns, fetch_ns, apart_ns));
+                waited.sum::<f64>() / fetches_ns.len().max(1) as f64
+            } else {
+                let fetch_ns = inside / drives.rates(inside).at(inside)
+                    + drives.in_line_ns(per_ns * self.sets.all(), ahead.reads.recip());
+                ahead.waited_ns(reads_per_ns, fetch_ns, apart_ns)
+            };
             return Ok(Some(self.point(
                 per_ns,
                 front,
@@ -523,12 +590,11 @@ impl<'a> Solver<'a> {
         }
         let numbers = format!("{:.1} drives, V, S", drives.count);
         let capacity = self.drives_limit(drives) * 1e9;
-        working.add(
-            "capacity(disks)",
-            "drives / (V x S), or with the destages there can be",
-            numbers,
-            capacity,
-            "I/Os/s",
-        );
+        let how = if self.streamed.is_some() {
+            "windows followed over the modelled drives"
+        } else {
+            "drives / (V x S), or with the destages there can be"
+        };
+        working.add("capacity(disks)", how, numbers, capacity, "I/Os/s");
     }
 }

@@ -2,6 +2,7 @@
 //! they leave in the background.
 
 use super::ask::{Ask, Destage, Survey};
+use super::course::{Destages, Streams};
 use super::drives::Order;
 use super::mix::{Background, Kind, Mix};
 use super::network::Class;
@@ -60,6 +61,9 @@ impl View<'_> {
         }
         for &(share, profile) in profiles {
             self.part(share, profile).add(&mut mix);
+        }
+        if let ([(share, profile)], true) = (profiles, mix.windows.is_some()) {
+            mix.streams = self.part(*share, profile).streams(&mix);
         }
         if let Some(cache) = &self.system.cache {
             mix.most_destages = f64::from(cache.destage_depth) * f64::from(self.pool.drives);
@@ -246,6 +250,32 @@ impl Part<'_> {
             ask: self.survey.read(Some(window)),
             place,
         });
+    }
+
+    /// The streams as they go over the drives.
+    fn streams(&self, mix: &Mix) -> Option<Streams> {
+        let cache = self.cache?;
+        let profile = self.profile;
+        let windows: f64 = mix.ahead.iter().map(|work| work.per_io).sum();
+        let stripe_bytes = self.view.layout.stripe_bytes() as f64;
+        let destages = mix.destaging.first().map(|work| {
+            let above = |fraction: f64| (fraction - cache.low_water) * cache.write.0 as f64;
+            Destages {
+                bytes: stripe_bytes,
+                a_window: work.per_io / windows,
+                most: f64::from(cache.destage_depth) * f64::from(self.view.pool.drives),
+                band: above(cache.high_water) / stripe_bytes,
+                room: above(1.0) / stripe_bytes,
+            }
+        });
+        Some(Streams {
+            count: profile.sequential_streams,
+            start: profile.start.0,
+            working_set: profile.working_set.0,
+            window: cache.read_ahead.0,
+            mirror_read: self.survey.mirror_read,
+            destages,
+        })
     }
 
     /// A class of reads; one that waits for the drives with what it asks of them.

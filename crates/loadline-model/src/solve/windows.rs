@@ -11,7 +11,62 @@ pub(super) struct Ahead {
     pub(super) reads: f64,
 }
 
+/// How a stream asks for windows and reads them.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Pace {
+    /// Windows by which asking runs ahead of reading.
+    pub(super) lead: f64,
+    /// Time to read a window that is there, ns.
+    pub(super) passing_ns: f64,
+    /// Reads in a window, and the time of one that is there and alone, ns.
+    pub(super) reads: f64,
+    pub(super) alone_ns: f64,
+    /// Reading waits for windows; else it goes on as it would, whatever has come.
+    pub(super) waits: bool,
+}
+
+impl Pace {
+    /// Windows that are asked for before the one that is read next but for a part of it.
+    pub(super) fn whole(&self) -> u64 {
+        self.lead as u64
+    }
+
+    /// Windows whose reads are all outstanding, if the first of them is to be read; 1 or more.
+    pub(super) fn outstanding(&self) -> u64 {
+        ((self.lead - 0.5) as u64).max(1)
+    }
+
+    /// Time to read the part of a window after which the next one is asked for, ns: of reads that have all waited for it the first
+    /// one takes its time, and each further one follows as all pass.
+    pub(super) fn read_before_ns(&self) -> f64 {
+        let further = ((1.0 - self.lead.fract()) * self.reads - 1.0).max(0.0);
+        self.alone_ns + further * self.passing_ns / self.reads
+    }
+}
+
 impl Ahead {
+    /// With so many I/Os outstanding, of which the cache, hosts and links can pass `passed_per_ns` windows, and one in `alone_ns`.
+    pub(super) fn closed(&self, outstanding: u32, passed_per_ns: f64, alone_ns: f64) -> Pace {
+        Pace {
+            lead: self.lead(outstanding),
+            passing_ns: self.streams / passed_per_ns,
+            reads: self.reads,
+            alone_ns,
+            waits: true,
+        }
+    }
+
+    /// With reads that arrive at a rate, whatever waits.
+    pub(super) fn open(&self, reads_per_ns: f64) -> Pace {
+        Pace {
+            lead: 0.5,
+            passing_ns: self.streams * self.reads / reads_per_ns,
+            reads: self.reads,
+            alone_ns: 0.0,
+            waits: false,
+        }
+    }
+
     /// The most windows under way when so many I/Os are outstanding.
     pub(super) fn most(&self, outstanding: u32) -> f64 {
         self.streams * (self.lead(outstanding).floor() + 1.0)
@@ -40,11 +95,13 @@ impl Ahead {
         self.streams / period.max(passing_ns)
     }
 
-    /// Mean time that a read waits for its window, when so many reads arrive per ns by a Poisson process and a fetch takes so long.
+    /// Mean time that a read waits for its window, when so many reads arrive per ns by a Poisson process, a fetch takes so long, and
+    /// reads then pass the narrowest place `apart_ns` after each other.
     ///
-    /// A window is asked for when half of the last one is left, so that its first read is one of the next window's arrivals after those: it waits (T - E)+, E being the time of so many
-    /// arrivals, which is Erlang's; the next ones wait less by one arrival each.
-    pub(super) fn waited_ns(&self, reads_per_ns: f64, fetch_ns: f64) -> f64 {
+    /// A window is asked for when half of the last one is left, so that its first read is one of the next window's arrivals after
+    /// those: it waits (T - E)+, E being the time of so many arrivals, which is Erlang's; the next ones wait less by one arrival
+    /// each. All that have come by then go on together, each behind those before it.
+    pub(super) fn waited_ns(&self, reads_per_ns: f64, fetch_ns: f64, apart_ns: f64) -> f64 {
         let per_ns = reads_per_ns / self.streams;
         let load = per_ns * fetch_ns;
         let first = (self.reads / 2.0).floor() as u32 + 1;
@@ -56,6 +113,7 @@ impl Ahead {
             if number >= first {
                 // E[(T - E)+] = T P(n or more) - n / rate P(n + 1 or more).
                 sum += fetch_ns * at_least - f64::from(number) / per_ns * more;
+                sum += f64::from(number - first) * apart_ns * at_least;
             }
             at_least = more;
             chance *= load / f64::from(number + 1);
@@ -83,7 +141,8 @@ mod tests {
 
     #[test]
     fn reads_that_come_seldom_wait_for_nothing_and_all_wait_who_come_at_once() {
-        assert!(AHEAD.waited_ns(1e-6, 1.0) < 1e-6);
-        assert!((AHEAD.waited_ns(1e9, 1.0) - 1.0).abs() < 1e-6);
+        assert!(AHEAD.waited_ns(1e-6, 1.0, 0.1) < 1e-6);
+        // The eighth of them is behind seven.
+        assert!((AHEAD.waited_ns(1e9, 1.0, 0.1) - 1.35).abs() < 1e-6);
     }
 }

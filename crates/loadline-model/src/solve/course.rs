@@ -1,0 +1,527 @@
+//! The course of sequential streams that a cache reads ahead of, window by window over the modelled drives.
+//!
+//! A mean can't tell what a window waits for: whether each drive has read on by itself, or has passed over parity and loses part of a
+//! revolution, which of two copies holds the stream, and when destaging takes an arm away. So windows are followed by the
+//! equations of `windows.rs`, each from when it is asked for to its slowest drive's answer. Nothing is drawn by chance.
+
+use super::windows::Pace;
+use crate::array::mirror::Mirrors;
+use crate::device::SECTOR_BYTES;
+use crate::device::disk::{Disk, Model, Options, Request};
+use crate::layout::{Extent, Layout, WritePlan};
+use crate::sim::Way;
+use crate::system::MirrorRead;
+use crate::units::Time;
+use std::collections::{BTreeMap, VecDeque};
+use std::sync::Arc;
+
+/// Windows before it counts, and those that count.
+const BEFORE: usize = 400;
+const COUNTED: usize = 1600;
+
+/// The drives' phases are apart by the golden section of a revolution.
+const GOLDEN: u32 = 2_654_435_769;
+
+/// Streams of reads, and of writes beside them, on a layout.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Streams {
+    pub(super) count: u32,
+    pub(super) start: u64,
+    pub(super) working_set: u64,
+    /// Bytes that are read ahead at a time.
+    pub(super) window: u64,
+    pub(super) mirror_read: MirrorRead,
+    pub(super) destages: Option<Destages>,
+}
+
+/// How written data follow, in stripes.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Destages {
+    /// Bytes of one.
+    pub(super) bytes: f64,
+    /// How many a window of reads leaves.
+    pub(super) a_window: f64,
+    /// The most under way.
+    pub(super) most: f64,
+    /// Between the water marks, and from the lower one to a full cache.
+    pub(super) band: f64,
+    pub(super) room: f64,
+}
+
+/// What came of it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Course {
+    /// Windows of all streams per ns.
+    pub(super) windows_per_ns: f64,
+    /// From asking for a window to its end, ns.
+    pub(super) fetches_ns: Vec<f64>,
+}
+
+/// Drives to go over.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Ground<'a> {
+    pub(super) layout: &'a Layout,
+    pub(super) model: &'a Arc<Model>,
+    pub(super) options: &'a Options,
+    pub(super) reads_first: bool,
+}
+
+impl Streams {
+    /// Follows the streams at a pace.
+    pub(super) fn follow(&self, ground: Ground<'_>, pace: Pace) -> Course {
+        let stripe_bytes = ground.layout.stripe_bytes();
+        let mut walk = Walk {
+            streams: self,
+            pace,
+            ground,
+            bench: Bench::new(ground),
+            mirrors: Mirrors::new(self.mirror_read, ground.layout.disks()),
+            ends: (0..self.count).map(|_| End::default()).collect(),
+            jobs: Vec::new(),
+            above: 0.0,
+            above_sum: 0.0,
+            band: self.destages.map_or(1.0, |destages| destages.most),
+            under_way: 0.0,
+            stripe: self.start.div_ceil(stripe_bytes),
+            held: Vec::new(),
+            asked: 0,
+            begun: Vec::new(),
+            fetches_ns: Vec::new(),
+            extents: Vec::new(),
+            plan: WritePlan::default(),
+        };
+        walk.go()
+    }
+}
+
+/// One stream under way.
+#[derive(Debug, Default)]
+struct End {
+    /// Windows that have been asked for.
+    asked: u64,
+    /// How many windows have begun to be read, and when the last one did.
+    begun: u64,
+    last_ns: f64,
+    /// The others that have come, with when.
+    came: BTreeMap<u64, f64>,
+}
+
+/// What has gone to drives.
+enum Job {
+    Window {
+        stream: u32,
+        number: u64,
+        asked_ns: u64,
+    },
+    Destage {
+        writes: Vec<Extent>,
+    },
+}
+
+struct Walk<'a> {
+    streams: &'a Streams,
+    pace: Pace,
+    ground: Ground<'a>,
+    bench: Bench<'a>,
+    mirrors: Mirrors,
+    ends: Vec<End>,
+    /// With accesses left.
+    jobs: Vec<(usize, Job)>,
+    /// Dirty stripes above the low water mark, and their sum over windows.
+    above: f64,
+    above_sum: f64,
+    band: f64,
+    under_way: f64,
+    /// The next to be destaged.
+    stripe: u64,
+    /// Streams whose writes wait for room.
+    held: Vec<u32>,
+    asked: usize,
+    /// When windows began to be read.
+    begun: Vec<f64>,
+    fetches_ns: Vec<f64>,
+    extents: Vec<Extent>,
+    plan: WritePlan,
+}
+
+impl Walk<'_> {
+    fn go(&mut self) -> Course {
+        for stream in 0..self.streams.count {
+            let first = if self.pace.waits {
+                self.pace.whole() + 1
+            } else {
+                1
+            };
+            for _ in 0..first {
+                self.bench.put(0, Event::Ask(stream));
+            }
+        }
+        let counted = |walk: &Self| {
+            if walk.pace.waits {
+                walk.begun.len()
+            } else {
+                walk.fetches_ns.len()
+            }
+        };
+        while counted(self) < BEFORE + COUNTED {
+            let Some((now, event)) = self.bench.next() else {
+                break;
+            };
+            match event {
+                Event::Ask(stream) => self.ask(now, stream),
+                Event::Free(_) => {}
+                Event::Done(_, job) => self.end(now, job),
+            }
+        }
+        let last = self.begun.len().max(1) - 1;
+        let first = BEFORE.min(last);
+        Course {
+            windows_per_ns: (last - first) as f64 / (self.begun[last] - self.begun[first]),
+            fetches_ns: self.fetches_ns.split_off(BEFORE.min(self.fetches_ns.len())),
+        }
+    }
+
+    /// Asks for the next window of a stream, and writes what is written meanwhile.
+    fn ask(&mut self, now: u64, stream: u32) {
+        if let Some(destages) = self.streams.destages {
+            let room = destages.room * self.band / destages.band;
+            if self.above >= room && self.under_way > 0.0 {
+                self.held.push(stream);
+                return;
+            }
+            self.asked += 1;
+            self.above += destages.a_window;
+            self.above_sum += self.above.max(0.0);
+            if self.asked == BEFORE / 2 {
+                self.above_sum = 0.0;
+            } else if self.asked == BEFORE && self.band < destages.band {
+                // Settled with marks near each other, which takes less time; now those of the cache.
+                self.above = self.above_sum / (BEFORE / 2) as f64 * destages.band / self.band;
+                self.band = destages.band;
+            }
+            self.destage(now);
+        }
+        let window = self.streams.window;
+        let places = (self.streams.working_set / window).max(1);
+        let end = &mut self.ends[stream as usize];
+        let number = end.asked;
+        end.asked += 1;
+        let first = places / u64::from(self.streams.count) * u64::from(stream);
+        let address = self.streams.start + (first + number) % places * window;
+        let bytes = window.min(self.streams.working_set) as u32;
+        let (mirrors, inside) = (&mut self.mirrors, &self.bench.inside);
+        let mut choose = |copies: &[Extent]| mirrors.choose(copies, |disk| inside[disk as usize]);
+        self.ground
+            .layout
+            .read(address, bytes, &mut choose, &mut self.extents);
+        let job = self.jobs.len() as u64;
+        self.jobs.push((
+            self.extents.len(),
+            Job::Window {
+                stream,
+                number,
+                asked_ns: now,
+            },
+        ));
+        for extent in std::mem::take(&mut self.extents) {
+            self.bench.submit(now, extent, Way::Read, job);
+        }
+        if !self.pace.waits {
+            self.begun.push(now as f64);
+            let next = now + self.pace.passing_ns as u64;
+            self.bench.put(next, Event::Ask(stream));
+        }
+    }
+
+    /// An access has ended.
+    fn end(&mut self, now: u64, job: u64) {
+        let (left, of) = &mut self.jobs[job as usize];
+        *left -= 1;
+        if *left > 0 {
+            return;
+        }
+        match of {
+            &mut Job::Window {
+                stream,
+                number,
+                asked_ns,
+            } => {
+                self.fetches_ns.push((now - asked_ns) as f64);
+                self.came(now, stream, number);
+            }
+            Job::Destage { writes } if !writes.is_empty() => {
+                let writes = std::mem::take(writes);
+                *left = writes.len();
+                for extent in writes {
+                    self.bench.submit(now, extent, Way::Write, job);
+                }
+            }
+            Job::Destage { .. } => {
+                self.under_way -= 1.0;
+                self.destage(now);
+                for stream in std::mem::take(&mut self.held) {
+                    self.ask(now, stream);
+                }
+            }
+        }
+    }
+
+    /// A window is there: those who have asked for its reads get them, and ask for more on the way. Nobody waits for an earlier
+    /// window first; but what lies beyond all that is outstanding hasn't been asked for.
+    fn came(&mut self, now: u64, stream: u32, number: u64) {
+        if !self.pace.waits {
+            return;
+        }
+        let pace = self.pace;
+        let end = &mut self.ends[stream as usize];
+        end.came.insert(number, now as f64);
+        while let Some(first) = end.came.first_entry() {
+            if first.key() + 1 > end.begun + pace.outstanding() {
+                return;
+            }
+            let start = first.remove().max(end.last_ns + pace.passing_ns);
+            (end.begun, end.last_ns) = (end.begun + 1, start);
+            self.begun.push(start);
+            let at = (start + pace.read_before_ns()) as u64;
+            self.bench.put(at.max(now), Event::Ask(stream));
+        }
+    }
+
+    /// As many stripes as should be under way: none at the low water mark, all that can be at the high one.
+    fn destage(&mut self, now: u64) {
+        let Some(destages) = self.streams.destages else {
+            return;
+        };
+        let stripe_bytes = self.ground.layout.stripe_bytes();
+        let end = (self.streams.start + self.streams.working_set) / stripe_bytes;
+        loop {
+            let wanted = (destages.most * self.above / self.band).ceil();
+            if self.under_way >= wanted.min(destages.most) {
+                return;
+            }
+            self.above -= 1.0;
+            self.under_way += 1.0;
+            if self.stripe >= end {
+                self.stripe = self.streams.start.div_ceil(stripe_bytes);
+            }
+            let range = (self.stripe * stripe_bytes, destages.bytes as u32);
+            self.stripe += 1;
+            self.ground.layout.write(&[range], &mut self.plan);
+            let mut writes = self.plan.writes.clone();
+            let (first, way) = if self.plan.reads.is_empty() {
+                (std::mem::take(&mut writes), Way::Write)
+            } else {
+                (self.plan.reads.clone(), Way::Read)
+            };
+            let job = self.jobs.len() as u64;
+            self.jobs.push((first.len(), Job::Destage { writes }));
+            for extent in first {
+                self.bench.submit(now, extent, way, job);
+            }
+        }
+    }
+}
+
+enum Event {
+    /// A stream asks for its next window.
+    Ask(u32),
+    /// A drive can begin with more.
+    Free(u32),
+    /// A drive has ended an access of a job.
+    Done(u32, u64),
+}
+
+/// Modelled drives side by side, each with what waits for a tag.
+struct Bench<'a> {
+    ground: Ground<'a>,
+    drives: Vec<Option<Drive>>,
+    /// Accesses at each drive.
+    inside: Vec<u64>,
+    /// By time and order.
+    events: BTreeMap<(u64, u64), Event>,
+    order: u64,
+}
+
+struct Drive {
+    disk: Disk,
+    free_at: Time,
+    called_at: Time,
+    /// The second one is for writes that let reads pass.
+    waiting: [VecDeque<Request>; 2],
+}
+
+impl<'a> Bench<'a> {
+    fn new(ground: Ground<'a>) -> Self {
+        let count = ground.layout.disks() as usize;
+        Bench {
+            ground,
+            drives: (0..count).map(|_| None).collect(),
+            inside: vec![0; count],
+            events: BTreeMap::new(),
+            order: 0,
+        }
+    }
+
+    fn put(&mut self, at: u64, event: Event) {
+        self.order += 1;
+        self.events.insert((at, self.order), event);
+    }
+
+    /// The next event, of which drives have been told.
+    fn next(&mut self) -> Option<(u64, Event)> {
+        let ((now, _), event) = self.events.pop_first()?;
+        match event {
+            Event::Ask(_) => {}
+            Event::Free(drive) => self.begin(now, drive),
+            Event::Done(number, _) => {
+                self.inside[number as usize] -= 1;
+                if let Some(drive) = &mut self.drives[number as usize] {
+                    let [first, second] = &mut drive.waiting;
+                    if let Some(request) = first.pop_front().or_else(|| second.pop_front()) {
+                        drive.give(now, request);
+                    }
+                }
+                self.begin(now, number);
+            }
+        }
+        Some((now, event))
+    }
+
+    fn submit(&mut self, now: u64, extent: Extent, way: Way, job: u64) {
+        let number = extent.disk as usize;
+        let lbn = extent.address / SECTOR_BYTES;
+        let end = (extent.address + u64::from(extent.bytes)).div_ceil(SECTOR_BYTES);
+        let request = Request {
+            token: job,
+            way,
+            lbn,
+            sectors: (end - lbn) as u32,
+        };
+        let ground = self.ground;
+        let drive = self.drives[number].get_or_insert_with(|| Drive::new(ground, extent.disk));
+        if self.inside[number] >= drive.disk.tags() as u64 {
+            let lane = usize::from(ground.reads_first && way == Way::Write);
+            drive.waiting[lane].push_back(request);
+        } else {
+            drive.give(now, request);
+        }
+        self.inside[number] += 1;
+        self.begin(now, extent.disk);
+    }
+
+    /// Begins what a drive can begin.
+    fn begin(&mut self, now: u64, number: u32) {
+        let now = Time::from_ns(now);
+        let Some(mut drive) = self.drives[number as usize].take() else {
+            return;
+        };
+        while drive.free_at <= now {
+            let Some(started) = drive.disk.start_next(now) else {
+                break;
+            };
+            drive.free_at = started.free_at;
+            if let Some(done) = started.completion {
+                self.put(done.done_at.ns(), Event::Done(number, done.token));
+                drive.called_at = done.done_at;
+            }
+        }
+        if drive.free_at > now && drive.called_at != drive.free_at && drive.disk.queued() > 0 {
+            drive.called_at = drive.free_at;
+            self.put(drive.free_at.ns(), Event::Free(number));
+        }
+        self.drives[number as usize] = Some(drive);
+    }
+}
+
+impl Drive {
+    fn new(ground: Ground<'_>, number: u32) -> Self {
+        let options = Options {
+            phase: GOLDEN.wrapping_mul(number),
+            ..ground.options.clone()
+        };
+        Drive {
+            disk: Disk::new(Arc::clone(ground.model), &options),
+            free_at: Time::ZERO,
+            called_at: Time::ZERO,
+            waiting: [VecDeque::new(), VecDeque::new()],
+        }
+    }
+
+    /// The drive has a free tag for this.
+    fn give(&mut self, now: u64, request: Request) {
+        let taken = self.disk.enqueue(Time::from_ns(now), request);
+        assert!(taken.is_ok(), "{request:?} is refused: {taken:?}");
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drive::DriveDescription;
+    use crate::layout::{Kind, ParityWrite, Placement, Shape};
+    use crate::units::Bytes;
+    use std::path::Path;
+
+    /// Windows of 256 KiB per ns over a layout of chunks of 128 KiB.
+    fn windows_per_ns(kind: Kind, drives: u32, pace: Pace) -> f64 {
+        let path = Path::new(env!("CARGO_MANIFEST_DIR"))
+            .join("../../python/loadline/catalog/drives/savvio-10k3-300.toml");
+        let drive = DriveDescription::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap();
+        let model = Arc::new(Model::new(&drive).unwrap());
+        let shape = Shape {
+            kind,
+            disks: drives,
+            disk_bytes: model.sectors() * SECTOR_BYTES,
+            chunk: Bytes(128 << 10),
+            group: None,
+            size: None,
+            start: Bytes(0),
+            placement: Placement::Outer,
+            parity: ParityWrite::ReadModifyWrite,
+            spares: 0,
+        };
+        let layout = Layout::new(&shape).unwrap();
+        let streams = Streams {
+            count: 1,
+            start: 0,
+            working_set: layout.capacity(),
+            window: 256 << 10,
+            mirror_read: MirrorRead::Alternate,
+            destages: None,
+        };
+        let ground = Ground {
+            layout: &layout,
+            model: &model,
+            options: &Options::default(),
+            reads_first: false,
+        };
+        streams.follow(ground, pace).windows_per_ns
+    }
+
+    const EAGER: Pace = Pace {
+        lead: 0.75,
+        passing_ns: 0.0,
+        reads: 4.0,
+        alone_ns: 0.0,
+        waits: true,
+    };
+
+    #[test]
+    fn a_stream_goes_at_the_rate_of_its_hosts_or_else_of_the_media_of_its_drives() {
+        let slow = Pace {
+            passing_ns: 20e6,
+            ..EAGER
+        };
+        let per_ns = windows_per_ns(Kind::Raid0, 2, slow);
+        assert!((per_ns * 20e6 - 1.0).abs() < 1e-9, "{per_ns}");
+        let [one, two] = [1, 2].map(|drives| windows_per_ns(Kind::Raid0, drives, EAGER));
+        assert!((two / one - 2.0).abs() < 0.05, "{one} {two}");
+    }
+
+    #[test]
+    fn a_stream_that_stays_with_a_copy_is_as_fast_as_on_drives_without_one() {
+        let mirrored = windows_per_ns(Kind::Raid10, 4, EAGER);
+        let bare = windows_per_ns(Kind::Raid0, 2, EAGER);
+        assert!((mirrored / bare - 1.0).abs() < 0.02, "{mirrored} {bare}");
+    }
+}
