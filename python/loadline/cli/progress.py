@@ -8,6 +8,8 @@ import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 
+import click
+
 from loadline.cli import output
 from loadline.measuring import event
 from loadline.reporting.table import count, milliseconds
@@ -15,6 +17,9 @@ from loadline.system.pool import Listener
 from loadline.units import format_duration, format_size
 
 KINDS = ("auto", "live", "lines", "json", "none")
+
+#: --progress, for verbs that follow a run.
+progress_option = click.option("--progress", type=click.Choice(KINDS), default="auto", help="How to show progress.")
 
 
 @contextmanager

@@ -5,14 +5,14 @@ from __future__ import annotations
 import click
 
 from loadline.cli import output
-from loadline.cli.progress import KINDS, display
+from loadline.cli.progress import display, progress_option
 from loadline.cli.run import conclude
 from loadline.measuring.run import resume
 
 
 @click.command("resume")
 @click.argument("run", metavar="RUN")
-@click.option("--progress", type=click.Choice(KINDS), default="auto", help="How to show progress.")
+@progress_option
 @output.store_option
 @output.common
 def command(run: str, progress: str, store: str | None, as_json: bool) -> int:

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from loadline.cli import choice, output
-from loadline.cli.progress import KINDS, display
+from loadline.cli.progress import display, progress_option
 from loadline.errors import TargetError
 from loadline.measuring import event
 from loadline.measuring.run import run
@@ -26,7 +26,7 @@ from loadline.result.store import Run
 @click.option("--no-prepare", is_flag=True, help="Refuse a target that reads as zeros instead of filling it.")
 @click.option("--tag", "tags", multiple=True, metavar="KEY=VALUE", help="Mark the run; may be repeated.")
 @click.option("--declare", "declared", multiple=True, metavar="KEY=VALUE", help="A setting that can't be captured.")
-@click.option("--progress", type=click.Choice(KINDS), default="auto", help="How to show progress.")
+@progress_option
 @output.store_option
 @output.common
 def command(

@@ -7,7 +7,7 @@ import os
 import click
 
 from loadline.cli import output
-from loadline.cli.progress import KINDS, display
+from loadline.cli.progress import display, progress_option
 from loadline.cli.run import conclude
 from loadline.measuring import journal
 from loadline.result.store import Store, open_run
@@ -15,7 +15,7 @@ from loadline.result.store import Store, open_run
 
 @click.command("watch")
 @click.argument("run", metavar="RUN")
-@click.option("--progress", type=click.Choice(KINDS), default="auto", help="How to show progress.")
+@progress_option
 @output.store_option
 @output.common
 def command(run: str, progress: str, store: str | None, as_json: bool) -> int:
