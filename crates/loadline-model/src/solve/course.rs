@@ -4,23 +4,17 @@
 //! revolution, which of two copies holds the stream, and when destaging takes an arm away. So windows are followed by the
 //! equations of `windows.rs`, each from when it is asked for to its slowest drive's answer. Nothing is drawn by chance.
 
+use super::bench::{Bench, Event, Ground};
 use super::windows::Pace;
 use crate::array::mirror::Mirrors;
-use crate::device::SECTOR_BYTES;
-use crate::device::disk::{Disk, Model, Options, Request};
-use crate::layout::{Extent, Layout, WritePlan};
+use crate::layout::{Extent, WritePlan};
 use crate::sim::Way;
 use crate::system::MirrorRead;
-use crate::units::Time;
-use std::collections::{BTreeMap, VecDeque};
-use std::sync::Arc;
+use std::collections::BTreeMap;
 
 /// Windows before it counts, and those that count.
 const BEFORE: usize = 400;
 const COUNTED: usize = 1600;
-
-/// The drives' phases are apart by the golden section of a revolution.
-const GOLDEN: u32 = 2_654_435_769;
 
 /// Streams of reads, and of writes beside them, on a layout.
 #[derive(Debug, Clone, PartialEq)]
@@ -55,15 +49,6 @@ pub(super) struct Course {
     pub(super) windows_per_ns: f64,
     /// From asking for a window to its end, ns.
     pub(super) fetches_ns: Vec<f64>,
-}
-
-/// Drives to go over.
-#[derive(Debug, Clone, Copy)]
-pub(super) struct Ground<'a> {
-    pub(super) layout: &'a Layout,
-    pub(super) model: &'a Arc<Model>,
-    pub(super) options: &'a Options,
-    pub(super) reads_first: bool,
 }
 
 impl Streams {
@@ -322,145 +307,16 @@ impl Walk<'_> {
     }
 }
 
-enum Event {
-    /// A stream asks for its next window.
-    Ask(u32),
-    /// A drive can begin with more.
-    Free(u32),
-    /// A drive has ended an access of a job.
-    Done(u32, u64),
-}
-
-/// Modelled drives side by side, each with what waits for a tag.
-struct Bench<'a> {
-    ground: Ground<'a>,
-    drives: Vec<Option<Drive>>,
-    /// Accesses at each drive.
-    inside: Vec<u64>,
-    /// By time and order.
-    events: BTreeMap<(u64, u64), Event>,
-    order: u64,
-}
-
-struct Drive {
-    disk: Disk,
-    free_at: Time,
-    called_at: Time,
-    /// The second one is for writes that let reads pass.
-    waiting: [VecDeque<Request>; 2],
-}
-
-impl<'a> Bench<'a> {
-    fn new(ground: Ground<'a>) -> Self {
-        let count = ground.layout.disks() as usize;
-        Bench {
-            ground,
-            drives: (0..count).map(|_| None).collect(),
-            inside: vec![0; count],
-            events: BTreeMap::new(),
-            order: 0,
-        }
-    }
-
-    fn put(&mut self, at: u64, event: Event) {
-        self.order += 1;
-        self.events.insert((at, self.order), event);
-    }
-
-    /// The next event, of which drives have been told.
-    fn next(&mut self) -> Option<(u64, Event)> {
-        let ((now, _), event) = self.events.pop_first()?;
-        match event {
-            Event::Ask(_) => {}
-            Event::Free(drive) => self.begin(now, drive),
-            Event::Done(number, _) => {
-                self.inside[number as usize] -= 1;
-                if let Some(drive) = &mut self.drives[number as usize] {
-                    let [first, second] = &mut drive.waiting;
-                    if let Some(request) = first.pop_front().or_else(|| second.pop_front()) {
-                        drive.give(now, request);
-                    }
-                }
-                self.begin(now, number);
-            }
-        }
-        Some((now, event))
-    }
-
-    fn submit(&mut self, now: u64, extent: Extent, way: Way, job: u64) {
-        let number = extent.disk as usize;
-        let lbn = extent.address / SECTOR_BYTES;
-        let end = (extent.address + u64::from(extent.bytes)).div_ceil(SECTOR_BYTES);
-        let request = Request {
-            token: job,
-            way,
-            lbn,
-            sectors: (end - lbn) as u32,
-        };
-        let ground = self.ground;
-        let drive = self.drives[number].get_or_insert_with(|| Drive::new(ground, extent.disk));
-        if self.inside[number] >= drive.disk.tags() as u64 {
-            let lane = usize::from(ground.reads_first && way == Way::Write);
-            drive.waiting[lane].push_back(request);
-        } else {
-            drive.give(now, request);
-        }
-        self.inside[number] += 1;
-        self.begin(now, extent.disk);
-    }
-
-    /// Begins what a drive can begin.
-    fn begin(&mut self, now: u64, number: u32) {
-        let now = Time::from_ns(now);
-        let Some(mut drive) = self.drives[number as usize].take() else {
-            return;
-        };
-        while drive.free_at <= now {
-            let Some(started) = drive.disk.start_next(now) else {
-                break;
-            };
-            drive.free_at = started.free_at;
-            if let Some(done) = started.completion {
-                self.put(done.done_at.ns(), Event::Done(number, done.token));
-                drive.called_at = done.done_at;
-            }
-        }
-        if drive.free_at > now && drive.called_at != drive.free_at && drive.disk.queued() > 0 {
-            drive.called_at = drive.free_at;
-            self.put(drive.free_at.ns(), Event::Free(number));
-        }
-        self.drives[number as usize] = Some(drive);
-    }
-}
-
-impl Drive {
-    fn new(ground: Ground<'_>, number: u32) -> Self {
-        let options = Options {
-            phase: GOLDEN.wrapping_mul(number),
-            ..ground.options.clone()
-        };
-        Drive {
-            disk: Disk::new(Arc::clone(ground.model), &options),
-            free_at: Time::ZERO,
-            called_at: Time::ZERO,
-            waiting: [VecDeque::new(), VecDeque::new()],
-        }
-    }
-
-    /// The drive has a free tag for this.
-    fn give(&mut self, now: u64, request: Request) {
-        let taken = self.disk.enqueue(Time::from_ns(now), request);
-        assert!(taken.is_ok(), "{request:?} is refused: {taken:?}");
-    }
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::device::SECTOR_BYTES;
+    use crate::device::disk::{Model, Options};
     use crate::drive::DriveDescription;
-    use crate::layout::{Kind, ParityWrite, Placement, Shape};
+    use crate::layout::{Kind, Layout, ParityWrite, Placement, Shape};
     use crate::units::Bytes;
     use std::path::Path;
+    use std::sync::Arc;
 
     /// Windows of 256 KiB per ns over a layout of chunks of 128 KiB.
     fn windows_per_ns(kind: Kind, drives: u32, pace: Pace) -> f64 {

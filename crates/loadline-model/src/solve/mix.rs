@@ -1,7 +1,8 @@
 //! A whole workload on a system: what its I/Os ask for, class by class, and what they leave in the background.
 
 use super::ask::Ask;
-use super::course::{Course, Ground, Streams};
+use super::bench::Ground;
+use super::course::{Course, Streams};
 use super::driven::in_phases;
 use super::drives::{Curve, Drives, Order};
 use super::fork::slowest_ns;

@@ -5,6 +5,7 @@
 
 mod arrivals;
 mod ask;
+mod bench;
 mod bounds;
 mod closed;
 mod course;
