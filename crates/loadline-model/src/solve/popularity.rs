@@ -166,17 +166,26 @@ fn by_rank(places: f64, share_of_first: impl Fn(f64) -> f64) -> Vec<Bin> {
 }
 
 /// Bins around the middle, of a normal distribution cut off at both ends.
+///
+/// Far out the density is 0 to a double, so a narrow one's bins lie within some deviations; one place is the narrowest.
 fn normal(places: f64, deviation: f64) -> Vec<Bin> {
+    let deviation = deviation.max(1.0 / places);
+    let width = (16.0 * deviation).min(1.0);
     let density = |bin: u32| {
-        let z = ((f64::from(bin) + 0.5) / f64::from(BINS) - 0.5) / deviation;
+        let z = ((f64::from(bin) + 0.5) / f64::from(BINS) - 0.5) * width / deviation;
         (-0.5 * z * z).exp()
     };
     let sum: f64 = (0..BINS).map(density).sum();
     let bin = |bin| Bin {
         share: density(bin) / sum,
-        places: places / f64::from(BINS),
+        places: width * places / f64::from(BINS),
     };
-    (0..BINS).map(bin).collect()
+    let rest = Bin {
+        share: 0.0,
+        places: (1.0 - width) * places,
+    };
+    let rest = (rest.places > 0.0).then_some(rest);
+    (0..BINS).map(bin).chain(rest).collect()
 }
 
 #[cfg(test)]
@@ -210,6 +219,15 @@ mod tests {
             assert!((shares - 1.0).abs() < 1e-9, "{shares}");
             assert!((popularity.bytes() / 409_600_000.0 - 1.0).abs() < 1e-9);
         }
+    }
+
+    #[test]
+    fn a_load_on_one_place_always_hits() {
+        let narrow = spread(Spread::Normal {
+            deviation_fraction: 1e-5,
+        });
+        let hits = narrow.hit_fraction(4096.0 * 1000.0, Leaving::LeastRecent);
+        assert!((hits - 1.0).abs() < 1e-6, "{hits}");
     }
 
     #[test]
