@@ -3,12 +3,15 @@
 use super::flow::Array;
 use crate::Error;
 use crate::cache::{Cache, Found, Shape, Written};
-use crate::layout::Layout;
+use crate::layout::{Kind, Layout};
 use crate::sim::{Profile, Requests, Seed, Spread, Stream, Way};
 use crate::system;
 
 /// The most I/Os that are drawn to warm a cache.
 const MOST: u64 = 4_000_000;
+
+/// The most stripes under way, a drive: more than any drive has tags, `assumed` so that a slip isn't answered for an hour.
+const DEEPEST: u32 = 1024;
 
 /// The cache of a description over a layout.
 pub(super) fn cache(cache: &system::Cache, layout: &Layout) -> Result<Cache, Error> {
@@ -34,11 +37,23 @@ pub(super) fn cache(cache: &system::Cache, layout: &Layout) -> Result<Cache, Err
         let why = "0 would never write back: write 1 or more";
         return Err(Error::at("cache.destage_depth", why));
     }
+    if cache.destage_depth > DEEPEST {
+        let why = format!(
+            "{} stripes a drive are more than a controller has under way: give {DEEPEST} at most",
+            cache.destage_depth
+        );
+        return Err(Error::at("cache.destage_depth", why));
+    }
     Cache::new(&Shape {
         read: cache.read,
         write: cache.write,
         page: cache.page,
         stripe_bytes: layout.stripe_bytes(),
+        sweep_bytes: if layout.kind() == Kind::Jbod {
+            layout.chunk_bytes()
+        } else {
+            u64::MAX
+        },
         streams: cache.streams,
         read_ahead: cache.read_ahead,
         shared: cache.shared,

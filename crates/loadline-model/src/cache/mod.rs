@@ -119,6 +119,7 @@ impl Cache {
             lines: Lines::new(grid),
             stripes: Stripes::new(
                 shape.stripe_bytes / block,
+                (shape.sweep_bytes / shape.stripe_bytes).max(1),
                 shape.order,
                 shape.full_stripes_first,
             ),

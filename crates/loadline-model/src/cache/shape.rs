@@ -35,6 +35,8 @@ pub struct Shape {
     pub full_stripes_first: bool,
     /// Data bytes of a stripe of the redundancy, which is written back as one; a multiple of 1/64 of a line and of 512.
     pub stripe_bytes: u64,
+    /// Bytes of addresses that a sweep goes over: each so many are one drive's, which has its own.
+    pub sweep_bytes: u64,
     /// How many sequential streams are followed at once; 0: nothing is read ahead.
     pub streams: u32,
     /// The most that is read ahead of a stream at once; 0: nothing is read ahead.
@@ -62,6 +64,7 @@ impl Default for Shape {
             order: Order::Ascending,
             full_stripes_first: true,
             stripe_bytes: 64 << 10,
+            sweep_bytes: u64::MAX,
             streams: 16,
             read_ahead: Bytes(0),
         }

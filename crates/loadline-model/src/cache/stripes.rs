@@ -36,10 +36,44 @@ struct Extent {
 /// Stripes that can be written back, in two classes: 0 for those that are dirty in part, 1 for full ones.
 #[derive(Debug, Clone)]
 enum Ready {
-    /// Numbers, and where the sweep goes on.
-    Ascending(Box<[Places; 2]>, u64),
+    /// Numbers, and the sweeps over them.
+    Ascending(Box<[Places; 2]>, Sweeps),
     /// The most recently written first.
     Oldest(Lists<2>),
+}
+
+/// Sweeps side by side, each over as many stripes as a drive holds, so that all drives work.
+#[derive(Debug, Clone)]
+struct Sweeps {
+    /// Stripes of a sweep.
+    stripes: u64,
+    /// By sweep: where it goes on, and how many of its stripes are being written back.
+    at: Vec<(u64, u32)>,
+}
+
+impl Sweeps {
+    fn of(&self, number: u64) -> usize {
+        (number / self.stripes) as usize
+    }
+
+    /// The next stripe of the sweep with the fewest under way.
+    fn next(&self, numbers: &Places) -> Option<u64> {
+        let next = |(sweep, &(at, under_way)): (u64, &(u64, u32))| {
+            let start = sweep * self.stripes;
+            let end = start.saturating_add(self.stripes);
+            let within = |number: &u64| *number < end;
+            let found = numbers.from(at).filter(within);
+            Some((
+                under_way,
+                found.or_else(|| numbers.from(start).filter(within))?,
+            ))
+        };
+        (0..)
+            .zip(&self.at)
+            .filter_map(next)
+            .min()
+            .map(|(_, number)| number)
+    }
 }
 
 /// All stripes with dirty blocks, or blocks being written back.
@@ -56,8 +90,8 @@ pub struct Stripes {
 }
 
 impl Stripes {
-    /// `full_first`: full stripes go before all others.
-    pub fn new(blocks: u64, order: Order, full_first: bool) -> Self {
+    /// `sweep`: stripes that a sweep goes over; `full_first`: full stripes go before all others.
+    pub fn new(blocks: u64, sweep: u64, order: Order, full_first: bool) -> Self {
         Stripes {
             blocks,
             full_first,
@@ -65,7 +99,13 @@ impl Stripes {
             free: Vec::new(),
             at: FxHashMap::default(),
             ready: match order {
-                Order::Ascending => Ready::Ascending(Box::default(), 0),
+                Order::Ascending => Ready::Ascending(
+                    Box::default(),
+                    Sweeps {
+                        stripes: sweep,
+                        at: Vec::new(),
+                    },
+                ),
                 Order::Oldest => Ready::Oldest(Lists::new()),
             },
             dirty_blocks: 0,
@@ -134,18 +174,20 @@ impl Stripes {
     /// Takes the next stripe: its slot, a span with all of its dirty blocks, now being written back, and how many they are.
     pub fn take(&mut self) -> Option<(u32, Range<u64>, u32)> {
         let slot = match &mut self.ready {
-            Ready::Ascending(classes, sweep) => {
+            Ready::Ascending(classes, sweeps) => {
                 let [part, full] = &mut **classes;
-                let next = |numbers: &Places| numbers.from(*sweep).or_else(|| numbers.from(0));
-                let number = if let Some(number) = next(full) {
+                let number = if let Some(number) = sweeps.next(full) {
                     full.remove(number);
                     number
                 } else {
-                    let number = next(part)?;
+                    let number = sweeps.next(part)?;
                     part.remove(number);
                     number
                 };
-                *sweep = number + 1;
+                let sweep = sweeps.of(number);
+                let (at, under_way) = &mut sweeps.at[sweep];
+                *at = number + 1;
+                *under_way += 1;
                 self.at[&number]
             }
             Ready::Oldest(lists) => {
@@ -169,6 +211,10 @@ impl Stripes {
         let stripe = &mut self.slots[slot as usize];
         let (number, flight) = (stripe.number, std::mem::take(&mut stripe.flight));
         assert!(flight.blocks > 0, "this destage has ended before");
+        if let Ready::Ascending(_, sweeps) = &mut self.ready {
+            let sweep = sweeps.of(number);
+            sweeps.at[sweep].1 -= 1;
+        }
         if stripe.dirty.blocks > 0 {
             self.enter(slot);
         } else {
@@ -202,10 +248,37 @@ impl Stripes {
             return;
         };
         match &mut self.ready {
-            Ready::Ascending(numbers, _) => {
+            Ready::Ascending(numbers, sweeps) => {
                 numbers[class].insert(number);
+                let sweep = sweeps.of(number);
+                for new in sweeps.at.len()..=sweep {
+                    sweeps.at.push((new as u64 * sweeps.stripes, 0));
+                }
             }
             Ready::Oldest(lists) => lists.push_front(class, slot),
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn every_drive_has_its_own_sweep() {
+        let mut stripes = Stripes::new(1, 4, Order::Ascending, false);
+        for number in 0..8 {
+            stripes.wrote(number, &(number..number + 1), 1);
+        }
+        let mut take = || {
+            stripes
+                .take()
+                .map(|(slot, span, _)| (slot, span.start))
+                .unwrap()
+        };
+        let taken = [take(), take(), take()];
+        assert_eq!(taken.map(|(_, number)| number), [0, 4, 1]);
+        stripes.done(taken[1].0);
+        assert_eq!(stripes.take().unwrap().1.start, 5);
     }
 }
