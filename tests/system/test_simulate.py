@@ -126,6 +126,12 @@ def test_a_percentile_beyond_the_histogram_is_unknown(tmp_path: Path) -> None:
     assert result.total.latency_p99_ns is None
 
 
+def test_no_percentile_is_above_the_longest_time(tmp_path: Path) -> None:
+    constant = STATION.replace('exponential = "1ms"', 'constant = "1ms"')
+    [result] = simulate(a_system(tmp_path, constant), reads(Closed(1)), ios=500)
+    assert result.total.latency_p99_ns == result.total.latency_max_ns == 1_000_000
+
+
 def test_a_system_that_does_not_one_io_is_an_error_without_figures() -> None:
     [result] = simulate("dl360-g6-p410i", "typical-12", settings=["hosts.link=1B/s"], options=OLTP, ios=100)
     assert result.error is not None and "not one I/O" in result.error
@@ -185,6 +191,11 @@ def test_what_cannot_be_set_says_where_and_what_to_do(settings: list[str], said:
     with pytest.raises(InputError) as caught:
         simulate("hdd-7k2", "typical-12", settings=settings, ios=10)
     assert said in f"{caught.value.message} {caught.value.remedy}"
+
+
+def test_a_destage_depth_beyond_all_controllers_is_refused() -> None:
+    with pytest.raises(InputError, match="more than a controller has under way"):
+        simulate("dl360-g6-p410i", "typical-12", settings=["cache.destage_depth=4294967295"], ios=10)
 
 
 def test_an_unknown_system_suggests_the_nearest() -> None:

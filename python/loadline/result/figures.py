@@ -8,7 +8,8 @@ from dataclasses import fields
 from loadline import _core
 from loadline.result.schema import Flow
 
-_PERCENTILES = {
+#: The percentiles of a Flow, by the names of its fields.
+PERCENTILES = {
     "latency_p50_ns": 50.0,
     "latency_p90_ns": 90.0,
     "latency_p95_ns": 95.0,
@@ -30,7 +31,7 @@ def merged(flows: Sequence[_core.Flow]) -> Flow:
     if not flows:
         return Flow()
     whole = _core.Flow.merge(flows)
-    percentiles = {name: _known(whole.histogram.percentile_ns(percent)) for name, percent in _PERCENTILES.items()}
+    percentiles = {name: _known(whole.histogram.percentile_ns(percent)) for name, percent in PERCENTILES.items()}
     plain = {item.name: getattr(whole, item.name) for item in fields(Flow) if item.name not in percentiles}
     return Flow(**plain, **percentiles)
 

@@ -14,7 +14,7 @@ from typing import Any
 
 from loadline import _core
 from loadline.errors import InputError
-from loadline.result.figures import merged
+from loadline.result.figures import PERCENTILES, merged
 from loadline.result.schema import Flow, Result
 from loadline.system.asked import Asked, check_rows, points_of, streams_of
 from loadline.system.description import System, load_system, unroll
@@ -287,7 +287,9 @@ def result(
     elif ended_by == "stalled":
         error = "the model waits for itself; this is a fault of loadline's"
     elif not sum(outcome.read.ios + outcome.write.ios for outcome in outcomes):
-        error = f"not one I/O was done in {format_duration(runtime_ns)} of simulated time"
+        error = f"not one I/O was counted within {format_duration(runtime_ns)} of simulated time"
+        if ended_by == "longest":
+            error += ", the longest there is: shorten think_time, raise the load, or give fewer --ios"
     read, write = (outcome.read for outcome in outcomes), (outcome.write for outcome in outcomes)
     both = (flow for outcome in outcomes for flow in (outcome.read, outcome.write))
     total, read_flow, write_flow = (Flow() if error else _flow(flows, runtime_ns) for flows in (both, read, write))
@@ -341,12 +343,21 @@ def _iops(outcome: _core.Outcome) -> float:
 
 def _flow(flows: Iterable[_core.Flow], runtime_ns: int) -> Flow:
     several = list(flows)
-    whole = merged(several)
+    whole = _within_longest(merged(several))
     if not runtime_ns:
         return whole
     # Replications run one after the other: their counts add up, and so do their times.
     ios, size_bytes = sum(flow.ios for flow in several), sum(flow.bytes for flow in several)
     return replace(whole, iops=ios * 1e9 / runtime_ns, bytes_per_s=size_bytes * 1e9 / runtime_ns)
+
+
+def _within_longest(flow: Flow) -> Flow:
+    """A bin's value may lie above all times in it; no percentile is above the longest time, where that is known."""
+    longest_ns = flow.latency_max_ns
+    if longest_ns is None:
+        return flow
+    percentiles = {name: getattr(flow, name) for name in PERCENTILES}
+    return replace(flow, **{name: min(value, longest_ns) for name, value in percentiles.items() if value is not None})
 
 
 def _weighted(outcomes: Sequence[_core.Outcome], runtime_ns: int) -> dict[str, float]:
