@@ -346,6 +346,9 @@ class Solution:
     def saturation_per_s(self) -> float:
         """The rate that no load exceeds."""
     @property
+    def uneven(self) -> bool:
+        """Some few drives have more to do than the others, which only saturation takes into account."""
+    @property
     def bottleneck(self) -> str:
         """The component that sets it."""
     @property

@@ -36,6 +36,15 @@ def test_an_open_load_above_saturation_has_an_error_that_names_saturation() -> N
     assert result.total.iops is None and result.saturation_iops == pytest.approx(1000 / 7)
 
 
+def test_a_delay_never_saturates(tmp_path: Path) -> None:
+    described = tmp_path / "delay.toml"
+    described.write_text('title = "Delay"\n[[station]]\nname = "wire"\nservice = { constant = "1ms" }\nservers = 0\n')
+    asked, line = forecast(described, reads(Closed(1, 8)), limit="30ms")
+    assert (asked.saturation_iops, asked.bottleneck, line.saturation_iops) == (None, None, None)
+    assert asked.total.iops == pytest.approx(8000)
+    assert (line.outstanding_asked or 0) > 1000
+
+
 @pytest.mark.parametrize("asked_per_s", [50.0, 1e6])
 def test_the_load_line_of_an_open_load_is_where_theory_puts_it_whatever_was_asked(asked_per_s: float) -> None:
     # R = S / (1 - u): 30 ms at u = 0.7667.

@@ -374,3 +374,61 @@ fn closed_and_open_streams_together_are_refused_with_the_remedy() {
     let message = system.solve(&streams, 1).unwrap_err().to_string();
     assert!(message.contains("simulate"), "{message}");
 }
+
+#[test]
+fn a_small_jbod_uses_only_the_drives_that_hold_it() {
+    let saturation = |drives: &str, size: &str| {
+        let settings = [("pool.drives", drives), ("volume.size", size)];
+        let jbod = system("sas-10k-jbod", &settings);
+        solve(&jbod, 8192, 1.0, 1.0, 64).saturation_per_s
+    };
+    let (one, four) = (saturation("1", "20GB"), saturation("4", "20GB"));
+    assert!((four / one - 1.0).abs() < 0.05, "{one} {four}");
+}
+
+#[test]
+fn uneven_mirrors_saturate_where_their_busiest_drives_do() {
+    let raid10 = [
+        ("volume.layout", "raid10"),
+        ("cache.mode", "off"),
+        ("pool.drives", "12"),
+    ];
+    let saturation = |more: &[(&str, &str)]| {
+        let settings: Vec<_> = raid10.iter().chain(more).copied().collect();
+        let solved = solve(&system("dl360-g6-p410i", &settings), 8192, 1.0, 1.0, 8);
+        (solved.saturation_per_s, solved.uneven)
+    };
+    let (even, _) = saturation(&[]);
+    let (first, _) = saturation(&[("volume.mirror_read", "first")]);
+    let (degraded, uneven) = saturation(&[("pool.failed", "1")]);
+    assert!((even / first - 2.0).abs() < 0.05, "{even} {first}");
+    assert!((even / degraded - 2.0).abs() < 0.05, "{even} {degraded}");
+    assert!(uneven);
+}
+
+#[test]
+fn long_bursts_respond_as_each_rate_does_and_others_are_refused() {
+    use loadline_model::sim::Pattern;
+    use loadline_model::units::Time;
+    let disk = system("hdd-7k2", &[]);
+    let at = |pattern: Pattern| {
+        let arrival = Arrival::Open {
+            pattern,
+            most_outstanding: None,
+        };
+        let stream = stream(&disk, 8192, 1.0, 1.0, arrival);
+        disk.solve(&[stream], 1)
+            .map(|solved| solved.at.unwrap().response_ns)
+    };
+    let poisson = |rate_per_s| at(Pattern::Poisson { rate_per_s }).unwrap();
+    let bursts = |seconds: f64| {
+        at(Pattern::Modulated {
+            rates_per_s: [60.0, 10.0],
+            stays: [Time::from_ns((seconds * 1e9) as u64); 2],
+        })
+    };
+    let mean = (6.0 * poisson(60.0) + poisson(10.0)) / 7.0;
+    assert!((bursts(1000.0).unwrap() / mean - 1.0).abs() < 1e-9);
+    let refused = bursts(0.1).unwrap_err().to_string();
+    assert!(refused.contains("--method simulate"), "{refused}");
+}

@@ -67,6 +67,11 @@ impl PySolution {
     }
 
     #[getter]
+    fn uneven(&self) -> bool {
+        self.0.uneven
+    }
+
+    #[getter]
     fn bottleneck(&self) -> &str {
         &self.0.bottleneck
     }

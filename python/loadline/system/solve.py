@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import replace
@@ -19,7 +20,7 @@ from loadline.system.asked import Asked, check_rows, points_of, streams_of
 from loadline.system.description import System, load_system, unroll
 from loadline.system.load_line import LoadLine, Probe, keeps, search_rate
 from loadline.system.pool import Listener, in_order
-from loadline.system.row import load_line_rows, refused_row, row
+from loadline.system.row import finding, load_line_rows, refused_row, row
 from loadline.workload.limit import Limit
 from loadline.workload.plan import Options, Point
 from loadline.workload.profile import Closed, Open, Workload
@@ -177,10 +178,10 @@ class _Asking:
             read=read,
             write=write,
             components=dict(found.components),
-            bottleneck=found.bottleneck,
-            saturation_iops=found.saturation_per_s,
+            **_saturation(found),
             ended_by="error" if error else None,
             error=error,
+            findings=_doubts(point, found),
             provenance={"working": list(found.working)} if self._explain else {},
         )
 
@@ -199,7 +200,9 @@ class _Asking:
             line = self._by_outstanding(point, int(ramp.low), int(ramp.high))
         shown = [probe.answer for probe in line.probes if probe is line.highest or probe is line.next]
         saturation_iops = shown[0].saturation_iops if shown else line.probes[0].answer.saturation_iops
-        return load_line_rows(point, line, saturation_iops)
+        rows = load_line_rows(point, line, saturation_iops)
+        # What never saturates has no highest rate either.
+        return [replace(rows[0], saturation_iops=saturation_iops), *rows[1:]]
 
     def _by_rate(self, point: Point, low: float, high: float) -> LoadLine[float, Result]:
         def holds(answer: Result) -> bool:
@@ -253,8 +256,8 @@ class _Asking:
             total=total,
             read=read,
             write=write,
-            bottleneck=found.bottleneck,
-            saturation_iops=found.saturation_per_s,
+            **_saturation(found),
+            findings=_doubts(point, found),
         )
 
     def _solve(self, point: Point, most: int) -> _core.Solution:
@@ -268,6 +271,23 @@ class _Asking:
             raise InputError(f"{self._system.said}: {point.name}: {said}") from None
         self._last = point.streams, most, found
         return found
+
+
+def _saturation(found: _core.Solution) -> dict[str, Any]:
+    """What sets saturation, and where it is; unknown of a system that delays only, which nothing saturates."""
+    if not math.isfinite(found.saturation_per_s):
+        return {"bottleneck": None, "saturation_iops": None}
+    return {"bottleneck": found.bottleneck, "saturation_iops": found.saturation_per_s}
+
+
+def _doubts(point: Point, found: _core.Solution) -> tuple[dict[str, Any], ...]:
+    if not found.uneven:
+        return ()
+    message = (
+        "what is left of a mirror with a failed drive does the reads of both: saturation is that of these few drives,"
+        " responses below it are averages over all drives"
+    )
+    return (finding(point, "uneven-drives", "warning", message, {}, "Give --method simulate."),)
 
 
 def _means(answer: Result) -> _At:

@@ -29,11 +29,7 @@ impl Mix {
             return None;
         }
         let an_io: f64 = load.accesses.iter().map(|access| access.weight).sum();
-        let drives = if self.active > 0.0 {
-            self.active
-        } else {
-            f64::from(view.pool.drives - view.pool.failed)
-        };
+        let drives = self.count(view);
         let chunk = view.layout.chunk_bytes();
         let turns = self.order.map(|_| service::Turns {
             bytes: chunk,

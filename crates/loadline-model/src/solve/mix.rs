@@ -8,6 +8,7 @@ use super::drives::{Curve, Drives, Order};
 use super::fork::slowest_ns;
 use super::network::Class;
 use super::parts::Passing;
+use super::uneven::Uneven;
 use super::view::View;
 use super::windows::{Ahead, Pace};
 use crate::array::flow::REGION;
@@ -58,6 +59,8 @@ pub(super) struct Mix {
     pub(super) near: f64,
     /// Drives that a sequential load is at; 0 for all.
     pub(super) active: f64,
+    /// How reads differ between drives.
+    pub(super) uneven: Uneven,
     /// Copies of which reads take the one whose drive has the shortest queue.
     pub(super) shortest: u32,
     /// Of a load that is sequential altogether.
@@ -88,6 +91,7 @@ impl Mix {
             onward: 0.0,
             near: 1.0,
             active: 0.0,
+            uneven: Uneven::No,
             shortest: 1,
             order: None,
             facts: Vec::new(),
@@ -231,13 +235,17 @@ impl Mix {
             .filter(|asked| !asked.background)
             .map(follows)
             .sum();
-        let count = if self.active > 0.0 {
-            self.active
-        } else {
-            f64::from(view.pool.drives - view.pool.failed)
-        };
+        let count = self.count(view);
         let groups = (count * sets / wide).max(1.0);
         let (curve, rested) = self.curve(view, groups, turnaround_ns);
+        // No rate exceeds that at which the busiest drive is full.
+        let (evenness, _) = self.evenness(view);
+        let busiest = groups * evenness / (accesses / wide * curve.last().mean_ns);
+        let most_sets_per_ns = if self.on_few() {
+            busiest.min(most_per_ns * sets)
+        } else {
+            most_per_ns * sets
+        };
         // How many accesses of a set are at the drives as a mean, for as long as the slowest one takes.
         let scv = curve.at(1.0).way_scv;
         let held = |background: bool| {
@@ -255,11 +263,44 @@ impl Mix {
             } else {
                 1.0
             },
-            most_per_ns: most_per_ns * sets,
+            most_per_ns: most_sets_per_ns,
             order: self.order,
             shortest: self.shortest,
             clump: (waited / (waited - followers)).clamp(1.0, 1e3),
         })
+    }
+
+    /// Drives that share the work; as many as would be as busy as the busiest, where many are.
+    pub(super) fn count(&self, view: &View<'_>) -> f64 {
+        if self.active > 0.0 {
+            return self.active;
+        }
+        let alive = f64::from(view.pool.drives - view.pool.failed);
+        match self.evenness(view) {
+            (evenness, true) => alive * evenness,
+            _ => alive,
+        }
+    }
+
+    /// Whether some few drives have more to do than the others.
+    pub(super) fn on_few(&self) -> bool {
+        matches!(self.uneven, Uneven::Survivors(_)) && self.order.is_none()
+    }
+
+    fn evenness(&self, view: &View<'_>) -> (f64, bool) {
+        let (mut reads, mut all) = (0.0, 0.0);
+        for asked in self.asked() {
+            for &(count, kind, _) in &asked.ask.accesses {
+                all += asked.share * count;
+                reads += if kind == service::Kind::Read {
+                    asked.share * count
+                } else {
+                    0.0
+                };
+            }
+        }
+        self.uneven
+            .evenness(reads / all, view.pool.drives, view.pool.failed)
     }
 
     /// Share of the accesses at a place that go on from another one on the same drive.

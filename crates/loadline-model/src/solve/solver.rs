@@ -156,6 +156,7 @@ impl<'a> Solver<'a> {
         Ok(Solution {
             knee: knee.map_or(1, |(n, _)| n),
             saturation_per_s: limit * 1e9,
+            uneven: self.mix.on_few(),
             working: self.working(at.as_ref(), &components),
             bottleneck,
             components,

@@ -115,6 +115,7 @@ pub(super) fn solve(
             .collect(),
         curve,
         at,
+        uneven: false,
         working,
     })
 }

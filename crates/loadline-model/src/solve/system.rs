@@ -1,5 +1,6 @@
 //! A described system under a workload, solved: throughput and response against what is outstanding, and what limits them.
 
+use super::bursts;
 use super::solver::Solver;
 use super::stations;
 use super::view::View;
@@ -42,6 +43,8 @@ pub struct Solution {
     /// Utilisation of each component at the load that was asked for, 0 to 1, by the simulator's names; at saturation if that is
     /// above it.
     pub components: Vec<(String, f64)>,
+    /// Some few drives have more to do than the others, which only saturation takes into account.
+    pub uneven: bool,
     /// How it was found.
     pub working: Working,
 }
@@ -63,8 +66,28 @@ impl System {
     /// Solves the system under `streams`, closed or open ones, up to `most` I/Os outstanding, or as many as are asked for.
     ///
     /// # Errors
-    /// [`Error::Description`] for what [`System::check`] refuses, for closed and open streams together, and where something is rebuilt.
+    /// [`Error::Description`] for what [`System::check`] refuses, for closed and open streams together, where something is rebuilt, and for bursts
+    /// that last neither long nor short against the response.
     pub fn solve(&self, streams: &[Stream], most: u32) -> Result<Solution, Error> {
+        let found = self.solve_alike(streams, most)?;
+        let Some((load, stream)) = bursts::of(streams).zip(streams.first()) else {
+            return Ok(found);
+        };
+        let Arrival::Open { pattern, .. } = &stream.arrival else {
+            return Ok(found);
+        };
+        let steady = |rate_per_s: f64| {
+            let mut stream = stream.clone();
+            if let Arrival::Open { pattern, .. } = &mut stream.arrival {
+                *pattern = Pattern::Poisson { rate_per_s };
+            }
+            Ok(self.solve_alike(&[stream], most)?.at)
+        };
+        bursts::settled(found, pattern_scv(pattern), load, steady)
+    }
+
+    /// The same with bursts taken as one variation of times between arrivals.
+    fn solve_alike(&self, streams: &[Stream], most: u32) -> Result<Solution, Error> {
         self.check(streams)?;
         let (asked, shares) = asked(streams)?;
         let rebuilt = |pool: &Pool| pool.failed > 0 && pool.rebuild_rate.is_some();

@@ -9,6 +9,7 @@ use super::network::Class;
 use super::parts::Passing;
 use super::popularity::{Leaving, Popularity};
 use super::runs::Runs;
+use super::uneven::{Uneven, reached};
 use super::windows::Ahead;
 use crate::cache;
 use crate::device::disk;
@@ -65,6 +66,10 @@ impl View<'_> {
         if let ([(share, profile)], true) = (profiles, mix.windows.is_some()) {
             mix.streams = self.part(*share, profile).streams(&mix);
         }
+        if places > 0.0 {
+            mix.active = reached(&self.layout, profiles).unwrap_or(mix.active);
+        }
+        mix.uneven = Uneven::of(self);
         if let Some(cache) = &self.system.cache {
             mix.most_destages = f64::from(cache.destage_depth) * f64::from(self.pool.drives);
         }
@@ -333,7 +338,7 @@ impl Part<'_> {
                 let destage = self.survey.destage(self.content.dirty);
                 mix.destaging.push(Background {
                     per_io: writes * (1.0 - absorbed) * bytes / destage.bytes,
-                    place: self.swept(&destage),
+                    place: self.destaged(&destage, cache.destage_order),
                     ask: destage.ask,
                 });
             }
@@ -371,13 +376,17 @@ impl Part<'_> {
         place
     }
 
-    /// Where a sweep over dirty stripes comes by next on a drive.
-    fn swept(&self, destage: &Destage) -> Place {
+    /// Where the next dirty stripe lies on a drive: a sweep comes by; by age scattered ones come in no order.
+    fn destaged(&self, destage: &Destage, order: cache::Order) -> Place {
+        if order == cache::Order::Oldest && scattered(self.profile) {
+            return Place::Random;
+        }
         let span = self.survey.span();
         let stripes = self.profile.working_set.0 as f64 / self.view.layout.stripe_bytes() as f64;
         let written = destage.ask.steps[1].accesses * destage.ask.steps[1].share;
-        let accesses =
-            stripes * destage.dirty_fraction * written / f64::from(self.view.pool.drives);
+        let drives = reached(&self.view.layout, &[(1.0, self.profile)])
+            .unwrap_or(f64::from(self.view.pool.drives));
+        let accesses = stripes * destage.dirty_fraction * written / drives;
         let each = destage.ask.inward_bytes / written.max(1e-9);
         let apart = (span.end - span.start) as f64 / accesses.max(1.0);
         Place::Ascending {

@@ -1,0 +1,68 @@
+//! Drives that don't get the same: of a JBOD that holds less than the pool, and of mirrors whose copies aren't read alike.
+
+use super::view::View;
+use crate::layout::{Kind, Layout};
+use crate::sim::Profile;
+use crate::system::MirrorRead;
+
+/// How many drives of a JBOD work for profiles with these shares of all I/Os, the busiest one's share being what the others
+/// would have too; `None` of other layouts, which spread every volume over all drives. Places count as evenly asked for.
+pub(super) fn reached(layout: &Layout, profiles: &[(f64, &Profile)]) -> Option<f64> {
+    if layout.kind() != Kind::Jbod {
+        return None;
+    }
+    let each = layout.chunk_bytes();
+    let share = |drive: u64| -> f64 {
+        let on = |&(share, profile): &(f64, &Profile)| {
+            let (start, end) = (profile.start.0, profile.start.0 + profile.working_set.0);
+            let held = end
+                .min((drive + 1) * each)
+                .saturating_sub(start.max(drive * each));
+            share * held as f64 / profile.working_set.0 as f64
+        };
+        profiles.iter().map(on).sum()
+    };
+    let shares = (0..u64::from(layout.disks())).map(share);
+    let busiest = shares.fold(0.0, f64::max);
+    (busiest > 0.0).then(|| profiles.iter().map(|profile| profile.0).sum::<f64>() / busiest)
+}
+
+/// How the reads of RAID 1 and RAID 10 differ between drives. Virtual RAID 1 scatters its pairs.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) enum Uneven {
+    /// All drives get the same.
+    #[default]
+    No,
+    /// The first copies get all reads: the busiest drive so many times an even share, of all drives and those that failed.
+    First(f64),
+    /// What is left of a pair gets the reads of both: those few drives, so many times an even share.
+    Survivors(f64),
+}
+
+impl Uneven {
+    pub(super) fn of(view: &View<'_>) -> Self {
+        let first = view
+            .system
+            .volume
+            .as_ref()
+            .is_some_and(|volume| volume.mirror_read == MirrorRead::First);
+        let copies = f64::from(view.layout.redundancy() + 1);
+        match (view.layout.kind(), first, view.pool.failed) {
+            (Kind::Raid1 | Kind::Raid10, true, _) => Uneven::First(copies),
+            (Kind::Raid10, false, 1..) => Uneven::Survivors(copies),
+            _ => Uneven::No,
+        }
+    }
+
+    /// The mean drive's accesses as a share of the busiest one's, when this share of all are reads; and whether so many drives are
+    /// busiest that the others count for nothing.
+    pub(super) fn evenness(self, reads: f64, drives: u32, failed: u32) -> (f64, bool) {
+        let (all, alive) = (f64::from(drives), f64::from(drives - failed));
+        let of = |copies: f64| 1.0 / (reads * copies * alive / all + (1.0 - reads));
+        match self {
+            Uneven::No => (1.0, false),
+            Uneven::First(copies) => (of(copies).min(1.0), true),
+            Uneven::Survivors(copies) => (of(copies).min(1.0), false),
+        }
+    }
+}
