@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 import os
 from collections.abc import Mapping, Sequence
 from typing import Any
@@ -12,6 +13,7 @@ from typing import Any
 import click
 
 from loadline.cli import output
+from loadline.errors import InputError
 from loadline.reporting.export import envelope
 from loadline.reporting.question import Answer, ask
 from loadline.reporting.table import UNKNOWN, Group, Table
@@ -30,6 +32,8 @@ def command(sql: str, as_csv: bool, store: str | None, as_json: bool) -> None:
     Views: results (a row a point), series (a row an interval of a point), runs (a row a run).
     Example: loadline query "select profile, iops from results where tags['raid'] = '10'"
     """
+    if as_csv and as_json:
+        raise InputError("--csv and --json exclude each other", "Give one of them.")
     answer = ask(Store.locate(store, os.environ).root, sql)
     if as_json:
         columns = [{"name": name, "type": kind} for name, kind in zip(answer.columns, answer.types, strict=True)]
@@ -63,6 +67,8 @@ def _cell(value: Any, unknown: str) -> str:
 def _plain(value: Any) -> Any:
     """The value as JSON can say it."""
     match value:
+        case float() if not math.isfinite(value):
+            return None  # JSON has no word for it
         case None | bool() | int() | float() | str():
             return value
         case Mapping():

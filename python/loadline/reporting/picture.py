@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 from loadline.errors import InputError
 from loadline.reporting.contents import Contents
 from loadline.reporting.full import needs
+from loadline.result.schema import Result
 
 _WIDTH = 600
 _PIXELS = 2
@@ -60,15 +62,19 @@ def _panels(contents: Contents, chart: str | None, point: str | None, palette: A
         if chart in (of_point.name, None):
             rows = [row for row in contents.points if point in (row.point, None)]
             if not rows:
-                raise InputError(
-                    f"there is no point {point!r}", f"Points: {', '.join(row.point for row in contents.points[:20])}."
-                )
+                raise InputError(f"there is no point {point!r}", f"Points: {_listed(contents.points)}.")
             if len(rows) > 1:
                 raise InputError(
-                    f"chart {of_point.name} shows one point, and there are {len(rows)}", "Name one with --point."
+                    f"chart {of_point.name} shows one point, and there are {len(rows)}: {_listed(rows)}",
+                    "Name one with --point, and give only one run.",
                 )
             panels = of_point.draw(details(contents.runs, rows)[rows[0].run, rows[0].point], palette)
             if not panels:
                 raise InputError(f"chart {of_point.name} of {rows[0].point}: {of_point.lacks}", "Take another chart.")
             return panels
     raise InputError("nothing can be drawn of these results", "Look at the table: a .md or .csv file.")
+
+
+def _listed(rows: Sequence[Result]) -> str:
+    names = list(dict.fromkeys(row.point for row in rows))
+    return ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")

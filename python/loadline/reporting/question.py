@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -30,6 +31,9 @@ RUN_COLUMNS = (
     ("declared", "MAP(VARCHAR, VARCHAR)", "$.declared", "what the user said of the target"),
 )
 
+# A Parquet file of nothing but its marks and lengths.
+_LEAST_BYTES = 12
+
 _SERIES_TYPES = {"int64": "BIGINT", "double": "DOUBLE", "utf8": "VARCHAR"}
 
 
@@ -51,21 +55,37 @@ def ask(store: Path, sql: str) -> Answer:
     if not store.is_dir():
         raise InputError(f"there is no store {store}", "Name another one with --store.")
     duckdb = needs("duckdb", "a question in SQL")
-    with closing(connect([f"{escape(str(store))}/*"])) as connection:
+    with closing(connect([f"{escape(str(store))}/*"], series="series" in sql.lower())) as connection:
         try:
+            statements = connection.extract_statements(sql)
+            if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
+                raise InputError("a question is one select, and nothing else", "Nothing is written by a question.")
             relation = connection.sql(sql)
-            if relation is None:
-                raise InputError("the statement has no answer", "Ask with select.")
-            return Answer(tuple(relation.columns), tuple(map(str, relation.types)), relation.fetchall())
+            types = tuple(map(str, relation.types))
+            # What Python has no like of, as DuckDB itself writes it.
+            told = [
+                f"{_name(n)}::VARCHAR as {_name(n)}" if _is_foreign(kind) else _name(n)
+                for n, kind in zip(relation.columns, types, strict=True)
+            ]
+            rows = (relation.project(", ".join(told)) if any(map(_is_foreign, types)) else relation).fetchall()
+            return Answer(tuple(relation.columns), types, rows)
         except duckdb.Error as error:
             views = "Views: results, series, runs; their columns are in docs/reference/results.md."
             raise InputError(f"DuckDB says: {' '.join(str(error).split())}", views) from None
+        except RuntimeError as error:
+            # Its word for Ctrl-C.
+            raise KeyboardInterrupt from error
 
 
-def connect(folders: Iterable[str]) -> DuckDBPyConnection:
+def _is_foreign(kind: str) -> bool:
+    return any(word in kind for word in ("TIME ZONE", "INTERVAL", "BLOB", "BIT"))
+
+
+def connect(folders: Iterable[str], *, series: bool = True) -> DuckDBPyConnection:
     """A connection with the views over the run folders that match any of the patterns `folders`.
 
-    What can't be read as JSON is passed over, as a point in progress is, and so is what a newer format wrote.
+    What isn't whole is passed over, as a point in progress is, and so is what a newer format wrote. Without `series` that
+    view is empty, for each of its files has to be looked at.
 
     Raises:
         InputError: `loadline[full]` isn't installed.
@@ -82,9 +102,27 @@ def connect(folders: Iterable[str]) -> DuckDBPyConnection:
 
     folders = list(folders)
     connection.execute(f"create view results as {_results(files('points/*/point.json'))}")
-    connection.execute(f"create view series as {_series(files('points/*/series.parquet'))}")
+    connection.execute(f"create view series as {_series(_whole(connection, folders) if series else '')}")
     connection.execute(f"create view runs as {_runs(files('run.json'))}")
     return connection
+
+
+def _whole(connection: DuckDBPyConnection, folders: Iterable[str]) -> str:
+    """The series that were written to their end, as a list in SQL: one broken file would fail all the others."""
+    patterns = [f"{folder}/points/*/series.parquet" for folder in folders]
+    found = [path for one in patterns for (path,) in connection.execute("select file from glob(?)", [one]).fetchall()]
+    kept = [path for path in found if _is_parquet(Path(path))]
+    return f"[{', '.join(map(_text, kept))}]" if kept else ""
+
+
+def _is_parquet(path: Path) -> bool:
+    try:
+        with path.open("rb") as file:
+            head = file.read(4)
+            file.seek(-4, os.SEEK_END)
+            return head == file.read(4) == b"PAR1" and file.tell() > _LEAST_BYTES
+    except OSError:
+        return False
 
 
 def _results(files: str) -> str:

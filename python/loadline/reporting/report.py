@@ -54,7 +54,8 @@ DRAWN = PICTURES | {".html"}
 
 def report(runs: Sequence[Run], output: str | Path, drawing: Drawing = Drawing(), command: Sequence[str] = ()) -> Path:
     """Writes the results of `runs` to `output`, whole or not at all. Raises as `write`."""
-    return write(of_runs(runs, command), output, drawing)
+    once = list({run.path: run for run in runs}.values())
+    return write(of_runs(once, command), output, drawing)
 
 
 def write(contents: Contents, output: str | Path, drawing: Drawing = Drawing()) -> Path:

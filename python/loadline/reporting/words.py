@@ -56,7 +56,9 @@ def _what(contents: Contents) -> Iterator[str]:
         asked = dict.fromkeys(row.suite for row in rows if row.suite)
         under = f" under {_listed(list(asked))}" if asked else ""
         was = "was" if number == 1 else "were"
-        yield f"{_points(number)} of {_listed(list(whose))}{under} {was} {_ORIGINS[origin]}."
+        failed = sum(row.error is not None for row in rows)
+        but = f", {failed} of them without success" if failed else ""
+        yield f"{_points(number)} of {_listed(list(whose))}{under} {was} {_ORIGINS[origin]}{but}."
     missing = sum(summary["points"] - summary["done"] - summary["failed"] for summary in contents.summaries)
     if missing:
         yield f"{_points(missing)} of the plan {'is' if missing == 1 else 'are'} missing."

@@ -19,11 +19,13 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
     labels = names(points)
     panels = []
     for access, numbers in by_class(points).items():
-        known = [(labels[n], rate) for n in numbers if (rate := points[n].total.iops) is not None]
+        known = [
+            (labels[n], rate) for n in numbers if (rate := points[n].total.iops) is not None and not points[n].error
+        ]
         rates = [rate for _, rate in known]
         values = [{"name": name, "iops": rate, "said": count(rate), "far": far(rate, rates)} for name, rate in known]
         if values:
-            failed = [labels[n] for n in numbers if points[n].error and points[n].total.iops is None]
+            failed = [labels[n] for n in numbers if points[n].error]
             layers = [*_panel(values, rates, palette), *([_failed(palette)] if failed else [])]
             data: dict[str, Any] = {"points": values, "failed": [{"name": name} for name in failed]}
             height = rows_height([*(name for name, _ in known), *failed])

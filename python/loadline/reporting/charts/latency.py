@@ -20,7 +20,7 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
     panels = []
     for access, numbers in by_class(points).items():
         for direction in ("read", "write"):
-            flows = [(labels[n], getattr(points[n], direction)) for n in numbers]
+            flows = [(n, labels[n], getattr(points[n], direction)) for n in numbers]
             values = [
                 {
                     "name": label,
@@ -29,8 +29,8 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
                     "said": milliseconds(flow.latency_mean_ns),
                     "tail": milliseconds(flow.latency_p99_ns),
                 }
-                for label, flow in flows
-                if flow.latency_mean_ns is not None
+                for n, label, flow in flows
+                if flow.latency_mean_ns is not None and not points[n].error
             ]
             if values:
                 title = f"{direction.capitalize()} latency, {access}" if access else f"{direction.capitalize()} latency"

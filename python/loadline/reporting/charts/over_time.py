@@ -56,11 +56,15 @@ def _data(lines: Sequence[_Line], warmup_s: float) -> dict[str, list[dict[str, A
 def _panel(lines: Sequence[_Line], unit: str, form: str, warmup_s: float, palette: Palette) -> list[alt.Chart]:
     values = [dot for line, *_ in lines for dot in line]
     names, colours = [name for _, name, _ in lines], [colour for *_, colour in lines]
+    # Host and device are sampled by a clock of their own, from a moment before the first I/O on.
+    span = [-warmup_s, max(dot["s"] for dot in values)]
     share = form.endswith("%")
     known = [dot["value"] for dot in values]
     y_scale = alt.Scale(domain=[0, 1]) if share else alt.Scale(**scale(known))
     base = chart_of("dots").encode(
-        x=alt.X("s:Q", title="seconds", axis=alt.Axis(grid=False, tickCount=6)),
+        x=alt.X(
+            "s:Q", title="seconds", axis=alt.Axis(grid=False, tickCount=6), scale=alt.Scale(domain=span, nice=False)
+        ),
         y=alt.Y(
             "value:Q",
             title=unit,
