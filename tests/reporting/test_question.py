@@ -90,3 +90,23 @@ def test_a_store_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no store") as caught:
         ask(tmp_path / "missing", "select 1")
     assert "--store" in caught.value.remedy
+
+
+def test_a_series_that_was_cut_off_is_passed_over(tmp_path: Path) -> None:
+    run = run_of(tmp_path, [measured("a", 100.0, 1.0), measured("b", 100.0, 1.0)], seconds=3)
+    cut = run.point_path(0) / "series.parquet"
+    cut.write_bytes(cut.read_bytes()[:300])
+    (run.point_path(1).parent / "003-c").mkdir()
+    (run.point_path(1).parent / "003-c" / "series.parquet").write_bytes(b"")
+    assert ask(tmp_path, "select distinct point from series").rows == [("b",)]
+
+
+@pytest.mark.parametrize("sql", ["select 1; select 2", "copy (select 1) to 'x.csv'", "create table t (a int)", ""])
+def test_a_question_is_one_select(tmp_path: Path, sql: str) -> None:
+    with pytest.raises(InputError, match="one select"):
+        ask(tmp_path, sql)
+
+
+def test_times_and_intervals_come_as_duckdb_writes_them(tmp_path: Path) -> None:
+    said = ask(tmp_path, "select timestamptz '2026-01-01 00:00:00+00' = now(), interval 1 month, 'a'::blob").rows
+    assert said == [(False, "1 month", "a")]

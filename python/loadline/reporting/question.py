@@ -59,13 +59,15 @@ def ask(store: Path, sql: str) -> Answer:
         try:
             statements = connection.extract_statements(sql)
             if len(statements) != 1 or statements[0].type != duckdb.StatementType.SELECT:
-                raise InputError("a question is one select, and nothing else", "Nothing is written by a question.")
+                raise InputError(
+                    "a question is one select, and nothing else", "Views to select from: results, series, runs."
+                )
             relation = connection.sql(sql)
             types = tuple(map(str, relation.types))
-            # What Python has no like of, as DuckDB itself writes it.
+            # What Python has no like of comes as DuckDB itself writes it.
             told = [
-                f"{_name(n)}::VARCHAR as {_name(n)}" if _is_foreign(kind) else _name(n)
-                for n, kind in zip(relation.columns, types, strict=True)
+                f"{_name(column)}::VARCHAR as {_name(column)}" if _is_foreign(kind) else _name(column)
+                for column, kind in zip(relation.columns, types, strict=True)
             ]
             rows = (relation.project(", ".join(told)) if any(map(_is_foreign, types)) else relation).fetchall()
             return Answer(tuple(relation.columns), types, rows)
@@ -84,8 +86,8 @@ def _is_foreign(kind: str) -> bool:
 def connect(folders: Iterable[str], *, series: bool = True) -> DuckDBPyConnection:
     """A connection with the views over the run folders that match any of the patterns `folders`.
 
-    What isn't whole is passed over, as a point in progress is, and so is what a newer format wrote. Without `series` that
-    view is empty, for each of its files has to be looked at.
+    What isn't whole is passed over, as a point in progress is, and so is what a newer format wrote. Without `series`
+    that view is empty, for each of its files has to be looked at.
 
     Raises:
         InputError: `loadline[full]` isn't installed.

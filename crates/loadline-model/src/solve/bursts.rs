@@ -5,10 +5,10 @@ use crate::Error;
 use crate::sim::{Arrival, Pattern, Stream};
 use crate::units::Time;
 
-/// So many times as long as what it is compared with is long.
+/// So many times as long as what it is compared with is long: assumed, an order of magnitude.
 const LONG: f64 = 10.0;
 
-/// Arrivals whose times between each other vary hardly more than Poisson's (1) take those formulas.
+/// Arrivals whose times between each other vary hardly more than Poisson's (1) take those formulas: assumed.
 const NEARLY_POISSON: f64 = 1.1;
 
 /// The rates of a single load in bursts, I/Os a second, and how long each stays as a mean; `None` of other loads.
@@ -46,9 +46,11 @@ pub(super) fn settled(
         return Ok(found);
     };
     let cycle_ns: f64 = stays.iter().map(|stay| stay.ns() as f64).sum();
-    if scv <= NEARLY_POISSON {
-        return Ok(found);
-    }
+    let arrivals = |(rate, stay): (&f64, &Time)| rate * stay.ns() as f64 / 1e9;
+    let a_cycle: f64 = rates_per_s.iter().zip(&stays).map(arrivals).sum();
+    // Times between arrivals vary little in slow bursts, too: only where a cycle is over before the next arrival is that all.
+    let fast =
+        at.response_ns >= LONG * cycle_ns || (scv <= NEARLY_POISSON && a_cycle * LONG <= 1.0);
     let mut states = Vec::new();
     for (rate, stay) in rates_per_s.into_iter().zip(stays) {
         if rate <= 0.0 {
@@ -58,7 +60,7 @@ pub(super) fn settled(
         let settles = |point: &Point| stay.ns() as f64 >= LONG * point.response_ns / idle;
         match steady(rate)?.filter(settles) {
             Some(point) => states.push((rate * stay.ns() as f64, point)),
-            None if at.response_ns >= LONG * cycle_ns => return Ok(found),
+            None if fast => return Ok(found),
             None => {
                 let why = format!(
                     "at {rate:.0} I/Os a second, which stay for {stay} as a mean, queues neither settle nor hardly change, and the solver \

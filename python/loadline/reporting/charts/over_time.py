@@ -81,7 +81,7 @@ def _panel(lines: Sequence[_Line], unit: str, form: str, warmup_s: float, palett
             alt.Tooltip("value:Q", title=unit, format=".0%" if share else ",.3~f"),
         ],
     )
-    layers: list[alt.Chart] = [base.mark_line(interpolate="step-before", strokeWidth=1.6)]
+    layers: list[alt.Chart] = [base.mark_line(interpolate="step-before", strokeWidth=1.6, clip=True)]
     if warmup_s > 0:
         warm = chart_of("warmup")
         band = warm.encode(x=alt.X("from:Q"), x2=alt.X2("to:Q")).mark_rect(color=palette.warm, opacity=1)
