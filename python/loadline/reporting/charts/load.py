@@ -19,8 +19,10 @@ from loadline.workload.limit import parse_limit
 # More lines than that in one panel can't be told apart.
 _MOST_LINES = 6
 
-# Loads nearer to each other than that share a label.
-_CLOSE = 1.1
+_HEIGHT = 300
+
+# Of the width and the height of the paper: nearer to each other labels lie on one another.
+_APART = 0.045, 0.06
 
 # Labels of load lines nearer than that share of the axis would touch.
 _NEAR = 0.15
@@ -78,7 +80,7 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
             part = f", {first + 1} to {first + len(shown)}" if len(several) > _MOST_LINES else ""
             data = {"answers": _answers(shown), **_marks(shown)}
             layers = [*_lines(data["answers"], palette, named=len(shown) > 1), *_marked(data, palette)]
-            panels.append(Panel(f"Response against load: {profile}{part}", layers, data, 300, _note(shown)))
+            panels.append(Panel(f"Response against load: {profile}{part}", layers, data, _HEIGHT, _note(shown)))
     return panels
 
 
@@ -90,23 +92,38 @@ def _note(several: Sequence[Curve]) -> str:
 
 
 def _answers(several: Sequence[Curve]) -> list[dict[str, Any]]:
-    return [
-        {
-            "source": curve.source,
-            "iops": row.total.iops,
-            "ms": (row.total.latency_mean_ns or 0.0) / 1e6,
-            "load": f"{_load(row):,.10g}",
-            "said": f"{_load(row):,.10g}" if _apart(row, before) else "",
-            "order": _load(row),
-        }
-        for curve in several
-        for before, row in zip((None, *curve.rows), curve.rows, strict=False)
-    ]
+    values = []
+    for curve in several:
+        labelled = _labelled(curve.rows)
+        for row in curve.rows:
+            load = f"{_load(row):,.0f}" if _load(row) >= 100 else f"{_load(row):.3g}"
+            said = load if _load(row) in labelled else ""
+            ms = (row.total.latency_mean_ns or 0.0) / 1e6
+            values.append(
+                {
+                    "source": curve.source,
+                    "iops": row.total.iops,
+                    "ms": ms,
+                    "load": load,
+                    "said": said,
+                    "order": _load(row),
+                }
+            )
+    return values
 
 
-def _apart(row: Result, before: Result | None) -> bool:
-    """Whether there is room for a label beside the one before: loads that differ by little lie on each other."""
-    return before is None or _load(row) > _CLOSE * _load(before)
+def _labelled(rows: Sequence[Result]) -> set[float]:
+    """Loads whose label has room beside the one before, by where they lie on the paper."""
+    widest = max(row.total.iops or 0.0 for row in rows)
+    highest = max(row.total.latency_mean_ns or 0.0 for row in rows)
+    kept: list[tuple[float, float]] = []
+    loads = set()
+    for row in rows:
+        at = (row.total.iops or 0.0) / widest, (row.total.latency_mean_ns or 0.0) / highest
+        if all(abs(at[0] - x) > _APART[0] or abs(at[1] - y) > _APART[1] for x, y in kept):
+            kept.append(at)
+            loads.add(_load(row))
+    return loads
 
 
 def _lines(values: Sequence[dict[str, Any]], palette: Palette, *, named: bool) -> list[alt.Chart]:
@@ -171,7 +188,9 @@ def _marked(data: Mapping[str, Any], palette: Palette) -> list[alt.Chart]:
     if "saturation" in data:
         at = chart_of("saturation").encode(x=alt.X("iops:Q"))
         layers.append(at.mark_rule(strokeDash=[2, 3], color=palette.quiet))
-        layers.append(at.mark_text(y=8, align="right", dx=-5, color=palette.ink).encode(text=alt.Text("said:N")))
+        layers.append(
+            at.mark_text(y=_HEIGHT - 10, align="right", dx=-5, color=palette.ink).encode(text=alt.Text("said:N"))
+        )
     # A load line lies just below its limit, and its label keeps clear of both.
     for kind, shape, above in (("knee", "diamond", -8), ("line", "circle", -16)):
         if kind in data:
