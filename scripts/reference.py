@@ -118,7 +118,8 @@ run's id: date, time, suite, target. It may be copied, archived and moved.
         ├── fio.json.gz     everything that fio printed, a status each second
         ├── fio.stderr      fio's messages
         ├── series.parquet  the point interval by interval
-        └── point.json      the result and its histograms
+        ├── histograms.json latencies of reads and of writes, counted in bins
+        └── point.json      the result
 ```
 
 `point.json` is written last, under another name, and renamed: then the point exists. A process that is killed loses the
@@ -141,6 +142,10 @@ RUN_JSON = {
 POINT_JSON = {
     "format": "as above",
     "result": "the row",
+}
+
+HISTOGRAMS_JSON = {
+    "format": "as above",
     "histograms": "`read` and `write`, each as `ns` (a value for each bin) and `counts`; fio's bins, 64 an octave",
 }
 
@@ -173,6 +178,8 @@ def results() -> str:
     parts = [RESULTS, _table(("column", "type", "meaning"), rows)]
     parts += [FOLDER, "`run.json`:\n", _table(("key", "what it holds"), _coded(RUN_JSON))]
     parts += ["`point.json`:\n", _table(("key", "what it holds"), _coded(POINT_JSON))]
+    parts += ["`histograms.json`, of points that had an I/O:\n"]
+    parts += [_table(("key", "what it holds"), _coded(HISTOGRAMS_JSON))]
     parts += [SERIES, _table(("column", "type", "meaning"), of_series)]
     return "\n".join(parts)
 

@@ -51,7 +51,7 @@ def test_a_point_is_there_once_it_is_committed_and_not_before(tmp_path: Path) ->
     assert open_run(run.path).results() == [result]
     assert run.missing() == [1]
     assert run.histograms(0)["read"].columns()[1] == [1, 2]
-    assert sorted(path.name for path in folder.iterdir()) == ["fio.json.gz", "point.json"]
+    assert sorted(path.name for path in folder.iterdir()) == ["fio.json.gz", "histograms.json", "point.json"]
 
 
 def test_beginning_a_point_again_leaves_nothing_of_the_lost_attempt(tmp_path: Path) -> None:
@@ -99,6 +99,17 @@ def test_a_damaged_run_is_named_by_its_file(tmp_path: Path, content: bytes) -> N
     (run.path / "run.json").write_bytes(content)
     with pytest.raises(StoreError, match=r"run\.json"):
         open_run(run.path)
+
+
+def test_damaged_histograms_are_named_by_their_file_and_missing_ones_are_none(tmp_path: Path) -> None:
+    run = made(tmp_path, "one")
+    commit_point(begin_point(run, 0), Result(point="one"), {"read": Histogram([100], [1])})
+    file = run.point_path(0) / "histograms.json"
+    file.write_text('{"format": 1, "histograms": {"read": {"ns": [1]}}}')
+    with pytest.raises(StoreError, match=r"histograms\.json"):
+        run.histograms(0)
+    file.unlink()
+    assert run.histograms(0) == {}
 
 
 def test_what_cannot_be_written_leaves_what_was_there(tmp_path: Path) -> None:

@@ -2,7 +2,7 @@
 
     RUN/run.json                       plan, target, provenance, sessions; format version
     RUN/log.txt                        what loadline did
-    RUN/points/001-oltp-db/            the job, the tool's raw output, series.parquet, and last point.json
+    RUN/points/001-oltp-db/            the job, the tool's raw output, series.parquet, histograms.json; last point.json
 
 `point.json` appears by a rename; that is the commit of a point. A folder without it is a point in progress or a lost
 one, and counts for nothing. Whatever instant a process dies at, every committed point is whole.
@@ -97,12 +97,14 @@ class Run:
 
     def histograms(self, index: int) -> dict[str, Histogram]:
         """The point's latency histograms: `read` and `write`; empty if the point failed before it had any."""
-        path = self.point_path(index) / "point.json"
-        stored = _read_json(path).get("histograms") or {}
+        path = self.point_path(index) / "histograms.json"
+        if not path.exists():
+            return {}
+        stored = _read_json(path).get("histograms")
         try:
             return {name: Histogram(bins["ns"], bins["counts"]) for name, bins in stored.items()}
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
-            raise StoreError(f"{path}: histograms: not as loadline writes them ({error!r})") from None
+            raise StoreError(f"{path}: not as loadline writes it ({error!r})") from None
 
     def missing(self) -> list[int]:
         """Numbers of the points that have no result, a damaged or a failed one."""
@@ -310,7 +312,7 @@ def begin_point(run: Run, index: int) -> Path:
 
 
 def commit_point(path: Path, result: Result, histograms: Mapping[str, Histogram]) -> None:
-    """Makes the point part of the run, by one rename.
+    """Makes the point part of the run, by one rename: that of its row. Histograms, much larger, lie beside it.
 
     Raises:
         StoreError: it can't be written; then the point doesn't exist.
@@ -318,7 +320,9 @@ def commit_point(path: Path, result: Result, histograms: Mapping[str, Histogram]
     bins = {
         name: dict(zip(("ns", "counts"), histogram.columns(), strict=True)) for name, histogram in histograms.items()
     }
-    write_json(path / "point.json", {"format": FORMAT, "result": result.row(), "histograms": bins})
+    if bins:
+        write_json(path / "histograms.json", {"format": FORMAT, "histograms": bins})
+    write_json(path / "point.json", {"format": FORMAT, "result": result.row()})
 
 
 def write_json(path: Path, document: Mapping[str, Any]) -> None:
