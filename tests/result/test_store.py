@@ -101,6 +101,16 @@ def test_a_damaged_run_is_named_by_its_file(tmp_path: Path, content: bytes) -> N
         open_run(run.path)
 
 
+def test_a_damaged_point_counts_as_failed_and_hides_neither_the_run_nor_the_others(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    for index in range(2):
+        commit_point(begin_point(run, index), Result(point=("one", "two")[index]), {})
+    (run.point_path(0) / "point.json").write_text('{"format": 1, "res')
+    assert [found.id for found in Store(tmp_path).runs()] == [run.id]
+    assert (run.summary()["done"], run.summary()["failed"], run.missing()) == (1, 1, [0])
+    assert [str(run.point_path(0)) in fault.message for fault in run.damaged()] == [True]
+
+
 def test_damaged_histograms_are_named_by_their_file_and_missing_ones_are_none(tmp_path: Path) -> None:
     run = made(tmp_path, "one")
     commit_point(begin_point(run, 0), Result(point="one"), {"read": Histogram([100], [1])})

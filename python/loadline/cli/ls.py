@@ -18,8 +18,9 @@ from loadline.result.store import Store
 def command(store: str | None, as_json: bool) -> None:
     """List the runs in the store, oldest first."""
     place = Store.locate(store, os.environ)
-    summaries = [run.summary() for run in place.runs()]
-    for fault in place.damaged():
+    runs = place.runs()
+    summaries = [run.summary() for run in runs]
+    for fault in place.damaged() + [fault for run in runs for fault in run.damaged()]:
         output.complain(fault)
     if as_json:
         output.document(envelope(runs=summaries))
@@ -35,4 +36,4 @@ def command(store: str | None, as_json: bool) -> None:
 
 
 def _tags(tags: dict[str, str]) -> str:
-    return " ".join(f"{key}={value}" for key, value in tags.items())
+    return " ".join(" ".join(f"{key}={value}".split()) for key, value in tags.items())

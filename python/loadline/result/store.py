@@ -100,7 +100,7 @@ class Run:
         path = self.point_path(index) / "histograms.json"
         if not path.exists():
             return {}
-        stored = _read_json(path).get("histograms")
+        stored: Any = _read_json(path).get("histograms")
         try:
             return {name: Histogram(bins["ns"], bins["counts"]) for name, bins in stored.items()}
         except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
@@ -118,10 +118,24 @@ class Run:
 
         return [index for index in range(len(self.document["points"])) if not good(index)]
 
+    def damaged(self) -> list[StoreError]:
+        """Why committed points can't be read."""
+        return [found for found in self._read() if isinstance(found, StoreError)]
+
+    def _read(self) -> Iterator[Result | StoreError]:
+        for index in range(len(self.document["points"])):
+            try:
+                result = self.result(index)
+            except StoreError as error:
+                yield error
+            else:
+                if result is not None:
+                    yield result
+
     def summary(self) -> dict[str, Any]:
-        """What `ls` and `--json` say of a run."""
-        results = self.results()
-        failed = sum(result.error is not None for result in results)
+        """What `ls` and `--json` say of a run; a damaged point is a failed one, for `resume` measures it again."""
+        results = list(self._read())
+        failed = sum(isinstance(found, StoreError) or found.error is not None for found in results)
         return {
             "run": self.id,
             "path": str(self.path),
@@ -228,11 +242,9 @@ def open_run(path: Path) -> Run:
 
 def _opened(path: Path) -> Run | StoreError:
     try:
-        run = open_run(path)
-        run.results()
+        return open_run(path)
     except StoreError as error:
         return error
-    return run
 
 
 # A name becomes a folder's and a section's name; nothing else than these may.
