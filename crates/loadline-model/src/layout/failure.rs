@@ -24,6 +24,23 @@ impl Layout {
     /// [`Error::Description`] at `volume.failed` when there is no such disk, when it has failed before, or when data would be
     /// lost; the layout is as before. Disks that are being rebuilt count as lost as a whole here.
     pub fn fail(&mut self, disk: u32) -> Result<(), Error> {
+        if self.lose(disk)? {
+            self.failures.pop();
+            let why = format!(
+                "without disk {disk} {} loses data: fail fewer disks, or rebuild the failed ones before",
+                self.kind.name()
+            );
+            return Err(Error::at("volume.failed", why));
+        }
+        Ok(())
+    }
+
+    /// As [`Layout::fail`], also where that loses data, which it then says: reads and writes pass over what has no place any more, and
+    /// [`Layout::is_lost`] tells where that is.
+    ///
+    /// # Errors
+    /// [`Error::Description`] at `volume.failed` when there is no such disk or when it has failed before.
+    pub fn lose(&mut self, disk: u32) -> Result<bool, Error> {
         let wrong = |why: String| Err(Error::at("volume.failed", why));
         if disk >= self.disks() {
             return wrong(format!(
@@ -31,23 +48,67 @@ impl Layout {
                 self.disks() - 1
             ));
         }
-        if self.failures.iter().any(|failure| failure.disk == disk) {
+        if self.has_failed(disk) {
             return wrong(format!("disk {disk} has failed already: name it once"));
         }
-        let area = self.failures.len() as u32;
+        let taken = |area: u32| {
+            self.failures
+                .iter()
+                .any(|failure| failure.area == Some(area))
+        };
+        let area = (0..self.places.spare_areas()).find(|&area| !taken(area));
         self.failures.push(Failure {
             disk,
             rebuilt_to: 0,
-            area: (area < self.places.spare_areas()).then_some(area),
+            area,
         });
-        if self.loses_data() {
-            self.failures.pop();
-            return wrong(format!(
-                "without disk {disk} {} loses data: fail fewer disks, or rebuild the failed ones before",
-                self.kind.name()
-            ));
-        }
-        Ok(())
+        Ok(self.loses_data())
+    }
+
+    /// Whether a disk has failed and isn't as good as new again.
+    pub fn has_failed(&self, disk: u32) -> bool {
+        self.failures.iter().any(|failure| failure.disk == disk)
+    }
+
+    /// The disks that have failed, in that order.
+    pub fn failed(&self) -> impl Iterator<Item = u32> {
+        self.failures.iter().map(|failure| failure.disk)
+    }
+
+    /// Whether spare space of the pool takes what a failed disk held.
+    ///
+    /// # Panics
+    /// When the disk hasn't failed.
+    pub fn has_spare(&self, disk: u32) -> bool {
+        self.failures[self.failure(disk)].area.is_some()
+    }
+
+    /// A failed disk is there again with all that it held.
+    ///
+    /// # Panics
+    /// When the disk hasn't failed.
+    pub fn bring_back(&mut self, disk: u32) {
+        let place = self.failure(disk);
+        self.failures.remove(place);
+    }
+
+    /// Whether something of a range is lost.
+    ///
+    /// # Panics
+    /// When the range isn't inside the volume.
+    pub fn is_lost(&self, address: u64, bytes: u32) -> bool {
+        self.assert_inside(address, bytes);
+        self.failures.len() > self.redundancy() as usize
+            && self
+                .places
+                .pieces(address, bytes)
+                .any(|piece| self.is_gone(&self.places.stripe(piece.stripe)))
+    }
+
+    /// Whether a stripe has lost more than its redundancy.
+    pub(super) fn is_gone(&self, stripe: &Stripe) -> bool {
+        self.failures.len() > self.redundancy() as usize
+            && self.left(stripe).count() < self.places.data as usize
     }
 
     /// Units in which a failed disk is rebuilt: its chunks within the volume.
@@ -56,8 +117,8 @@ impl Layout {
     }
 
     /// Fills `reads` and `writes` with what rebuilding one unit of a failed disk takes, and returns the bytes that go through
-    /// the XOR engine. All stay empty where there is nothing to rebuild: beyond the volume's last stripe, or where the unit's spare
-    /// place is on another disk that has failed.
+    /// the XOR engine. All stay empty where there is nothing to rebuild: beyond the volume's last stripe, where too much of the stripe
+    /// is lost, or where the unit's spare place is on another disk that has failed.
     ///
     /// A chunk is computed from as many of its stripe as hold data; of copies one is read, in turn. It is written to the spare
     /// space of the pool, or to the disk that has taken the failed one's place and its number.
@@ -79,6 +140,9 @@ impl Layout {
         let Some((stripe, member)) = self.places.member_at(lost) else {
             return 0;
         };
+        if self.is_gone(&stripe) {
+            return 0;
+        }
         let Some(target) = self.replacement(failure, &stripe, member, lost) else {
             return 0;
         };
@@ -108,7 +172,7 @@ impl Layout {
     pub fn rebuilt_to(&mut self, disk: u32, unit: u64) {
         let index = self.failure(disk);
         self.failures[index].rebuilt_to = unit.min(self.places.rows);
-        if unit >= self.places.rows && self.places.spare_areas() == 0 {
+        if unit >= self.places.rows && self.failures[index].area.is_none() {
             self.failures.remove(index);
         }
     }
@@ -154,7 +218,7 @@ impl Layout {
     }
 
     /// Whether some stripe has lost more than its redundancy, if disks not wholly rebuilt count as lost.
-    fn loses_data(&self) -> bool {
+    pub fn loses_data(&self) -> bool {
         if self.failures.len() <= self.redundancy() as usize {
             return false;
         }
@@ -171,9 +235,7 @@ impl Layout {
         disks.into_iter().any(|disk| {
             (0..self.places.period()).any(|row| {
                 let stripe = self.places.member_at(Home { disk, row });
-                stripe.is_some_and(|(stripe, _)| {
-                    worst.left(&stripe).count() < self.places.data as usize
-                })
+                stripe.is_some_and(|(stripe, _)| worst.is_gone(&stripe))
             })
         })
     }

@@ -8,7 +8,8 @@ const MOST_LOST: usize = 2;
 
 impl Layout {
     /// Fills `reads` with what must be read for a range of the volume, and returns how many bytes the controller puts
-    /// through its XOR engine: 0 unless data of a failed disk are computed from the rest of their stripe.
+    /// through its XOR engine: 0 unless data of a failed disk are computed from the rest of their stripe. Of stripes that are lost
+    /// nothing is read.
     ///
     /// Where several copies of a chunk can be read, `choose` gets all of them and returns the index of one. Pieces that follow each
     /// other on a disk become one extent.
@@ -26,7 +27,9 @@ impl Layout {
         reads.clear();
         if self.is_mirror() {
             for piece in self.places.pieces(address, bytes) {
-                self.copy(piece, choose).join(reads);
+                if let Some(copy) = self.copy(piece, choose) {
+                    copy.join(reads);
+                }
             }
             return 0;
         }
@@ -63,12 +66,12 @@ impl Layout {
         }
     }
 
-    /// The copy of a chunk that is read.
+    /// The copy of a chunk that is read; `None` if all are lost.
     #[inline]
-    fn copy(&self, piece: Piece, choose: &mut impl FnMut(&[Extent]) -> usize) -> Extent {
+    fn copy(&self, piece: Piece, choose: &mut impl FnMut(&[Extent]) -> usize) -> Option<Extent> {
         let stripe = self.places.stripe(piece.stripe);
-        if self.places.width == 1 {
-            return self.extent(self.places.home(&stripe, 0), piece.from, piece.to);
+        if self.places.width == 1 && self.failures.is_empty() {
+            return Some(self.extent(self.places.home(&stripe, 0), piece.from, piece.to));
         }
         let mut copies = [Extent::default(); MOST_COPIES as usize];
         let mut count = 0;
@@ -77,8 +80,9 @@ impl Layout {
             count += 1;
         }
         match &copies[..count] {
-            [only] => *only,
-            copies => copies[choose(copies)],
+            [] => None,
+            [only] => Some(*only),
+            copies => Some(copies[choose(copies)]),
         }
     }
 
@@ -104,6 +108,9 @@ impl Layout {
             return 0;
         };
         let stripe = self.places.stripe(first.stripe);
+        if self.is_gone(&stripe) {
+            return 0;
+        }
         let mut wanted = [(0, 0); MOST_LOST];
         let mut count = 0;
         for piece in pieces() {

@@ -133,7 +133,8 @@ impl Layout {
         }
     }
 
-    /// Plans a write of ranges (address, bytes) of the volume: one of a host, or those of a stripe that a cache destages.
+    /// Plans a write of ranges (address, bytes) of the volume: one of a host, or those of a stripe that a cache destages. Stripes
+    /// that are lost are left out.
     ///
     /// # Panics
     /// When the ranges aren't ascending, overlap, or aren't inside the volume.
@@ -163,6 +164,10 @@ impl Layout {
         }
         let stripe = self.places.stripe(number);
         let whole = self.failures.is_empty();
+        if !whole && self.is_gone(&stripe) {
+            plan.pieces.clear();
+            return;
+        }
         let parities = if whole {
             self.redundancy() as usize
         } else {
@@ -174,7 +179,7 @@ impl Layout {
         } else if parities == 0 {
             self.put_pieces(&stripe, &plan.pieces, &mut plan.writes);
             plan.methods.plain += 1;
-        } else if !whole && self.is_lost(&stripe, &plan.pieces) {
+        } else if !whole && self.lacks(&stripe, &plan.pieces) {
             self.write_lost(&stripe, parities, plan);
         } else {
             self.write_parity(&stripe, parities, plan);
@@ -183,7 +188,7 @@ impl Layout {
     }
 
     /// Whether a piece has no place.
-    fn is_lost(&self, stripe: &Stripe, pieces: &[Piece]) -> bool {
+    fn lacks(&self, stripe: &Stripe, pieces: &[Piece]) -> bool {
         pieces
             .iter()
             .any(|piece| self.held(stripe, piece.member).is_none())
