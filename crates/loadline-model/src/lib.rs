@@ -1,13 +1,15 @@
 //! Models of storage systems: devices as state machines, a simulator that runs systems of them, a solver that computes them.
 //! It must never read a clock, do I/O, start a thread or draw a random number by itself: time, files' text and seeds come in.
 //! Start reading at `sim/engine.rs` for how systems move, `solve/mod.rs` for how they are computed, `device/disk/mod.rs` for a
-//! device, `drive/mod.rs` for how one is described, `units.rs` for quantities.
+//! device, `drive/mod.rs` for how one is described, `emulation.rs` for systems on somebody's clock, `units.rs` for quantities.
 
 pub mod array;
 pub mod cache;
 pub mod device;
 pub mod drive;
+pub mod emulation;
 mod error;
+pub mod fault;
 mod figure;
 pub mod layout;
 mod schema;

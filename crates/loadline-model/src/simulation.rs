@@ -6,6 +6,7 @@ use crate::array::{Array, Group, Units, Warming};
 use crate::device::disk;
 use crate::device::station::{Delay, Service, Station};
 use crate::drive::DriveDescription;
+use crate::emulation::Emulation;
 use crate::layout::Layout;
 use crate::sim::{
     Engine, Load, Network, Node, NodeId, Outcome, Plan, Run, Seed, Stop, Stream, Warmup, Work,
@@ -170,6 +171,20 @@ impl System {
             rebuild,
             kind: Kind::Array(Box::new(run), Some(warming)),
         })
+    }
+
+    /// The system at rest and with an empty cache, on a clock of the caller's.
+    ///
+    /// # Errors
+    /// As [`System::new`].
+    pub fn emulate(&self, seed: Seed) -> Result<Emulation, Error> {
+        let Some(drive) = &self.drive else {
+            let (nodes, path, _) = stations(&self.description.station, seed)?;
+            let network = Network::new(vec![path], seed);
+            return Ok(Emulation::of_stations(Engine::new(nodes, network)));
+        };
+        let (array, nodes, _) = Array::assemble(&self.description, drive, seed)?;
+        Ok(Emulation::of_array(array, nodes))
     }
 
     /// Whether the system can serve the streams at all.

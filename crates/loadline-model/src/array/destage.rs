@@ -1,14 +1,10 @@
-//! Work in the background: written data go from the cache to the drives, failed drives' data are renewed.
+//! Work in the background: written data go from the cache to the drives.
 
 use super::flow::{Array, Phase, Task};
 use crate::cache::Cache;
-use crate::sim::{Context, Step, Way, Work};
+use crate::sim::{Context, Step};
 use crate::system;
 use crate::units::Time;
-
-/// Units that are rebuilt side by side, so that the rate is what limits and not a unit's way: assumed, as nobody says how many
-/// real controllers take.
-pub(super) const REBUILD_DEPTH: u64 = 8;
 
 /// How hard the cache is emptied.
 ///
@@ -104,70 +100,5 @@ impl Array {
         }
         self.destage_more(context);
         Step::Done
-    }
-
-    pub(super) fn begin_rebuild(&mut self, context: &mut Context<'_, Task>) -> Step {
-        let unit = context.task().address % self.layout.rebuild_units().max(1);
-        let mut extents = std::mem::take(&mut self.extents);
-        let number = self.take_plan();
-        let plan = &mut self.plans[number as usize];
-        plan.reads.clear();
-        let xor_bytes = self.layout.rebuild(0, unit, &mut extents, &mut plan.writes);
-        context.task().plan = number;
-        context.task().bytes = xor_bytes as u32;
-        context.task().due =
-            context.now() + Time::from_ns(self.rebuild_unit_ns.unwrap_or(0) * REBUILD_DEPTH);
-        context.task().phase = Phase::RebuildRead;
-        self.access(context, &extents, Way::Read);
-        let nothing = extents.is_empty();
-        self.extents = extents;
-        if nothing {
-            self.write_rebuilt(context)
-        } else {
-            Step::Wait
-        }
-    }
-
-    pub(super) fn write_rebuilt(&mut self, context: &mut Context<'_, Task>) -> Step {
-        let Task {
-            plan,
-            controller,
-            bytes,
-            ..
-        } = *context.task();
-        let writes = std::mem::take(&mut self.plans[plan as usize].writes);
-        context.task().phase = Phase::RebuildWritten;
-        if let Some((node, work)) = self.xor(controller, u64::from(bytes)) {
-            context.op(node, work);
-        }
-        self.access(context, &writes, Way::Write);
-        let nothing = writes.is_empty() && bytes == 0;
-        self.plans[plan as usize].writes = writes;
-        if nothing {
-            self.pause_rebuild(context)
-        } else {
-            Step::Wait
-        }
-    }
-
-    /// Waits until the next unit may begin; each unit passes here once.
-    pub(super) fn pause_rebuild(&mut self, context: &mut Context<'_, Task>) -> Step {
-        let (now, due) = (context.now(), context.task().due);
-        context.task().phase = Phase::RebuildPaused;
-        context.op(self.parts.pause, Work::Lasting(due.saturating_sub(now)));
-        Step::Wait
-    }
-
-    /// Goes on with the next unit; from the first again after the last, so that a run of any length sees the array rebuilding.
-    pub(super) fn end_rebuild(&mut self, context: &mut Context<'_, Task>) -> Step {
-        let Task { plan, address, .. } = *context.task();
-        self.free_plans.push(plan);
-        let next = (address + REBUILD_DEPTH) % self.layout.rebuild_units().max(1);
-        *context.task() = Task {
-            phase: Phase::Rebuild,
-            address: next,
-            ..Task::default()
-        };
-        self.begin_rebuild(context)
     }
 }

@@ -3,12 +3,13 @@
 use super::destage::Destaging;
 use super::mirror::Mirrors;
 use super::parts::{self, ControllerNodes, Group, Parts};
+use super::rebuild::Rebuild;
 use super::writers::Writers;
 use crate::Error;
 use crate::cache::{Cache, DestageId, FetchId};
 use crate::device::disk;
 use crate::layout::{Extent, Layout, Rows, Shape, WritePlan};
-use crate::sim::{Context, Engine, Flow, Node, NodeId, Seed, Step, TaskId, Way, Work};
+use crate::sim::{Context, Engine, Flow, Io, Node, NodeId, Seed, Step, TaskId, Way, Work};
 use crate::system::{CacheMode, Controller, Pool, SystemDescription, Volume};
 use crate::units::Time;
 use std::collections::VecDeque;
@@ -51,6 +52,12 @@ pub struct Array {
     pub(super) port_turn: u32,
     pub(super) rebuild_unit_ns: Option<u64>,
     rebuild_bytes_per_s: u64,
+    /// Rebuilds so far; a task knows its own by the place here.
+    pub(super) rebuilds: Vec<Rebuild>,
+    /// Drives without power: nothing is sent to them.
+    pub(super) dead: Vec<u32>,
+    /// Whether drives acknowledge writes from volatile buffers.
+    drives_buffer: bool,
 }
 
 /// What a failed drive is rebuilt in.
@@ -77,8 +84,9 @@ pub(super) struct Costs {
 pub struct Task {
     pub(super) phase: Phase,
     pub(super) controller: u16,
+    /// The host's port; of a rebuild, which one it is.
     pub(super) port: u32,
-    /// Of a write under way: its plan. Of a rebuild: the unit, in its lower half.
+    /// Of a write under way, or of a unit that is rebuilt: its plan.
     pub(super) plan: u32,
     pub(super) fetch: Option<FetchId>,
     pub(super) destage: Option<DestageId>,
@@ -89,8 +97,18 @@ pub struct Task {
     pub(super) due: Time,
 }
 
+impl Task {
+    /// Of an I/O that begins in this phase.
+    pub(crate) fn beginning(phase: Phase) -> Self {
+        Task {
+            phase,
+            ..Task::default()
+        }
+    }
+}
+
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
-pub(super) enum Phase {
+pub(crate) enum Phase {
     #[default]
     Begun,
     /// A read's command was taken, and its data aren't there yet.
@@ -115,6 +133,12 @@ pub(super) enum Phase {
     Combined,
     /// All is on the drives.
     Written,
+    /// A command without data: what it says is noted, and all is done.
+    Noting,
+    /// Volatile buffers are to be emptied.
+    Flush,
+    /// The controller has taken the command; now the drives.
+    Flushing,
     /// A task in the background: reads ahead.
     Ahead,
     AheadFetched,
@@ -165,6 +189,10 @@ impl Array {
         let (nodes, parts, groups) = parts::build(system, pool, model, seed)?;
         let cache = cache(system, &layout)?;
         let rebuild_unit_ns = rebuild_unit_ns(pool, &layout)?;
+        let options = disk::Options {
+            write_back: pool.write_cache,
+            ..disk::Options::default()
+        };
         let destaging = system
             .cache
             .as_ref()
@@ -207,21 +235,24 @@ impl Array {
             port_turn: 0,
             rebuild_unit_ns,
             rebuild_bytes_per_s: pool.rebuild_rate.map_or(0, |rate| rate.0),
+            rebuilds: Vec::new(),
+            dead: Vec::new(),
+            drives_buffer: disk::Disk::new(Arc::clone(model), &options).buffers_writes(),
         };
         Ok((array, nodes, groups))
     }
 
-    pub(crate) fn engine(self, nodes: Vec<Node>) -> Engine<Array> {
-        let rebuilds = self.rebuild_unit_ns.is_some();
+    /// The array in motion. A drive that has failed from the start is rebuilt again and again, so that a run of any length sees
+    /// the array rebuilding.
+    pub(crate) fn engine(mut self, nodes: Vec<Node>) -> Engine<Array> {
+        let tasks = if self.rebuild().is_some() {
+            self.begin_rebuilding(0, false)
+        } else {
+            Vec::new()
+        };
         let mut engine = Engine::new(nodes, self);
-        if rebuilds {
-            for unit in 0..super::destage::REBUILD_DEPTH {
-                engine.spawn(Task {
-                    phase: Phase::Rebuild,
-                    address: unit,
-                    ..Task::default()
-                });
-            }
+        for task in tasks {
+            engine.spawn(task);
         }
         engine
     }
@@ -233,11 +264,22 @@ impl Array {
 
     /// What is rebuilt; `None` if nothing is.
     pub(crate) fn rebuild(&self) -> Option<Units> {
+        self.layout.failed().next()?;
         self.rebuild_unit_ns.map(|_| Units {
             node: self.parts.pause,
             bytes: self.layout.chunk_bytes(),
             asked_bytes_per_s: self.rebuild_bytes_per_s,
         })
+    }
+
+    /// Where data lie now.
+    pub(crate) fn layout(&self) -> &Layout {
+        &self.layout
+    }
+
+    /// Whether failed drives are rebuilt at all.
+    pub(crate) fn rebuilds_drives(&self) -> bool {
+        self.rebuild_unit_ns.is_some()
     }
 
     /// What the cache did so far; `None` without one.
@@ -292,9 +334,20 @@ impl Array {
     }
 
     /// Orders extents from or to the drives. Loops carry them beside the drives' work: a drive's port and the loop pass the same
-    /// bytes at the same time, so a loop delays only when others hold it up.
-    pub(super) fn access(&self, context: &mut Context<'_, Task>, extents: &[Extent], way: Way) {
+    /// bytes at the same time, so a loop delays only when others hold it up. False if there was nothing to order: drives without
+    /// power are passed over, which were alive when it was planned.
+    pub(super) fn access(
+        &self,
+        context: &mut Context<'_, Task>,
+        extents: &[Extent],
+        way: Way,
+    ) -> bool {
+        let mut ordered = false;
         for extent in extents {
+            if !self.dead.is_empty() && self.dead.contains(&extent.disk) {
+                continue;
+            }
+            ordered = true;
             let work = Work::Access {
                 address: extent.address,
                 bytes: extent.bytes,
@@ -311,6 +364,38 @@ impl Array {
                 context.op(node, Work::Bytes(u64::from(extent.bytes)));
             }
         }
+        ordered
+    }
+
+    /// A command without data comes in: it takes what a write of no bytes takes, up to the processor.
+    fn take_command(&mut self, context: &mut Context<'_, Task>, io: Io, next: Phase) -> Step {
+        let controller = self.controller_of(io.address);
+        let port = self.next_port();
+        *context.task() = Task {
+            controller,
+            port,
+            ..Task::default()
+        };
+        let visits = [
+            self.parts
+                .overhead
+                .map(|(node, time)| (node, Work::Lasting(time))),
+            self.port(port).map(|ways| (ways.inward, Work::Bytes(0))),
+            self.command(controller, self.costs.write, 0),
+        ];
+        self.pass(context, visits, next)
+    }
+
+    /// Data in the controller's cache outlive a loss of power, or were written through; those in drives' buffers don't.
+    fn flush_drives(&mut self, context: &mut Context<'_, Task>) -> Step {
+        context.task().phase = Phase::Leaving;
+        if !self.drives_buffer {
+            return Step::Done;
+        }
+        for disk in (0..self.layout.disks()).filter(|disk| !self.dead.contains(disk)) {
+            context.op(self.parts.disk(disk), Work::Flush);
+        }
+        Step::Wait
     }
 
     /// Where to read: fills `extents`, and gives the bytes to XOR.
@@ -385,6 +470,14 @@ impl Flow for Array {
                 Some(io) => self.begin_read(context, io),
                 None => Step::Done,
             },
+            phase @ (Phase::Noting | Phase::Flush) => match context.io() {
+                Some(io) if phase == Phase::Flush => {
+                    self.take_command(context, io, Phase::Flushing)
+                }
+                Some(io) => self.take_command(context, io, Phase::Leaving),
+                None => Step::Done,
+            },
+            Phase::Flushing => self.flush_drives(context),
             Phase::Ordered => self.order_read(context),
             Phase::Awaiting => self.await_fetch(context),
             Phase::Fetched => self.end_read(context),
@@ -450,7 +543,7 @@ fn cache(system: &SystemDescription, layout: &Layout) -> Result<Option<Cache>, E
 
 /// The time between two units of a rebuild; `None` if nothing is rebuilt.
 fn rebuild_unit_ns(pool: &Pool, layout: &Layout) -> Result<Option<u64>, Error> {
-    let Some(rate) = pool.rebuild_rate.filter(|_| pool.failed > 0) else {
+    let Some(rate) = pool.rebuild_rate else {
         return Ok(None);
     };
     if rate.0 == 0 {

@@ -14,6 +14,7 @@ pub(crate) mod flow;
 pub(crate) mod mirror;
 mod parts;
 mod read;
+mod rebuild;
 mod warm;
 mod write;
 mod writers;

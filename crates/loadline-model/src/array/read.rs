@@ -101,8 +101,7 @@ impl Array {
             Phase::Fetched
         };
         context.task().bytes = if background { bytes } else { xor_bytes as u32 };
-        self.access(context, &extents, Way::Read);
-        let nothing = extents.is_empty();
+        let nothing = !self.access(context, &extents, Way::Read);
         self.ranges = ranges;
         self.extents = extents;
         if nothing {

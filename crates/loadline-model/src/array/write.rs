@@ -120,8 +120,7 @@ impl Array {
         let number = context.task().plan as usize;
         let reads = std::mem::take(&mut self.plans[number].reads);
         context.task().phase = Phase::OldRead;
-        self.access(context, &reads, Way::Read);
-        let none = reads.is_empty();
+        let none = !self.access(context, &reads, Way::Read);
         self.plans[number].reads = reads;
         if none {
             self.combine(context)
@@ -148,9 +147,15 @@ impl Array {
         } else {
             Phase::Destaged
         };
-        self.access(context, &writes, Way::Write);
+        let none = !self.access(context, &writes, Way::Write);
         self.plans[number].writes = writes;
-        Step::Wait
+        if !none {
+            Step::Wait
+        } else if context.io().is_some() {
+            self.end_write(context)
+        } else {
+            self.end_destage(context)
+        }
     }
 
     /// All is on the drives: the host has its answer, and who waited for this write goes on.

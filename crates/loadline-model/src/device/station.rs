@@ -243,6 +243,7 @@ impl Sampler {
     fn time(&mut self, work: &Work) -> Time {
         match *work {
             Work::Lasting(time) => time,
+            Work::Flush => Time::ZERO,
             _ => self.draw(),
         }
     }

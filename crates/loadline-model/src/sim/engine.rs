@@ -151,6 +151,15 @@ impl<F: Flow> Engine<F> {
     /// When `at` lies in the past, or an event before it is still to come: advance to `at` first.
     #[inline]
     pub fn submit(&mut self, io: Io, at: Time) {
+        self.submit_as(F::Task::default(), io, at);
+    }
+
+    /// As [`Engine::submit`], of an I/O whose task begins in another state than the default.
+    ///
+    /// # Panics
+    /// As [`Engine::submit`].
+    #[inline]
+    pub fn submit_as(&mut self, state: F::Task, io: Io, at: Time) {
         if at != self.core.now {
             assert!(at > self.core.now, "an I/O can't be submitted in the past");
             let next = self.core.events.next();
@@ -162,7 +171,7 @@ impl<F: Flow> Engine<F> {
         }
         self.core.submitted += 1;
         self.core.outstanding.enter(at);
-        let task = self.core.add(F::Task::default(), Origin::Host, io);
+        let task = self.core.add(state, Origin::Host, io);
         self.step(task);
         self.settle();
     }

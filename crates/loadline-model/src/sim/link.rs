@@ -47,7 +47,7 @@ impl Server for Link {
             Work::Bytes(bytes) => self.transfer(bytes),
             Work::Access { bytes, .. } => self.transfer(u64::from(bytes)),
             Work::Lasting(time) => time,
-            Work::Drawn => Time::ZERO,
+            Work::Drawn | Work::Flush => Time::ZERO,
         };
         self.free_at = self.free_at.max(agenda.now()) + transfer;
         self.booked += transfer;

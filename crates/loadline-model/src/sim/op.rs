@@ -48,6 +48,8 @@ pub enum Work {
     Lasting(Time),
     /// So many bytes over a link.
     Bytes(u64),
+    /// All that a device with places holds in a volatile buffer goes to its medium; elsewhere it takes no time.
+    Flush,
     /// An access to a device with places.
     Access {
         /// First byte.

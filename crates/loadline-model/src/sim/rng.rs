@@ -31,6 +31,8 @@ pub enum Purpose {
     Layout = 10,
     /// Choices of a cache, such as hits that are drawn; the index is the cache's number.
     Cache = 11,
+    /// Which I/Os of an emulation fail by a fault that was asked for.
+    Fault = 12,
 }
 
 /// The one number that a replication's randomness comes from.

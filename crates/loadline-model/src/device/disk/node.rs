@@ -18,7 +18,7 @@ pub enum Waiting {
 
 /// A drive with its controller's queue.
 ///
-/// It takes accesses, rounded outwards to sectors of 512 bytes, and no other work. Busy is the time in which the drive holds
+/// It takes accesses, rounded outwards to sectors of 512 bytes, and flushes of its buffer, no other work. Busy is the time in which the drive holds
 /// a command, or writes from its own buffer to the medium while it holds none; reading ahead isn't work. An op that is no
 /// access, or reaches beyond the drive, is the flow's fault and panics.
 #[derive(Debug, Clone)]
@@ -58,6 +58,15 @@ impl DiskNode {
         assert!(taken.is_ok(), "{request:?} is refused: {taken:?}");
     }
 
+    /// The drive holds one command more.
+    fn enter(&mut self, now: Time) {
+        if self.inside == 0 {
+            self.busy += self.disk.background(self.turned_at, now);
+            self.turned_at = now;
+        }
+        self.inside += 1;
+    }
+
     /// Begins what the drive can begin, and sees to it that this node is called when the drive is free for more.
     fn begin(&mut self, agenda: &mut Agenda<'_>) {
         while self.free_at <= agenda.now() {
@@ -79,13 +88,18 @@ impl DiskNode {
 
 impl Server for DiskNode {
     fn arrive(&mut self, op: OpId, work: &Work, agenda: &mut Agenda<'_>) {
-        let &Work::Access {
-            address,
-            bytes,
-            way,
-        } = work
-        else {
-            panic!("a disk serves accesses, not {work:?}");
+        let (address, bytes, way) = match *work {
+            Work::Access {
+                address,
+                bytes,
+                way,
+            } => (address, bytes, way),
+            Work::Flush => {
+                self.enter(agenda.now());
+                agenda.end(op, self.disk.synchronize(agenda.now()));
+                return;
+            }
+            _ => panic!("a disk serves accesses, not {work:?}"),
         };
         let lbn = address / SECTOR_BYTES;
         let end = (address + u64::from(bytes)).div_ceil(SECTOR_BYTES);
@@ -95,30 +109,29 @@ impl Server for DiskNode {
             lbn,
             sectors: (end - lbn) as u32,
         };
-        if self.inside == self.disk.tags() {
+        if self.inside >= self.disk.tags() {
             let lane = usize::from(self.order == Waiting::ReadsFirst && way == Way::Write);
             self.waiting[lane].push_back(request);
             return;
         }
         self.give(agenda.now(), request);
-        if self.inside == 0 {
-            self.busy += self.disk.background(self.turned_at, agenda.now());
-            self.turned_at = agenda.now();
-        }
-        self.inside += 1;
+        self.enter(agenda.now());
         self.begin(agenda);
     }
 
     fn finish(&mut self, _op: OpId, agenda: &mut Agenda<'_>) {
+        self.inside -= 1;
         let [first, second] = &mut self.waiting;
-        if let Some(request) = first.pop_front().or_else(|| second.pop_front()) {
+        let free = self.inside < self.disk.tags();
+        if let Some(request) = free
+            .then(|| first.pop_front().or_else(|| second.pop_front()))
+            .flatten()
+        {
             self.give(agenda.now(), request);
-        } else {
-            self.inside -= 1;
-            if self.inside == 0 {
-                self.busy += agenda.now() - self.turned_at;
-                self.turned_at = agenda.now();
-            }
+            self.inside += 1;
+        } else if self.inside == 0 {
+            self.busy += agenda.now() - self.turned_at;
+            self.turned_at = agenda.now();
         }
         self.begin(agenda);
     }

@@ -177,6 +177,21 @@ impl Disk {
         time
     }
 
+    /// The answer to a command that wants all of the buffer's data on the medium; it goes ahead of what waits in the queue, for it
+    /// concerns only what was answered before.
+    pub fn synchronize(&mut self, now: Time) -> Time {
+        let now = now + self.phase_ns;
+        self.catch_up(now, now);
+        let decoded = now + self.overhead(Way::Write, true);
+        let done_at = if self.write_back {
+            self.flush(now);
+            decoded.max(self.idle_from)
+        } else {
+            decoded
+        };
+        (done_at + self.model.overheads.completion[1]).saturating_sub(self.phase_ns)
+    }
+
     /// All dirty data go to the medium.
     pub(super) fn flush(&mut self, now: Time) {
         if !self.dirty.is_empty() {
