@@ -190,6 +190,7 @@ def test_a_key_that_is_missing_is_named(loadline: Loadline) -> None:
         (["forecast", "eva-v2-10k", "web-ramp", "--ios", "5"], "--method simulate"),
         (["forecast", "eva-v2-10k", "web-ramp", "--method", "simulate", "--explain"], "--method solve"),
         (["forecast", "station-mm1", "web-ramp", "--method", "rule"], "disks"),
+        (["forecast", "typical-12", "hdd-7k2"], "The system comes first: hdd-7k2 typical-12."),
         (["systems", "nothing"], "loadline systems"),
         (["systems", "--set", "pool.drives=2"], "Name one"),
         (["systems", "hdd-7k2", "--set", "pool.drives=-1"], "a whole number from 0 on"),

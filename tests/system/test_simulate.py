@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
@@ -62,6 +62,12 @@ def test_a_seed_gives_the_same_rows_on_any_number_of_threads() -> None:
 
     assert rows(1, 1) == rows(1, 4)
     assert rows(1, 4) != rows(2, 4)
+
+
+@pytest.mark.parametrize("seed", [0, -3, 1 << 31, 1 << 70])
+def test_a_seed_that_cannot_be_is_refused(seed: int) -> None:
+    with pytest.raises(InputError, match="seed: "):
+        simulate("hdd-7k2", "typical-12", options=OLTP, seed=seed)
 
 
 def test_settings_are_unrolled_in_order_and_stand_in_the_tags() -> None:
@@ -217,7 +223,7 @@ def test_ctrl_c_ends_the_tasks_under_way() -> None:
     def endless(stop: Event) -> None:
         ended.append(stop.wait(60))
 
-    def listen(done: Sequence[None]) -> None:
+    def listen(done: int, new: Mapping[int, None]) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):

@@ -83,6 +83,16 @@ set_option = click.option(
 )
 
 
+def check_order(system: str, suite: str) -> None:
+    """Refuses a system where the suite stands and the other way round.
+
+    Raises:
+        InputError: with the two in their order.
+    """
+    if system in suite_names() and (_SYSTEMS / f"{suite}.toml").is_file():
+        raise InputError(f"{system} is a suite, and {suite} a system", f"The system comes first: {suite} {system}.")
+
+
 def warn_of_idle(system: str, settings: Sequence[str], method: str) -> None:
     """Says on standard error which settings change nothing in what `method` answers. Raises as `unroll`."""
     if not settings:

@@ -69,6 +69,7 @@ def command(
             raise InputError(f"{option} is for simulations", "Add --method simulate.")
     if explain and method == "simulate":
         raise InputError("a simulation has no working to --explain", "Leave it out, or take --method solve.")
+    choice.check_order(system, suite)
     drawing = Drawing(chart, point, dark)
     if file is not None:
         writable(file, drawing)

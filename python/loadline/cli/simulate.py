@@ -52,6 +52,7 @@ def command(
     path. Each point goes on until IOPS and mean latency are known to 1 %, but for 1,000,000 I/Os at most; its run time
     in the suite is of no account. A --seed gives the same figures again.
     """
+    choice.check_order(system, suite)
     drawing = Drawing(chart, point, dark)
     if file is not None:
         writable(file, drawing)

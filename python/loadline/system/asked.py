@@ -18,6 +18,9 @@ Asked: TypeAlias = str | Path | Suite | Workload | Sequence[Workload] | Point | 
 
 _MOST_ROWS = 100_000
 
+# As many bits as fio's have.
+_SEEDS = 1 << 31
+
 # Stations have no addresses, so any working set will do.
 _NOWHERE_BYTES = 1 << 40
 
@@ -26,8 +29,10 @@ def points_of(asked: Asked, options: Options = Options(), seed: int = 1) -> tupl
     """The suite's name, if it is one, and the points; `options` change a suite's, and point k gets `seed` + k.
 
     Raises:
-        InputError: no such suite, or options that don't fit it.
+        InputError: no such suite, options that don't fit it, or a seed that can't be.
     """
+    if not 0 < seed < _SEEDS:
+        raise InputError(f"seed: {seed} can't be", f"Give a number from 1 to {_SEEDS - 1:,}.")
     if isinstance(asked, str | Path):
         asked = load_suite(str(asked))[0]
     if isinstance(asked, Suite):

@@ -178,7 +178,7 @@ def unroll(system: System, settings: Sequence[str]) -> list[System]:
         InputError: a setting that can't be read, or too many combinations.
     """
     try:
-        combinations = _core.unroll(list(settings))
+        combinations = _core.unroll([settings] if isinstance(settings, str) else list(settings))
     except ValueError as error:
         raise refusal("--set", error) from None
     return [System(system.name, system.text, system.path, (*system.settings, *pairs)) for pairs in combinations]

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable, Sequence
-from concurrent.futures import ThreadPoolExecutor, wait
+from collections.abc import Callable, Mapping, Sequence
+from concurrent.futures import Future, ThreadPoolExecutor
+from functools import partial
 from threading import Event
 from typing import TypeVar
 
@@ -21,28 +22,40 @@ _TICK_S = 0.1
 def in_order(
     tasks: Sequence[Callable[[Event], T]],
     threads: int | None = None,
-    listen: Callable[[Sequence[T | None]], None] | None = None,
+    listen: Callable[[int, Mapping[int, T]], None] | None = None,
 ) -> list[T]:
     """What the tasks give, in their order, whatever number of threads works on them.
 
     Args:
         tasks: each gets an event that is set when it should end early, whatever it then gives or raises.
         threads: None for as many as this process may use cores.
-        listen: called about ten times a second with the answers so far, None for those that are missing.
+        listen: called about ten times a second with how many tasks are done, and the answers that are new, by the
+            number of their task.
 
     Raises:
         KeyboardInterrupt: after the tasks under way have ended. And what a task raises, of several the first in order.
     """
-    stop = Event()
+    stop, complete = Event(), Event()
+    ended: list[int] = []
+
+    def end(number: int, _: Future[T]) -> None:
+        ended.append(number)
+        if len(ended) == len(tasks):
+            complete.set()
+
     cores = threads or len(os.sched_getaffinity(0))
     executor = ThreadPoolExecutor(min(cores, max(1, len(tasks))))
     try:
         futures = [executor.submit(task, stop) for task in tasks]
-        pending = set(futures)
-        while pending:
-            pending = wait(pending, _TICK_S).not_done
+        for number, future in enumerate(futures):
+            future.add_done_callback(partial(end, number))
+        told = 0
+        while told < len(tasks):
+            complete.wait(_TICK_S)
+            new = ended[told:]
+            told += len(new)
             if listen is not None:
-                listen([None if future in pending or future.exception() else future.result() for future in futures])
+                listen(told, {number: futures[number].result() for number in new if not futures[number].exception()})
         return [future.result() for future in futures]
     finally:
         stop.set()

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Iterable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import dataclass, replace
 from functools import lru_cache, partial
@@ -146,30 +147,32 @@ def answers(
         InputError: none of them can be answered; it says why the first can't.
     """
     tasks: list[Callable[[Event], _Part]] = []
-    places: list[slice] = []
-    for one, point in asked:
+    owners: list[int] = []
+    for number, (one, point) in enumerate(asked):
         each: list[Callable[[Event], _Part]] = [partial(_ramp, one, point, suite, work)]
         if point.ramp is None:
-            each = [partial(_answer, one, point, work, number) for number in range(work.replications)]
-        places.append(slice(len(tasks), len(tasks) + len(each)))
+            each = [partial(_answer, one, point, work, replication) for replication in range(work.replications)]
+        owners += [number] * len(each)
         tasks += [partial(_or_refused, task) for task in each]
+    missing = Counter(owners)
+    parts: dict[int, dict[int, _Part]] = defaultdict(dict)
     rows: dict[int, list[Result] | InputError] = {}
 
-    def assemble(parts: Sequence[_Part | None]) -> list[Result]:
-        """The rows of points whose parts are all there and weren't before."""
-        new: list[Result] = []
-        for number, ((one, point), place) in enumerate(zip(asked, places, strict=True)):
-            if number not in rows and all(part is not None for part in parts[place]):
-                rows[number] = _assembled(one, point, suite, work, parts[place])
-                new += _shown(one, point, suite, rows[number])
-        return new
-
-    def tell(parts: Sequence[_Part | None]) -> None:
-        new = assemble(parts)
+    def tell(done: int, new: Mapping[int, _Part]) -> None:
+        """Makes the rows of points whose last part has come."""
+        shown: list[Result] = []
+        for task, part in new.items():
+            number = owners[task]
+            parts[number][task] = part
+            if len(parts[number]) == missing[number]:
+                one, point = asked[number]
+                whole = [part for _, part in sorted(parts.pop(number).items())]
+                rows[number] = _assembled(one, point, suite, work, whole)
+                shown += _shown(one, point, suite, rows[number])
         if listen is not None:
-            listen(sum(part is not None for part in parts), len(parts), new)
+            listen(done, len(tasks), shown)
 
-    assemble(in_order(tasks, threads, tell))
+    in_order(tasks, threads, tell)
     refusals = [found for found in rows.values() if isinstance(found, InputError)]
     if refusals and len(refusals) == len(asked):
         raise rows[0] if isinstance(rows[0], InputError) else refusals[0]

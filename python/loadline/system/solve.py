@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Sequence
+from collections.abc import Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import replace
 from functools import partial
@@ -93,7 +93,12 @@ def answers(
         # A point and its load line stay together: they lie on one curve.
         for _, points in groupby((point for _, point in pairs), key=lambda point: point.streams):
             tasks.append(partial(_of_streams, built, list(points), suite, explain, curve))
-    done = in_order(tasks, threads, None if listen is None else _told(listen))
+
+    def tell(done: int, new: Mapping[int, _Answer]) -> None:
+        if listen is not None:
+            listen(done, len(tasks), [result for results, _ in new.values() for result in results])
+
+    done = in_order(tasks, threads, tell)
     refusals = [refusal for _, refused in done for refusal in refused]
     if refusals and len(refusals) == len(asked):
         raise refusals[0]
@@ -101,18 +106,6 @@ def answers(
 
 
 _Answer = tuple[list[Result], list[InputError]]
-
-
-def _told(listen: Listener) -> Callable[[Sequence[_Answer | None]], None]:
-    """Tells `listen` of each task's rows once."""
-    known: set[int] = set()
-
-    def tell(done: Sequence[_Answer | None]) -> None:
-        new = {number: answer[0] for number, answer in enumerate(done) if answer is not None and number not in known}
-        known.update(new)
-        listen(len(known), len(done), [result for results in new.values() for result in results])
-
-    return tell
 
 
 class _Built:
