@@ -120,7 +120,8 @@ def _failure(results: Sequence[Result]) -> InputError | None:
         what, first = "have no load line", [one.line for one in answers if one.line is not None and one.line.error]
     if not first:
         return None
-    message = f"{len(first)} of {len(answers)} points {what}: {first[0].point}: {first[0].error}"
+    name = " ".join([first[0].point, *_settings(first[0])])
+    message = f"{len(first)} of {len(answers)} points {what}: {name}: {first[0].error}"
     return InputError(message, "Change the load, the limit or the system.")
 
 

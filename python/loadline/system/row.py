@@ -40,7 +40,9 @@ def row(system: System, point: Point, suite: str | None, origin: Origin, **figur
 
 def refused_row(system: System, point: Point, suite: str | None, origin: Origin, refusal: InputError) -> Result:
     """The row of a point that can't be answered."""
-    error = f"{refusal.message}. {refusal.remedy}" if refusal.remedy else refusal.message
+    # Which system it was stands in the row already.
+    message = refusal.message.removeprefix(f"{system.said}: ").removeprefix(f"{point.name}: ")
+    error = f"{message}. {refusal.remedy}" if refusal.remedy else message
     return row(system, point, suite, origin, error=error, ended_by="error")
 
 
