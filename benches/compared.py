@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 @dataclass(frozen=True, slots=True)
 class Compared:
-    """Ours against a peer's, as texts with units; `met` is None for what has no bar."""
+    """Ours against a peer's, as texts with units; `met` is None where there is no bar, or the pairs can't tell."""
 
     what: str
     ours: str
@@ -20,7 +20,7 @@ class Compared:
 
     @property
     def verdict(self) -> str:
-        return {True: "yes", False: "NO", None: ""}[self.met]
+        return {True: "yes", False: "NO", None: "can't tell" if self.bar else ""}[self.met]
 
 
 def spread(values: Sequence[float], unit: str = "") -> str:

@@ -46,7 +46,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a bar is missed")
     parser.add_argument("--pairs", type=int, default=5, help="pairs of each comparison (5)")
-    parser.add_argument("--runtime", default="4s", help="run time of a point of the IOPS comparisons (4s)")
+    parser.add_argument("--runtime", default="2s", help="run time of a point of the IOPS comparisons (2s)")
     parser.add_argument(
         "--directory", type=Path, default=Path("target/bench"), help="where files are made, on a disk (target/bench)"
     )

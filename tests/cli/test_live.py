@@ -155,3 +155,17 @@ def test_a_locale_or_console_without_unicode_is_recognised(
 def test_points_of_a_sweep_name_their_settings(state: State) -> None:
     row = replace(state.results[0], point="oltp-db", quick=False, origin="solved", tags={"volume.layout": "raid5"})
     assert "oltp-db raid5 " in model_lines("t", [row], 1, 2, 10**9, 80, 24, False)[2].plain
+
+
+def test_a_terminal_that_became_narrower_is_cleared_and_a_wider_one_is_not(state: State) -> None:
+    screen = Console(width=80, height=24, force_terminal=True, file=io.StringIO())
+    display = Display(lambda width, height, plain: lines(state, width, height, plain=plain), screen)
+
+    def cleared_at(width: int) -> bool:
+        screen.file = io.StringIO()
+        screen.width = width
+        display.refresh()
+        return "\x1b[2J" in screen.file.getvalue()
+
+    assert [cleared_at(width) for width in (80, 60, 60, 100)] == [False, True, False, False]
+    display.end()

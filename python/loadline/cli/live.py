@@ -212,7 +212,9 @@ class Display:
 
     def __init__(self, draw: Draw, console: Console | None = None) -> None:
         self._draw = draw
-        self._live = Live(self, console=console or output.terminal(err=True), transient=True, auto_refresh=False)
+        self._console = console or output.terminal(err=True)
+        self._live = Live(self, console=self._console, transient=True, auto_refresh=False)
+        self._width = 0
 
     def __rich_console__(self, console: Console, options: ConsoleOptions) -> RenderResult:
         """The lines, one row short of the terminal's height, so that nothing scrolls."""
@@ -223,6 +225,11 @@ class Display:
     def refresh(self) -> None:
         """Draws what is to be shown now."""
         self._live.start()
+        width = self._console.width
+        if width < self._width:
+            # A terminal that became narrower has folded the lines that stand there, so how many is unknown.
+            self._console.clear()
+        self._width = width
         self._live.refresh()
 
     def end(self) -> None:
