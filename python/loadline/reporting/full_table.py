@@ -71,7 +71,8 @@ class Row:
 
 def full_table(results: Sequence[Result]) -> tuple[list[Head], list[Row]]:
     """Heads and rows; the point's name comes first, then the main columns, then the others."""
-    several = len({result.run for result in results}) > 1
+    # Of one run or one system its name isn't needed in every row.
+    alone = {name for name in ("run", "system") if len({getattr(result, name) for result in results}) == 1}
     known = [
         column
         for column in COLUMNS
@@ -79,7 +80,7 @@ def full_table(results: Sequence[Result]) -> tuple[list[Head], list[Row]]:
     ]
     order = {name: place for place, name in enumerate(MAIN)}
     known.sort(key=lambda column: order.get(column.name, len(order)))
-    heads = [_head(column, several) for column in known]
+    heads = [_head(column, alone) for column in known]
     rows = [
         Row(tuple(_cell(column, head, result) for column, head in zip(known, heads, strict=True)), *_marks(result))
         for result in results
@@ -95,13 +96,13 @@ def _unit(name: str) -> tuple[str, Callable[[float], str]] | None:
     return next(((unit, say) for ending, unit, say in _UNITS if name.endswith(ending)), None)
 
 
-def _head(column: Column, several: bool) -> Head:
+def _head(column: Column, alone: set[str]) -> Head:
     unit = _unit(column.name)
     words = column.name
     for ending in ("_ns", "_fraction", "bytes_per_s", "_per_s"):
         words = words.removesuffix(ending) if ending != "bytes_per_s" else words.replace(ending, "bandwidth")
     words = words.replace("iops", "IOPS").replace("_", " ")
-    main = column.name in MAIN and (column.name != "run" or several)
+    main = column.name in MAIN and column.name not in alone
     return Head(column.name, words, unit[0] if unit else "", column.meaning, main)
 
 
