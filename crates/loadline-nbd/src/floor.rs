@@ -1,0 +1,87 @@
+//! The transport's floor: what a request costs on its way to the server and back when nothing is modelled.
+//!
+//! It's measured at the start, by a client of the server's own over a connection of the same kind, and taken off every latency,
+//! so that a client sees what was modelled rather than that and the way.
+
+use crate::wire::{GREETING, OPTION, REQUEST, command, greeting, option};
+use loadline_model::emulation::Action;
+use loadline_model::units::Time;
+use rustix::fd::OwnedFd;
+use std::fs::File;
+use std::io::{self, Read, Write};
+use std::time::Instant;
+
+/// The sizes between which the cost of reads is a straight line.
+const SMALL: u32 = 4096;
+const LARGE: u32 = 256 << 10;
+/// How often each is measured; the median counts.
+const TIMES: usize = 200;
+
+/// The way to the server and back.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub struct Floor {
+    small: Time,
+    ns_per_byte: f64,
+}
+
+impl Floor {
+    /// Asks a server that answers at once, over a connection to it that nobody has used yet.
+    pub fn measure(socket: OwnedFd) -> io::Result<Floor> {
+        let mut socket = File::from(socket);
+        let mut greeted = [0; 18];
+        socket.read_exact(&mut greeted)?;
+        let expected = [GREETING.to_be_bytes(), OPTION.to_be_bytes()].concat();
+        if greeted[..16] != expected {
+            return Err(io::Error::other("the server doesn't greet"));
+        }
+        let mut words = Vec::new();
+        let flags = u32::from(greeting::FIXED_NEWSTYLE | greeting::NO_ZEROES);
+        words.extend(flags.to_be_bytes());
+        words.extend(OPTION.to_be_bytes());
+        words.extend(option::EXPORT_NAME.to_be_bytes());
+        words.extend(0u32.to_be_bytes());
+        socket.write_all(&words)?;
+        let mut described = [0; 10];
+        socket.read_exact(&mut described)?;
+        let size = u64::from_be_bytes(described[..8].try_into().unwrap_or_default());
+        let large = LARGE.min(u32::try_from(size).unwrap_or(LARGE));
+        let small = SMALL.min(large);
+        let (a, b) = (read(&mut socket, small)?, read(&mut socket, large)?);
+        let span = f64::from((large - small).max(1));
+        Ok(Floor {
+            small: a,
+            ns_per_byte: b.saturating_sub(a).ns() as f64 / span,
+        })
+    }
+
+    /// What a request of so many bytes costs. Data of a write come while its time passes already, and cost nothing more.
+    pub fn of(&self, action: Action, bytes: u32) -> Time {
+        let more = bytes.saturating_sub(SMALL);
+        let data = match action {
+            Action::Read => f64::from(more) * self.ns_per_byte,
+            _ => 0.0,
+        };
+        self.small + Time::from_ns(data as u64)
+    }
+}
+
+/// The median time of a read from the beginning of the device.
+fn read(socket: &mut File, bytes: u32) -> io::Result<Time> {
+    let mut reply = vec![0; 16 + bytes as usize];
+    let mut request = Vec::new();
+    request.extend(REQUEST.to_be_bytes());
+    request.extend(0u16.to_be_bytes());
+    request.extend(command::READ.to_be_bytes());
+    request.extend(0u64.to_be_bytes());
+    request.extend(0u64.to_be_bytes());
+    request.extend(bytes.to_be_bytes());
+    let mut times = Vec::with_capacity(TIMES);
+    for _ in 0..TIMES {
+        let begun = Instant::now();
+        socket.write_all(&request)?;
+        socket.read_exact(&mut reply)?;
+        times.push(begun.elapsed().as_nanos() as u64);
+    }
+    times.sort_unstable();
+    Ok(Time::from_ns(times[TIMES / 2]))
+}

@@ -1,0 +1,603 @@
+//! The one thread that serves: it reads requests, hands them to the device, and answers each at its instant.
+//!
+//! A turn looks at the clock, does what is due, and then takes what has come. Between turns it sleeps, but for the last
+//! [`SPIN`] before something is due it looks at the clock and the sockets again and again.
+
+mod intake;
+
+use crate::connection::{Connection, Gone, Phase, Reply, Tail};
+use crate::device::Device;
+use crate::flight::{Flight, Flights, wait};
+use crate::floor::Floor;
+use crate::handshake::{CONTEXT_ID, Export};
+use crate::listener::Listener;
+use crate::stats::{Stats, json_text};
+use crate::store::Store;
+use crate::sync::Syncer;
+use crate::wire::{Head, Refusal, Request, chunk, command, flag};
+use loadline_model::Error;
+use loadline_model::emulation::{Action, Step};
+use loadline_model::fault::Faults;
+use loadline_model::units::Time;
+use rustix::event::Timespec;
+use rustix::event::epoll::{self, Event, EventData, EventFlags};
+use rustix::fd::OwnedFd;
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
+use std::sync::Arc;
+use std::sync::mpsc::{Receiver, Sender};
+use std::time::{Duration, Instant};
+
+/// How long before something is due the thread no longer sleeps: the kernel wakes it some tens of microseconds late.
+const SPIN: Time = Time::from_ns(150_000);
+/// How long after a request the thread looks for the next one without sleeping.
+const LINGER: Time = Time::from_ns(100_000);
+/// Events of the device between two looks at the sockets.
+const EVENTS: u64 = 2000;
+/// Bytes taken from a client between two looks at the clock.
+const ROOM: usize = 64 << 10;
+/// Bytes made zeroes between two looks at the clock.
+const ZEROES: u64 = 4 << 20;
+/// Requests under way, those of clients that have gone included, after which no more are read.
+const MOST_IN_FLIGHT: usize = 32 << 10;
+/// Clients at a time.
+const MOST_CLIENTS: usize = 2048;
+/// How long a client may take to negotiate.
+const PATIENCE: Duration = Duration::from_secs(10);
+/// Sentences about what happened that are kept until somebody asks.
+const MOST_EVENTS: usize = 1000;
+/// Extents in one reply, and looked at for it.
+const EXTENTS: usize = 1024;
+
+/// Room for one.
+const EVENT: Event = Event {
+    flags: EventFlags::empty(),
+    data: EventData::new_u64(0),
+};
+
+const LISTENER: u64 = u64::MAX;
+const WAKER: u64 = u64::MAX - 1;
+
+/// What other threads ask of the one that serves.
+pub enum Order {
+    /// The numbers so far.
+    Stats(Sender<Stats>),
+    /// Something is to go wrong: the sentence, and who wants it as it was understood.
+    Fault(String, Sender<Result<String, String>>),
+    /// What happened since the last time, in sentences.
+    Events(Sender<Vec<String>>),
+    /// The way to here and back has been measured: from now on it's taken off, and clients are let in.
+    Begin(Floor),
+    /// The disk has, or hasn't, what these requests waited for.
+    Synced(Vec<u32>, bool),
+    /// Ends.
+    Stop,
+}
+
+/// What there is to serve.
+pub struct Parts {
+    /// Where clients come from.
+    pub listener: Listener,
+    /// A client that is there from the beginning.
+    pub first: OwnedFd,
+    /// Name and size.
+    pub export: Export,
+    /// When.
+    pub device: Box<dyn Device>,
+    /// What.
+    pub store: Store,
+    /// What goes wrong.
+    pub faults: Faults,
+    /// Orders of other threads.
+    pub orders: Receiver<Order>,
+    /// To itself.
+    pub to_self: Sender<Order>,
+    /// Becomes readable when there are orders.
+    pub waker: Arc<OwnedFd>,
+}
+
+/// The state of the thread that serves.
+pub struct Serving {
+    epoll: OwnedFd,
+    listener: Listener,
+    export: Arc<Export>,
+    device: Box<dyn Device>,
+    store: Store,
+    faults: Faults,
+    /// What happened, in sentences, for who asks.
+    events: VecDeque<String>,
+    orders: Receiver<Order>,
+    waker: Arc<OwnedFd>,
+    syncer: Option<Syncer>,
+    origin: Instant,
+    floor: Floor,
+    /// The way is still being measured: everything is answered at once, and not counted.
+    calibrating: bool,
+    closed_until: Option<Instant>,
+    /// Requests whose data have come, or that wait for nothing. They are seen to while no client is.
+    landed: Vec<u32>,
+    connections: Vec<Option<Box<Connection>>>,
+    vacant: Vec<u32>,
+    generation: u32,
+    flights: Flights,
+    /// Answers whose instant is still to come.
+    due: BinaryHeap<Reverse<(Time, u32)>>,
+    /// Answers that a fault holds back.
+    held: Vec<u32>,
+    /// Requests that make zeroes, and from where on.
+    zeroing: VecDeque<(u32, u64)>,
+    /// Clients that have something to be sent or taken.
+    dirty: Vec<u32>,
+    /// Clients of which nothing more is taken until there is room.
+    waiting: Vec<u32>,
+    room: Vec<u8>,
+    scratch: Vec<u8>,
+    stats: Stats,
+    lingers_until: Time,
+    next_look: Time,
+}
+
+impl Serving {
+    /// Ready to run.
+    ///
+    /// # Errors
+    /// Of the operating system, for want of file descriptors or threads.
+    pub fn new(parts: Parts) -> std::io::Result<Self> {
+        let epoll = epoll::create(epoll::CreateFlags::CLOEXEC)?;
+        // Sleeping for microseconds needs Linux 5.11: better said now than when the first client waits.
+        epoll::wait(&epoll, &mut [EVENT; 1][..], Some(&Timespec::default()))?;
+        let data = EventData::new_u64(WAKER);
+        epoll::add(&epoll, &*parts.waker, data, EventFlags::IN)?;
+        let syncer = match parts.store.file() {
+            Some(file) => Some(Syncer::start(
+                file,
+                parts.to_self,
+                Arc::clone(&parts.waker),
+            )?),
+            None => None,
+        };
+        let mut serving = Serving {
+            epoll,
+            listener: parts.listener,
+            export: Arc::new(parts.export),
+            device: parts.device,
+            store: parts.store,
+            faults: parts.faults,
+            events: VecDeque::new(),
+            orders: parts.orders,
+            waker: parts.waker,
+            syncer,
+            origin: Instant::now(),
+            floor: Floor::default(),
+            calibrating: true,
+            closed_until: None,
+            landed: Vec::new(),
+            connections: Vec::new(),
+            vacant: Vec::new(),
+            generation: 0,
+            flights: Flights::default(),
+            due: BinaryHeap::new(),
+            held: Vec::new(),
+            zeroing: VecDeque::new(),
+            dirty: Vec::new(),
+            waiting: Vec::new(),
+            room: vec![0; ROOM],
+            scratch: vec![0; 256 << 10],
+            stats: Stats::default(),
+            lingers_until: Time::ZERO,
+            next_look: Time::ZERO,
+        };
+        serving.admit(parts.first, false);
+        Ok(serving)
+    }
+
+    /// Serves until it is told to stop.
+    pub fn run(mut self) {
+        // The kernel may put off waking a thread by so much, to wake several at once; 50 us if nobody says anything.
+        let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1000));
+        let mut events = [EVENT; 256];
+        loop {
+            let now = self.now();
+            if self.faults.next().is_some_and(|at| at <= now) {
+                self.strike(now);
+            }
+            self.catch_up(now);
+            self.answer_due(now);
+            self.let_go(now);
+            for tag in std::mem::take(&mut self.landed) {
+                self.data_done(tag, now);
+            }
+            self.zero_some(now);
+            self.serve_dirty(now);
+            if now >= self.next_look {
+                self.look_around(now);
+            }
+            let nap = self.nap(self.now());
+            let count = match epoll::wait(&self.epoll, &mut events[..], Some(&nap)) {
+                Ok(count) => count,
+                Err(rustix::io::Errno::INTR) => continue,
+                Err(error) => panic!("epoll: {error}"),
+            };
+            for event in &events[..count] {
+                let (flags, data) = (event.flags, event.data.u64());
+                match data {
+                    WAKER => {
+                        if !self.obey() {
+                            // Nobody waits for this; it is what a shutdown owes to those who didn't flush.
+                            let _ = self.store.file().map(|file| file.sync_data());
+                            return;
+                        }
+                    }
+                    LISTENER => self.accept(),
+                    _ => self.hear(data, flags),
+                }
+            }
+        }
+    }
+
+    /// The numbers so far.
+    fn stats(&self) -> Stats {
+        let mut stats = self.stats.clone();
+        stats.clients = self.clients() as u64;
+        stats.in_flight = self.flights.len() as u64;
+        stats.stored_bytes = self.store.stored_bytes();
+        stats.floor_ns = self.floor.of(Action::Flush, 0).ns();
+        stats.size_bytes = self.export.size_bytes;
+        stats.elapsed_ns = self.now().ns();
+        stats.active = self.faults.active(self.now());
+        stats.active.extend(self.device.active());
+        stats
+    }
+
+    /// Answers an order that came in a client's negotiation.
+    fn control(&mut self, line: &str) -> Result<String, String> {
+        match line.split_once(' ') {
+            Some(("fault", sentence)) => self.fault(sentence).map(|said| json_text(&said)),
+            None if line == "stats" => Ok(self.stats().to_json()),
+            _ => Err(format!(
+                "{line:?} is no order: write 'stats', or 'fault' and a sentence"
+            )),
+        }
+    }
+
+    fn now(&self) -> Time {
+        Time::from_ns(self.origin.elapsed().as_nanos() as u64)
+    }
+
+    /// How long to sleep unless something comes.
+    fn nap(&mut self, now: Time) -> Timespec {
+        let mut next = self.next_look;
+        if let Some(event) = self.device.next_event() {
+            next = next.min(event);
+        }
+        if let Some(&Reverse((due, _))) = self.due.peek() {
+            next = next.min(due);
+        }
+        if let Some(strike) = self.faults.next() {
+            next = next.min(strike);
+        }
+        if !self.held.is_empty() {
+            next = next.min(self.faults.held(now).unwrap_or(now));
+        }
+        let pressed = !self.zeroing.is_empty() || !self.dirty.is_empty() || !self.landed.is_empty();
+        let nap = next.saturating_sub(now).saturating_sub(SPIN);
+        let nap = if pressed || now < self.lingers_until {
+            Time::ZERO
+        } else {
+            nap
+        };
+        Timespec::try_from(Duration::from_nanos(nap.ns())).unwrap_or_default()
+    }
+
+    /// Lets the device's time pass up to the present.
+    fn catch_up(&mut self, now: Time) {
+        let mut budget = EVENTS;
+        // Never further than to the next event: requests may still be submitted right behind it.
+        while let Some(until) = self.device.next_event().filter(|&it| it <= now) {
+            match self.device.advance(until, &mut budget) {
+                Step::Answered { tag, at, lost } => self.answered(tag, at, lost, now),
+                Step::Reached => {}
+                Step::Paused => break,
+            }
+        }
+    }
+
+    fn answered(&mut self, tag: u32, at: Time, lost: bool, now: Time) {
+        let Some(flight) = self.flights.get(tag) else {
+            return;
+        };
+        if lost {
+            flight.refusal.get_or_insert(Refusal::Io);
+        }
+        let response = at.saturating_sub(flight.submitted).ns() as f64 * flight.factor;
+        flight.due = flight.asked + Time::from_ns(response as u64);
+        if flight.due > now {
+            self.due.push(Reverse((flight.due, tag)));
+        } else {
+            self.leave(tag, now);
+        }
+    }
+
+    fn answer_due(&mut self, now: Time) {
+        while let Some(&Reverse((due, tag))) = self.due.peek() {
+            if due > now {
+                break;
+            }
+            self.due.pop();
+            self.leave(tag, now);
+        }
+    }
+
+    /// The device has answered; unless a fault holds answers back, so may the server.
+    fn leave(&mut self, tag: u32, now: Time) {
+        if self.faults.held(now).is_some() {
+            self.held.push(tag);
+        } else {
+            self.done(tag, wait::DEVICE, now);
+        }
+    }
+
+    /// Lets go what a fault held back, once it is over.
+    fn let_go(&mut self, now: Time) {
+        if self.held.is_empty() || self.faults.held(now).is_some() {
+            return;
+        }
+        for tag in std::mem::take(&mut self.held) {
+            if let Some(flight) = self.flights.get(tag) {
+                flight.due = now;
+            }
+            self.done(tag, wait::DEVICE, now);
+        }
+    }
+
+    /// Lets happen to drives what is to happen by now.
+    fn strike(&mut self, now: Time) {
+        self.catch_up(now);
+        for strike in self.faults.strikes(now) {
+            let said = self.device.strike(strike);
+            self.tell(said.unwrap_or_else(|error| format!("no fault: {error}")));
+        }
+    }
+
+    /// Keeps a sentence for who asks what happened; the oldest ones go if nobody does.
+    fn tell(&mut self, said: String) {
+        if self.events.len() == MOST_EVENTS {
+            self.events.pop_front();
+        }
+        self.events.push_back(said);
+    }
+
+    /// What happened since the last time.
+    fn events(&mut self) -> Vec<String> {
+        for notice in self.device.notices() {
+            self.tell(notice);
+        }
+        self.events.drain(..).collect()
+    }
+
+    /// Takes a fault; gives it as it was understood.
+    fn fault(&mut self, sentence: &str) -> Result<String, String> {
+        let now = self.now();
+        let understood = self.faults.add(sentence, now);
+        let understood = understood.map_err(|error| match error {
+            Error::Description { why, .. } => why,
+            error => error.to_string(),
+        })?;
+        self.tell(understood.clone());
+        Ok(understood)
+    }
+
+    /// A request no longer waits for something; answers it if that was the last.
+    fn done(&mut self, tag: u32, what: u8, now: Time) {
+        let Some(flight) = self.flights.get(tag) else {
+            return;
+        };
+        flight.waits &= !what;
+        if flight.waits == 0
+            && let Some(flight) = self.flights.remove(tag)
+        {
+            if !self.calibrating {
+                self.stats.count(&flight, now);
+            }
+            self.reply(&flight);
+        }
+    }
+
+    fn reply(&mut self, flight: &Flight) {
+        let slot = flight.slot;
+        let Some(connection) = self.connections.get_mut(slot as usize) else {
+            return;
+        };
+        let Some(connection) = connection
+            .as_mut()
+            .filter(|it| it.generation == flight.generation)
+        else {
+            return;
+        };
+        let Request {
+            cookie,
+            address,
+            bytes,
+            ..
+        } = flight.request;
+        let structured = connection.session.structured;
+        let (head, tail) = match (flight.request.command, flight.refusal) {
+            (command::READ | command::BLOCK_STATUS, Some(refusal)) if structured => {
+                (Head::error(cookie, refusal), Tail::Nothing)
+            }
+            (command::READ, None) => {
+                let head = if structured {
+                    Head::data(cookie, address, bytes)
+                } else {
+                    Head::simple(cookie, None)
+                };
+                let bytes = bytes as usize;
+                let tail = Tail::Data {
+                    cookie,
+                    address,
+                    bytes,
+                };
+                (head, tail)
+            }
+            (command::BLOCK_STATUS, None) => {
+                let one = flight.request.flags & flag::REQ_ONE != 0;
+                let most = if one { 1 } else { EXTENTS };
+                let mut data = CONTEXT_ID.to_be_bytes().to_vec();
+                for extent in self.store.extents(address, bytes, most) {
+                    data.extend(extent.bytes.to_be_bytes());
+                    data.extend(extent.state().to_be_bytes());
+                }
+                let head = Head::chunk(cookie, chunk::BLOCK_STATUS, data.len() as u32);
+                (head, Tail::Bytes(data))
+            }
+            (_, refusal) => (Head::simple(cookie, refusal), Tail::Nothing),
+        };
+        connection.push(Reply {
+            head,
+            tail,
+            ends_request: true,
+        });
+        if !connection.dirty {
+            connection.dirty = true;
+            self.dirty.push(slot);
+        }
+    }
+
+    /// Has a client looked after in the next turn.
+    fn touch(&mut self, slot: u32, connection: &mut Connection) {
+        if !connection.dirty {
+            connection.dirty = true;
+            self.dirty.push(slot);
+        }
+    }
+
+    /// Goes on with ranges that are to read as zeroes.
+    fn zero_some(&mut self, now: Time) {
+        let Some((tag, from)) = self.zeroing.pop_front() else {
+            return;
+        };
+        let Some(flight) = self.flights.get(tag) else {
+            return;
+        };
+        let request = flight.request;
+        let end = request.address + u64::from(request.bytes);
+        let to = end.min(from + ZEROES);
+        let keep_room = request.flags & flag::NO_HOLE != 0;
+        let fast = request.flags & flag::FAST_ZERO != 0;
+        match self.store.zero(from, to - from, keep_room, fast) {
+            Ok(()) if to < end => self.zeroing.push_back((tag, to)),
+            Ok(()) => self.data_done(tag, now),
+            Err(refusal) => {
+                flight.refusal.get_or_insert(refusal);
+                self.done(tag, wait::DATA, now);
+            }
+        }
+    }
+
+    /// A request's data are where they belong; with force unit access they are to be on the disk, too.
+    fn data_done(&mut self, tag: u32, now: Time) {
+        if let (Some(flight), Some(syncer)) = (self.flights.get(tag), &self.syncer)
+            && flight.request.flags & flag::FUA != 0
+            && flight.refusal.is_none()
+        {
+            flight.waits |= wait::SYNC;
+            syncer.ask(tag);
+        }
+        self.done(tag, wait::DATA, now);
+    }
+
+    /// Sends to, and takes from, clients for which something has changed.
+    fn serve_dirty(&mut self, now: Time) {
+        let mut slots = std::mem::take(&mut self.dirty);
+        if self.flights.len() < MOST_IN_FLIGHT {
+            slots.append(&mut self.waiting);
+        }
+        for slot in slots {
+            self.with(slot, |serving, connection| {
+                connection.dirty = false;
+                if connection.has_replies() && !connection.full() {
+                    connection.send(&serving.store, &mut serving.scratch)?;
+                    if connection.has_replies() && !connection.full() {
+                        serving.touch(slot, connection);
+                    }
+                }
+                serving.take_left(slot, connection, now)
+            });
+        }
+    }
+
+    /// Whether nothing more of a client may be taken for now. What belongs to a request under way always may.
+    fn full(&self, connection: &Connection) -> bool {
+        let most = connection.blocked() || self.flights.len() >= MOST_IN_FLIGHT;
+        most && !matches!(connection.phase, Phase::Payload { .. })
+    }
+
+    /// Something happened on a client's socket.
+    fn hear(&mut self, data: u64, flags: EventFlags) {
+        let (slot, generation) = (data as u32, (data >> 32) as u32);
+        self.with(slot, |serving, connection| {
+            if connection.generation != generation {
+                return Ok(());
+            }
+            if flags.intersects(EventFlags::ERR | EventFlags::HUP) {
+                return Err(Gone);
+            }
+            let now = serving.now();
+            if flags.contains(EventFlags::OUT) {
+                connection.drained();
+                serving.touch(slot, connection);
+            }
+            if flags.contains(EventFlags::IN) && !serving.full(connection) {
+                serving.receive(slot, connection, now)?;
+            }
+            Ok(())
+        });
+    }
+
+    /// Runs something on a client; one that has gone, or is done, is closed.
+    fn with(
+        &mut self,
+        slot: u32,
+        run: impl FnOnce(&mut Self, &mut Connection) -> Result<(), Gone>,
+    ) {
+        let Some(mut connection) = self
+            .connections
+            .get_mut(slot as usize)
+            .and_then(Option::take)
+        else {
+            return;
+        };
+        let result = run(self, &mut connection).and_then(|()| self.watch(slot, &mut connection));
+        if result.is_err() || connection.over() {
+            self.vacant.push(slot);
+        } else {
+            self.connections[slot as usize] = Some(connection);
+        }
+    }
+
+    /// Has epoll watch for what can be done with a client now.
+    fn watch(&mut self, slot: u32, connection: &mut Connection) -> Result<(), Gone> {
+        let mut interest = EventFlags::empty();
+        if !matches!(connection.phase, Phase::Leaving) {
+            if self.full(connection) {
+                self.waiting.push(slot);
+            } else {
+                interest |= EventFlags::IN;
+            }
+        }
+        if connection.full() {
+            interest |= EventFlags::OUT;
+        }
+        if interest != connection.interest {
+            connection.interest = interest;
+            let data = EventData::new_u64(key(slot, connection.generation));
+            epoll::modify(&self.epoll, connection.socket(), data, interest).map_err(|_| Gone)?;
+        }
+        Ok(())
+    }
+}
+
+/// What epoll says of a client.
+pub(super) fn key(slot: u32, generation: u32) -> u64 {
+    u64::from(generation) << 32 | u64::from(slot)
+}

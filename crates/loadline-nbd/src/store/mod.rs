@@ -1,0 +1,115 @@
+//! Where the data are: what was written reads back, what wasn't reads as zeroes.
+
+mod file;
+mod memory;
+
+use crate::wire::{Refusal, chunk};
+pub use file::DataFile;
+pub use memory::Memory;
+use std::fs::File;
+use std::io::IoSlice;
+use std::sync::Arc;
+
+/// Data of a device. Callers see to it that places lie on the device.
+#[derive(Debug)]
+pub enum Store {
+    /// Gone with the server.
+    Memory(Memory),
+    /// Kept in a file.
+    File(DataFile),
+}
+
+impl Store {
+    /// Writes. On an error, what stands in the range is undefined, as on a disk.
+    pub fn write(&mut self, address: u64, data: &[u8]) -> Result<(), Refusal> {
+        match self {
+            Store::Memory(memory) => memory.write(address, data),
+            Store::File(file) => file.write(address, data),
+        }
+    }
+
+    /// Has a range read as zeroes. `keep_room` asks for them to take room, which memory never does; `fast` for a refusal
+    /// where they would have to be written one by one.
+    pub fn zero(
+        &mut self,
+        address: u64,
+        bytes: u64,
+        keep_room: bool,
+        fast: bool,
+    ) -> Result<(), Refusal> {
+        match self {
+            Store::Memory(memory) => memory.zero(address, bytes),
+            Store::File(file) => file.zero(address, bytes, keep_room, fast),
+        }
+    }
+
+    /// Adds slices with the data of a range, or of its beginning; gives how many bytes they have, at least one if there is
+    /// room in `scratch`. What isn't in memory already is read into that, and its rest is handed back.
+    pub fn gather<'a>(
+        &'a self,
+        address: u64,
+        bytes: usize,
+        scratch: &'a mut [u8],
+        slices: &mut Vec<IoSlice<'a>>,
+    ) -> Result<(usize, &'a mut [u8]), Refusal> {
+        match self {
+            Store::Memory(memory) => Ok((memory.gather(address, bytes, slices), scratch)),
+            Store::File(file) => file.gather(address, bytes, scratch, slices),
+        }
+    }
+
+    /// What a range, or its beginning, consists of: at least one extent, at most `most`.
+    pub fn extents(&self, address: u64, bytes: u32, most: usize) -> Vec<Extent> {
+        match self {
+            Store::Memory(memory) => memory.extents(address, bytes, most),
+            Store::File(file) => file.extents(address, bytes, most),
+        }
+    }
+
+    /// How many bytes of memory, or of the file's blocks, the data take.
+    pub fn stored_bytes(&self) -> u64 {
+        match self {
+            Store::Memory(memory) => memory.stored_bytes(),
+            Store::File(file) => file.stored_bytes(),
+        }
+    }
+
+    /// The file that a flush must sync; none of memory.
+    pub fn file(&self) -> Option<Arc<File>> {
+        match self {
+            Store::Memory(_) => None,
+            Store::File(file) => Some(file.shared()),
+        }
+    }
+}
+
+/// A stretch of bytes that are all data or all nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub struct Extent {
+    /// How many bytes.
+    pub bytes: u32,
+    /// Nothing is stored, and it reads as zeroes.
+    pub hole: bool,
+}
+
+impl Extent {
+    /// Its `base:allocation`.
+    pub fn state(self) -> u32 {
+        if self.hole {
+            chunk::HOLE | chunk::ZERO
+        } else {
+            0
+        }
+    }
+}
+
+/// Adds a stretch to a list, to its last one if that is of the kind; false when there is no room for another.
+fn extend(extents: &mut Vec<Extent>, most: usize, bytes: u32, hole: bool) -> bool {
+    let count = extents.len();
+    match extents.last_mut() {
+        Some(last) if last.hole == hole => last.bytes += bytes,
+        _ if count == most => return false,
+        _ => extents.push(Extent { bytes, hole }),
+    }
+    true
+}
