@@ -1,7 +1,7 @@
 """Types of the Rust core. Only the rooms `result`, `system` and `measuring` import it."""
 
 from collections.abc import Callable, Sequence
-from typing import Self, final
+from typing import Self, TypedDict, final
 
 from loadline.workload.model import ModelStream
 
@@ -375,3 +375,89 @@ class Rule:
     def load_line_per_s(self) -> float: ...
     @property
     def working(self) -> list[str]: ...
+
+class Served(TypedDict):
+    """Numbers of an emulator since its start.
+
+    An answer is late if it comes later than its instant by more than 50 us and by more than 1 % of the response. Latencies are
+    what clients see as far as the server knows. Bins are those of `Histogram`: the value in ns that stands for one, a count.
+    """
+
+    elapsed_ns: int
+    answers: int
+    """Requests that were answered, failed ones included."""
+    failed: int
+    late: int
+    lateness_sum_ns: int
+    """By how much answers missed their instants, in all; `lateness_max_ns`: by how much the latest did."""
+    lateness_max_ns: int
+    clients: int
+    """Connections that are there; `clients_total`: that ever were."""
+    clients_total: int
+    in_flight: int
+    stored_bytes: int
+    """Memory, or blocks of the data file, that the data take."""
+    floor_ns: int
+    """What the way to the server and back costs without data; it's taken off every latency."""
+    capacity_bytes: int
+    flushes: int
+    read_ios: int
+    read_bytes: int
+    read_latency_sum_ns: int
+    read_bins: list[tuple[int, int]]
+    write_ios: int
+    """Trims and writes of zeroes are counted as writes."""
+    write_bytes: int
+    write_latency_sum_ns: int
+    write_bins: list[tuple[int, int]]
+    active: list[str]
+    """Faults in force, and drives that aren't as good as new, in sentences."""
+
+@final
+class Emulator:
+    """A system served as a block device over NBD in real time, by threads of its own, until `stop` or the end of this object.
+
+    Args:
+        system: None for a device that answers everything after `delay_ns`, and has any size.
+        address: the absolute path of a Unix socket, or HOST:PORT; port 0 is any that is free.
+        size_bytes: a multiple of 512; by default the system's capacity.
+        seed: of all that is drawn.
+        data: a file that keeps the data, made if it isn't there; without one memory does, `memory_bytes` at most.
+        faults: sentences such as `drive 2 fails at 60s`; times count from the start.
+
+    Raises:
+        ValueError: (`size`, `address` or `fault`, what is wrong), or as of `System`.
+        OSError: the socket or the file can't be had.
+    """
+
+    def __new__(
+        cls,
+        system: System | None,
+        *,
+        address: str,
+        size_bytes: int | None = None,
+        seed: int = 0,
+        data: str | None = None,
+        memory_bytes: int = ...,
+        faults: Sequence[str] = (),
+        delay_ns: int = 0,
+    ) -> Self: ...
+    @property
+    def address(self) -> str:
+        """`nbd+unix:///?socket=PATH` or `nbd://HOST:PORT`."""
+    def stats(self) -> Served:
+        """So far, or until it was stopped."""
+    def fault(self, text: str) -> str:
+        """Has something go wrong; gives the sentence as it was understood. Raises ValueError (`fault`, what is wrong)."""
+    def events(self) -> list[str]:
+        """What happened since the last call, in sentences."""
+    def stop(self) -> None:
+        """Ends; what was written is in the data file then. A second time it does nothing."""
+
+def ask_emulator(address: str, line: str) -> str:
+    """Says `stats`, or `fault` and a sentence, to an emulator in another process; gives its answer, a line of JSON.
+
+    Raises:
+        ValueError: (key, what is wrong) for an address that can't be or a line that is refused.
+        OSError: no emulator answers there.
+    """

@@ -2,6 +2,7 @@
 //! It must never compute: it converts arguments, calls, converts results and maps the errors.
 //! Start reading at `python/loadline/_core.pyi`; each file here has the classes of one part of it.
 
+mod emulator;
 mod flow;
 mod histogram;
 mod replay;
@@ -26,6 +27,8 @@ fn map_error(error: &Error) -> PyErr {
 
 #[pymodule]
 mod _core {
+    #[pymodule_export]
+    use crate::emulator::{PyEmulator, ask_emulator};
     #[pymodule_export]
     use crate::flow::PyFlow;
     #[pymodule_export]

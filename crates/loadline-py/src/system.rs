@@ -120,7 +120,7 @@ impl PyDescription {
 }
 
 #[pyclass(name = "System", module = "loadline._core", frozen)]
-pub struct PySystem(System);
+pub struct PySystem(pub System);
 
 #[pymethods]
 impl PySystem {
