@@ -172,6 +172,23 @@ def test_a_rebuild_says_which_rate_it_reached() -> None:
     assert held_up["numbers"]["reached_bytes_per_s"] < 0.3e9 < held_up["numbers"]["asked_bytes_per_s"]
 
 
+def test_writes_that_must_be_on_the_medium_wait_for_a_revolution_and_others_for_the_drives_buffer() -> None:
+    log = Workload(
+        Profile("log", (BlockShare(8192, 1.0),), 0.0, 0.0, "sequential", working_set_bytes=1 << 30), Closed(1)
+    )
+    durable = replace(log, profile=replace(log.profile, dsync=True))
+    (buffered,) = simulate("hdd-7k2", log, ios=500)
+    (written,) = simulate("hdd-7k2", durable, ios=500)
+    # A disk of 7,200 rpm comes by 120 times a second, and the next block has just passed.
+    assert written.total.iops == pytest.approx(120, rel=0.02)
+    assert (buffered.total.iops or 0) > 10 * 120
+    assert (written.tags, buffered.tags) == ({"pool.write_cache": "false"}, {})
+    (station,) = simulate("station-mm1", replace(durable, arrival=Open(100, 1)), ios=500)
+    assert station.tags == {} and station.error is None
+    with pytest.raises(InputError, match="dsync: models know it of all streams that write together"):
+        simulate("hdd-7k2", [log, durable], ios=10)
+
+
 def test_one_combination_that_cannot_be_is_a_row_with_an_error() -> None:
     settings = ["volume.layout=raid5", "pool.drives=2,3"]
     bad, good = simulate("hdd-7k2", "typical-12", options=OLTP, ios=200, settings=settings)

@@ -44,6 +44,7 @@ def distributions(draw: st.DrawFn) -> Distribution:
 def streams(draw: st.DrawFn) -> Workload:
     read, random = draw(percents), draw(percents)
     working = draw(st.sampled_from([(None, None), (0.5, None), (None, 1 << 33)]))
+    start = draw(st.sampled_from([(0.0, None), (0.25, None), (0.0, 1 << 30)]))
     profile = Profile(
         name=draw(names),
         block=draw(blocks()),
@@ -53,6 +54,8 @@ def streams(draw: st.DrawFn) -> Workload:
         distribution=draw(distributions()),
         working_set_fraction=working[0],
         working_set_bytes=working[1],
+        start_fraction=start[0],
+        start_bytes=start[1],
         compressible_fraction=draw(percents),
         duplicate_fraction=draw(percents),
         flush_every=draw(st.integers(0, 1000)),

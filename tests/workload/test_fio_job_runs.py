@@ -93,6 +93,15 @@ def test_a_mix_of_block_sizes_is_issued_in_its_shares_and_stays_within_the_worki
 
 
 @pytest.mark.parametrize("size_bytes", [None, SIZE])
+@pytest.mark.parametrize("jobs", [1, 2])
+def test_a_working_set_begins_at_its_start(tmp_path: Path, target: Path, size_bytes: int | None, jobs: int) -> None:
+    one = point(Closed(4, jobs), random_fraction=0.5, start_fraction=0.5, working_set_fraction=0.1)
+    ran = run(tmp_path, target, one, size_bytes).jobs
+    offsets = [request.offset for requests in ran for request in requests]
+    assert min(offsets) >= SIZE // 2 and max(offsets) <= SIZE * 0.6
+
+
+@pytest.mark.parametrize("size_bytes", [None, SIZE])
 def test_jobs_in_sequence_never_touch_each_others_blocks(tmp_path: Path, target: Path, size_bytes: int | None) -> None:
     jobs = run(tmp_path, target, point(Closed(4, 4), random_fraction=0.2), size_bytes).jobs
     ranges = sorted((min(r.offset for r in job), max(r.offset + r.size for r in job)) for job in jobs)

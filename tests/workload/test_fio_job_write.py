@@ -51,7 +51,8 @@ def again(text: str) -> str:
 def test_a_suite_of_the_catalog_read_back_is_written_the_same(
     name: str, options: Options, size_bytes: int | None
 ) -> None:
-    text = fio_job.write(make_plan(load_suite(name)[0], options), size_bytes=size_bytes)
+    points = make_plan(load_suite(name)[0], options)
+    text = fio_job.write(points, size_bytes=SIZE if fio_job.needs_size(points) else size_bytes)
     assert again(text) == text
 
 
@@ -81,7 +82,9 @@ def test_fio_takes_any_points_that_are_written(points: list[Point]) -> None:
 def test_fio_takes_every_suite_of_the_catalog(name: str, tmp_path: Path) -> None:
     job = tmp_path / "job.fio"
     options = Options(variants=True, queue_depths=(1, 8) if name in RAMPS else None)
-    job.write_text(fio_job.write(make_plan(load_suite(name)[0], options), engine="io_uring"))
+    points = make_plan(load_suite(name)[0], options)
+    size_bytes = SIZE if fio_job.needs_size(points) else None
+    job.write_text(fio_job.write(points, engine="io_uring", size_bytes=size_bytes))
     done = subprocess.run(["fio", "--parse-only", "--filename=x", str(job)], capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, "")
 
@@ -97,6 +100,40 @@ def test_a_ramp_is_refused_until_fixed_depths_make_it_a_sweep(name: str) -> None
     text = fio_job.write(make_plan(suite, Options(queue_depths=(1, 64))))
     assert again(text) == text
     assert "iodepth=1\n" in text and "iodepth=64\n" in text
+
+
+@pytest.mark.parametrize(
+    ("keys", "asked"),
+    [
+        ({}, ["offset=50%"]),
+        ({"working_set_fraction": 0.25}, ["offset=50%", "size=25%"]),
+        ({"working_set_bytes": 1 << 30}, ["offset=50%", "size=1G"]),
+        ({"start_bytes": 1 << 30, "working_set_fraction": 0.25}, ["offset=1G", "size=25%"]),
+    ],
+)
+def test_a_start_is_an_offset(keys: dict[str, object], asked: list[str]) -> None:
+    one = point(**{"start_fraction": 0.5, **keys})
+    written = lines(one)
+    assert [line for line in written if line.startswith(("offset", "size"))] == asked
+    assert not fio_job.needs_size([one])
+    assert again("\n".join(written)) == "\n".join(written) + "\n"
+
+
+@pytest.mark.parametrize(
+    "one",
+    [
+        point(Closed(1, 8), random_fraction=0.5),
+        point(start_fraction=0.333),
+        point(working_set_fraction=0.125),
+        point(Closed(1, 2), random_fraction=0.0, start_bytes=1 << 20),
+    ],
+)
+def test_what_are_no_whole_percents_needs_the_targets_size(one: Point) -> None:
+    assert fio_job.needs_size([point(), one])
+    with pytest.raises(InputError, match="whole percents") as error:
+        fio_job.write([one])
+    assert "--size" in error.value.remedy
+    assert "size=" in fio_job.write([one], size_bytes=SIZE) or one.streams[0].profile.start_fraction
 
 
 def test_a_suite_is_one_section_a_point_with_a_stonewall_between() -> None:

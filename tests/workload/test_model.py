@@ -32,6 +32,19 @@ def test_the_working_set_is_that_part_of_the_volume(keys: dict[str, object], siz
     assert to_model(stream(**keys), GIB).profile.working_set_bytes == size_bytes
 
 
+@pytest.mark.parametrize(
+    ("keys", "start_bytes", "size_bytes"),
+    [
+        ({"start_fraction": 0.75}, GIB * 3 // 4, GIB // 4),
+        ({"start_bytes": 4096, "working_set_bytes": 1 << 20}, 4096, 1 << 20),
+        ({"start_fraction": 0.5, "working_set_fraction": 0.5}, GIB // 2, GIB // 2),
+    ],
+)
+def test_the_working_set_begins_at_its_start(keys: dict[str, object], start_bytes: int, size_bytes: int) -> None:
+    profile = to_model(stream(**keys), GIB).profile
+    assert (profile.start_bytes, profile.working_set_bytes) == (start_bytes, size_bytes)
+
+
 def test_jobs_are_streams_side_by_side_if_they_go_in_sequence() -> None:
     mixed = to_model(stream(Closed(2, 3), random_fraction=0.5), GIB)
     assert mixed.profile.sequential_streams == 3
@@ -91,11 +104,11 @@ def test_bursts_swing_about_the_mean_rate(times: float, quiet: float) -> None:
     ("asked", "said"),
     [
         (stream(working_set_bytes=10**12), "working set of 1 TB is larger than the volume .1.07 GB."),
+        (stream(working_set_fraction=1.0, start_bytes=1 << 29), "working set of 1.07 GB from 537 MB on is larger than"),
         (stream(block=(BlockShare(2 * GIB, 1.0),)), "blocks of 2G don't fit into 1.07 GB"),
         (stream(Closed(1, 4096), random_fraction=0.0, block=(BlockShare(1 << 20, 1.0),)), "4096 jobs side by side"),
         (stream(block=(BlockShare(1000, 1.0),)), "a block of 1000 bytes is no multiple .* .512 bytes."),
         (stream(flush_every=1), "flush_every: models don't know"),
-        (stream(dsync=True), "dsync: models don't know"),
         (stream(Open(5, 1), think_time_ns=1), "think_time: models don't know"),
         (stream(distribution=Distribution("zipf", 50)), "zipf = 50 is more than the 10"),
     ],

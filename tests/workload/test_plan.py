@@ -16,6 +16,7 @@ from loadline.workload.suite import load_suite, parse_suite
 
 HEAD = 'title = "T"\nruntime = "60s"\nwarmup = "10s"\n'
 PROFILE = '[[profile]]\nname = "{}"\nblock = "4k"\nread = "50%"\nrandom = "100%"\n'
+LIMIT = 'limit = "mean<=30ms"\n'
 RAMP = PROFILE.format("a") + 'limit = "p99<=5ms of reads"\nramp = { from = 2, to = 100 }\n'
 BURSTS = 'rate = 1000\nbursts = { times = 4, length = "10ms", every = "100ms" }\n'
 TYPICAL_12 = load_suite("typical-12")[0]
@@ -34,6 +35,15 @@ def test_a_sweep_makes_a_point_for_each_depth_and_names_it() -> None:
 def test_names_tell_only_what_differs() -> None:
     text = HEAD + "queue_depth = 4\njobs = [1, 2]\nrate = [100.5, 1_000_000]\n" + PROFILE.format("a")
     assert [p.name for p in plan(text)] == ["a-j1-r100.5", "a-j1-r1000000", "a-j2-r100.5", "a-j2-r1000000"]
+
+
+def test_sweeps_over_sizes_and_places_are_named_too() -> None:
+    swept = PROFILE.format("a").replace('"4k"', '["512", "4k"]') + 'start = ["0%", "12.5%", "1G"]\n'
+    points = plan(HEAD + swept)
+    assert [p.name for p in points] == [f"a-b{b}-at{at}" for b in ("512", "4k") for at in ("0", "12.5", "1GB")]
+    assert {p.profile_name for p in points} == {"a"}
+    (first, *_, last) = plan(HEAD + swept + LIMIT)
+    assert (first.name, last.name, last.ramp) == ("a-b512-at0", "a-b4k-at1GB", first.ramp)
 
 
 def test_two_points_of_one_name_are_refused() -> None:

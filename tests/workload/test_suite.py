@@ -82,9 +82,10 @@ warmup = "0s"
 
 [[variant]]
 name = "other"
-block = 4096
+block = [4096, "8k"]
 read = "100%"
 random = "100%"
+start = ["50%", "1G"]
 distribution = { normal = "20%" }
 
 [[variant]]
@@ -178,6 +179,9 @@ def test_every_key_means_what_the_reference_says() -> None:
     assert [load[0].arrival for load in log.loads] == [Closed(1, 1), Closed(1, 4)]
     assert (log.runtime_ns, log.warmup_ns) == (10 * 10**9, 0)
     assert other.variant and other.loads[0][0].profile.distribution == Distribution("normal", 20)
+    swept = [load[0].profile for load in other.loads[::2]]
+    assert [profile.block[0].size_bytes for profile in swept] == [4096, 4096, 8192, 8192]
+    assert [(profile.start_fraction, profile.start_bytes) for profile in swept] == [(0.5, None), (0.0, 1 << 30)] * 2
     assert carried.ramp == Ramp(Limit("p99", 5 * 10**6, "reads", strict=True), "rate", 100, 50_000)
     assert [load[0].arrival for load in carried.loads] == [Open(100, 32, 2)]
 
@@ -200,7 +204,7 @@ def test_every_key_means_what_the_reference_says() -> None:
         (HEAD + PROFILE.replace("4k", "-4k"), "profile a: block: '-4k' is negative"),
         (HEAD + PROFILE.replace('"4k"', "0"), "profile a: block: 0 is not a block size"),
         (HEAD + PROFILE.replace("4k", "2G"), "profile a: block: '2G' is not a block size"),
-        (HEAD + PROFILE.replace('"4k"', "[4]"), "profile a: block: a value of type list"),
+        (HEAD + PROFILE.replace('"4k"', "[[4]]"), "profile a: block number 1: a value of type list"),
         (HEAD + PROFILE.replace('"4k"', '{ 4k = "50%", 8k = "40%" }'), "profile a: .*add up to 90%, not 100%"),
         (HEAD + PROFILE.replace('"4k"', '{ 4k = "50%", 4096 = "50%" }'), "profile a: .*a size twice"),
         (HEAD + PROFILE.replace('"4k"', '{ 4k = "100%", 8k = "0%" }'), "profile a: .*share of 0%"),
@@ -216,6 +220,11 @@ def test_every_key_means_what_the_reference_says() -> None:
         (HEAD + PROFILE + "distribution = { pareto = nan }", "distribution: pareto: "),
         (HEAD + PROFILE + HALF_ZONED, "the space shares .* add up to 50%"),
         (HEAD + PROFILE + 'working_set = "0%"', "profile a: working_set: '0%' is nothing"),
+        (HEAD + PROFILE + 'start = "101%"', "profile a: start: '101%' is outside"),
+        (HEAD + PROFILE + 'start = "100%"', "profile a: `start` and `working_set`: what begins at 100% ends behind"),
+        (HEAD + PROFILE + 'start = ["0%", "60%"]\nworking_set = "50%"', "profile a: .*what begins at 60% ends behind"),
+        (HEAD + PROFILE + 'start = ["1G", "1GiB"]', "profile a: start: lists a value twice"),
+        (HEAD + PROFILE.replace('"4k"', '["4k", 4096]'), "profile a: block: lists a value twice"),
         (HEAD + PROFILE + "working_set = {}", "profile a: working_set: a value of type dict"),
         (HEAD + PROFILE + "flush_every = -1", "profile a: flush_every: "),
         (HEAD + PROFILE + "dsync = 1", "profile a: dsync: "),

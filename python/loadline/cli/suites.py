@@ -16,8 +16,11 @@ from loadline.reporting.table import Group, Table
 from loadline.units import format_duration, format_percent
 from loadline.workload.dialects import fio_job
 from loadline.workload.plan import Point, make_plan
-from loadline.workload.profile import Arrival, Open
+from loadline.workload.profile import Arrival, Open, Profile
 from loadline.workload.suite import Suite, load_suite, nearest, suite_names
+
+# Of a target that isn't there, where its size matters: only for looking at.
+_ASSUMED_BYTES = 1 << 40
 
 
 @click.command("suites")
@@ -58,14 +61,19 @@ def command(
                 f"suite {suite.name} has no point {point!r}", nearest(point, known, f"Points: {', '.join(known)}.")
             )
         points = tuple(one for one in points if one.name == point)
-    job = None
+    job, size_bytes = None, choice.size(size)
     if as_fio or point is not None:
-        job = fio_job.write(points, engine=engine or _engine(), size_bytes=choice.size(size))
+        if size_bytes is None and fio_job.needs_size(points):
+            size_bytes = _ASSUMED_BYTES
+            output.warn(f"{suite.name} parts the target: written for one of 1 TiB, for --size isn't given.")
+        job = fio_job.write(points, engine=engine or _engine(), size_bytes=size_bytes)
     if as_json:
         output.document(envelope(suites=[_as_json(suite, points)]))
     elif job is not None:
         if seed is None:
             job = f"; without --seed a run draws randseed and records it\n{job}"
+        if size is None and size_bytes is not None:
+            job = f"; for a target of 1 TiB; --size says another\n{job}"
         output.say(job.rstrip())
     else:
         _explain(suite, points)
@@ -97,11 +105,16 @@ def _explain(suite: Suite, points: tuple[Point, ...]) -> None:
     rows = tuple(row for point in points for row in _rows(point))
     heads = ("point", "block", "read/\nwrite %", "random\n%", "class", "depth x\njobs", "time")
     output.show(Table(heads, (Group("", rows),), frozenset({0, 4})))
-    for stream in {stream.profile.name: stream for point in points for stream in point.streams}.values():
-        touched = stream.profile.working_set_text()
-        said = f"{stream.profile.analysis} {f'It touches {touched}.' if touched else ''}".strip()
+    profiles: dict[str, list[Profile]] = {}
+    for point in points:
+        for stream in point.streams:
+            profiles.setdefault(stream.profile.name, []).append(stream.profile)
+    for name, swept in profiles.items():
+        touched = list(dict.fromkeys(profile.working_set_text() for profile in swept))
+        where = touched[0] if len(touched) == 1 else f"{touched[0]}, ... {touched[-1]}"
+        said = f"{swept[0].analysis} {f'It touches {where}.' if where else ''}".strip()
         if said:
-            output.say(output.wrapped(f"{stream.profile.name}: {said}", indent="  "))
+            output.say(output.wrapped(f"{name}: {said}", indent="  "))
 
 
 def _rows(point: Point) -> list[tuple[str, ...]]:

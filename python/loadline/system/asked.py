@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import TypeAlias
 
 from loadline import _core
 from loadline.errors import InputError
+from loadline.system.description import System
 from loadline.workload.model import ModelStream, to_model
 from loadline.workload.plan import Options, Point, make_plan
 from loadline.workload.profile import Workload
@@ -53,6 +55,26 @@ def points_of(asked: Asked, options: Options = Options(), seed: int = 1) -> tupl
     return None, (Point(name, streams, runtime_ns=0, warmup_ns=0, seed=seed),)
 
 
+def pairs(systems: Sequence[System], points: Sequence[Point]) -> list[tuple[System, Point]]:
+    """Every point on every system, as far as O_DSYNC allows: its writes pass the buffers of drives.
+
+    A point of such writes is asked of the system with `pool.write_cache` off, which its rows then show as a setting. A
+    controller's write-back cache keeps what it acknowledges, so there O_DSYNC changes nothing.
+    """
+    return [(_durable(system) if _durably(point) else system, point) for system in systems for point in points]
+
+
+def _durably(point: Point) -> bool:
+    return any(stream.profile.dsync and stream.profile.writes for stream in point.streams)
+
+
+def _durable(system: System) -> System:
+    # Stations have no drives, and nothing that could lose a write.
+    if system.drive is None:
+        return system
+    return replace(system, settings=(*system.settings, ("pool.write_cache", "false")))
+
+
 def check_rows(rows: int) -> None:
     """Refuses more rows than a machine's memory is for; a row takes some kB.
 
@@ -71,5 +93,10 @@ def streams_of(point: Point, system: _core.System) -> list[ModelStream]:
     Raises:
         InputError: what the volume can't hold, or models don't know.
     """
+    if _durably(point) and not all(s.profile.dsync for s in point.streams if s.profile.writes):
+        raise InputError(
+            f"{point.name}: dsync: models know it of all streams that write together, or of none",
+            "Part the streams into points of their own.",
+        )
     capacity_bytes = system.capacity_bytes or _NOWHERE_BYTES
     return [to_model(stream, capacity_bytes) for stream in point.streams]

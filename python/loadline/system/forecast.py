@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, get_args
 from loadline.errors import InputError
 from loadline.result.schema import Result
 from loadline.system import rule, simulate, solve
-from loadline.system.asked import Asked, check_rows, points_of
+from loadline.system.asked import Asked, check_rows, pairs, points_of
 from loadline.system.description import System, load_system, unroll
 from loadline.system.pool import Listener
 from loadline.system.simulate import effort
@@ -82,14 +82,14 @@ def forecast(
     check_rows(len(systems) * len(points))
     lines = [_with_limit(point, asked_limit) for point in points]
     if method == "rule":
-        return rule.answers([(one, line) for one in systems for line in lines if line], suite, explain=explain)
+        return rule.answers(pairs(systems, [line for line in lines if line]), suite, explain=explain)
     both = [
         each
         for point, line in zip(points, lines, strict=True)
         for each in ((point, line) if point.ramp is None else (line,))
         if each is not None
     ]
-    asked = [(one, point) for one in systems for point in both]
+    asked = pairs(systems, both)
     if method == "solve":
         return solve.answers(asked, suite, explain=explain, curve=curve, threads=threads, listen=listen)
     return simulate.answers(asked, suite, effort(ios, until_precision, replications), threads, listen)

@@ -17,7 +17,7 @@ from loadline import _core
 from loadline.errors import InputError
 from loadline.result.figures import PERCENTILES, merged
 from loadline.result.schema import Flow, Result
-from loadline.system.asked import Asked, check_rows, points_of, streams_of
+from loadline.system.asked import Asked, check_rows, pairs, points_of, streams_of
 from loadline.system.description import System, load_system, unroll
 from loadline.system.load_line import keeps, search_outstanding, search_rate
 from loadline.system.pool import Listener, in_order
@@ -130,8 +130,7 @@ def simulate(
     suite, points = points_of(workload, options, seed)
     systems = unroll(load_system(system), settings)
     check_rows(len(systems) * len(points))
-    asked = [(one, point) for one in systems for point in points]
-    return answers(asked, suite, effort(ios, until_precision, replications), threads, listen)
+    return answers(pairs(systems, points), suite, effort(ios, until_precision, replications), threads, listen)
 
 
 #: What a task of the pool gives: outcomes of one replication, rows of a ramp, or why there are none.

@@ -82,14 +82,15 @@ def to_model(stream: Workload, capacity_bytes: int, logical_block_bytes: int = 5
 
     Raises:
         InputError: a working set larger than the volume, a block that is no multiple of the logical block, or something
-            that models don't know: flushes, O_DSYNC, think times of an open load, zipf above 10.
+            that models don't know: flushes, think times of an open load, zipf above 10. O_DSYNC says nothing of the
+            stream itself, but of the system that may be asked (`system.asked.pairs`).
     """
     profile, jobs = stream.profile, stream.arrival.jobs
     _check(stream, logical_block_bytes)
     # Jobs that go in sequence lie side by side; random ones share all of the working set.
     parts = jobs if profile.random_fraction < 1 else 1
     largest = max(share.size_bytes for share in profile.block)
-    wanted = _wanted_bytes(profile, capacity_bytes)
+    start_bytes, wanted = _region(profile, capacity_bytes)
     each = wanted // parts // largest * largest
     if each == 0:
         beside = f"{parts} jobs side by side with " if parts > 1 else ""
@@ -106,7 +107,7 @@ def to_model(stream: Workload, capacity_bytes: int, logical_block_bytes: int = 5
         read_fraction=profile.read_fraction,
         random_fraction=profile.random_fraction,
         sequential_streams=parts,
-        start_bytes=0,
+        start_bytes=start_bytes,
         working_set_bytes=each * parts,
         # fio's own rule for a mix.
         align_bytes=min(share.size_bytes for share in profile.block),
@@ -117,16 +118,18 @@ def to_model(stream: Workload, capacity_bytes: int, logical_block_bytes: int = 5
     return ModelStream(asked, _arrival(stream))
 
 
-def _wanted_bytes(profile: Profile, capacity_bytes: int) -> int:
-    if profile.working_set_bytes is None:
-        return round(capacity_bytes * (profile.working_set_fraction or 1.0))
-    if profile.working_set_bytes > capacity_bytes:
+def _region(profile: Profile, capacity_bytes: int) -> tuple[int, int]:
+    """Where the part of the volume that is touched begins, and its size, both in bytes."""
+    start_bytes = profile.start_of(capacity_bytes)
+    wanted = profile.working_set_of(capacity_bytes)
+    if start_bytes + wanted > capacity_bytes:
+        from_ = f" from {format_size(start_bytes)} on" if start_bytes else ""
         raise InputError(
-            f"profile {profile.name}: its working set of {format_size(profile.working_set_bytes)} is larger than the"
+            f"profile {profile.name}: its working set of {format_size(wanted)}{from_} is larger than the"
             f" volume ({format_size(capacity_bytes)})",
             "Take a larger volume (--set volume.size=...), or give the working set in percent.",
         )
-    return profile.working_set_bytes
+    return start_bytes, wanted
 
 
 def _check(stream: Workload, logical_block_bytes: int) -> None:
@@ -140,7 +143,6 @@ def _check(stream: Workload, logical_block_bytes: int) -> None:
             )
     unknown = {
         "flush_every": profile.writes and profile.flush_every > 0,
-        "dsync": profile.writes and profile.dsync,
         "think_time": isinstance(stream.arrival, Open) and profile.think_time_ns > 0,
     }
     for key in (key for key, asked in unknown.items() if asked):

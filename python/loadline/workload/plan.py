@@ -7,6 +7,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from loadline.errors import InputError
+from loadline.units import format_bytes
 from loadline.workload.limit import Limit, Ramp
 from loadline.workload.profile import Closed, Open, Workload
 from loadline.workload.suite import Entry, Published, Suite, nearest
@@ -193,12 +194,15 @@ def _loaded(load: tuple[Workload, ...], queue_depth: int | None, jobs: int | Non
 
 
 def _suffix(load: tuple[Workload, ...], loads: tuple[tuple[Workload, ...], ...]) -> str:
-    """What tells the loads of a sweep apart in a point's name: `-qd8`, `-j4`, `-r5000`."""
+    """What tells the loads of a sweep apart in a point's name: `-b4k`, `-at50`, `-qd8`, `-j4`, `-r5000`."""
 
     def axes(one: tuple[Workload, ...]) -> dict[str, object]:
-        first = one[0].arrival
+        profile, first = one[0].profile, one[0].arrival
         rate = None if isinstance(first, Closed) else f"{first.rate_per_s:.15g}"
-        return {"qd": first.queue_depth, "j": first.jobs, "r": rate}
+        block = format_bytes(profile.block[0].size_bytes) if len(profile.block) == 1 else "mix"
+        percent = f"{profile.start_fraction * 100:.6g}"
+        start = percent if profile.start_bytes is None else f"{format_bytes(profile.start_bytes)}B"
+        return {"b": block, "at": start, "qd": first.queue_depth, "j": first.jobs, "r": rate}
 
     all_axes = [axes(one) for one in loads]
     return "".join(f"-{axis}{value}" for axis, value in axes(load).items() if len({a[axis] for a in all_axes}) > 1)

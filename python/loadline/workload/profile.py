@@ -41,7 +41,8 @@ class Profile:
         block: sizes and their shares; the shares add up to 1.
         read_fraction: reads among all requests.
         random_fraction: requests at a random address; the others follow the last one of their direction.
-        working_set_fraction, working_set_bytes: the part of the target that is touched; both None: all of it.
+        working_set_fraction, working_set_bytes: the part of the target that is touched; both None: all from the start.
+        start_fraction, start_bytes: where that part begins; bytes, if given, count.
         compressible_fraction, duplicate_fraction: of the data written; 0 means incompressible and unique.
         flush_every: a flush (fdatasync) after that many writes; 0 for none.
         dsync: every write is O_DSYNC: complete only when it is on the medium.
@@ -56,6 +57,8 @@ class Profile:
     distribution: Distribution = Distribution()
     working_set_fraction: float | None = None
     working_set_bytes: int | None = None
+    start_fraction: float = 0.0
+    start_bytes: int | None = None
     compressible_fraction: float = 0.0
     duplicate_fraction: float = 0.0
     flush_every: int = 0
@@ -76,10 +79,27 @@ class Profile:
         return ", ".join(f"{format_bytes(b.size_bytes)} {format_percent(b.share_fraction)}" for b in self.block)
 
     def working_set_text(self) -> str:
-        """`25%`, `1 TB`, or nothing if all of the target is touched."""
+        """`25%`, `1 TB from 50% on`, or nothing if all of the target is touched."""
+        size = "" if self.working_set_fraction is None else format_percent(self.working_set_fraction)
         if self.working_set_bytes is not None:
-            return format_size(self.working_set_bytes)
-        return "" if self.working_set_fraction is None else format_percent(self.working_set_fraction)
+            size = format_size(self.working_set_bytes)
+        start = format_percent(self.start_fraction) if self.start_bytes is None else format_size(self.start_bytes)
+        return f"{size or 'all'} from {start} on" if self.start_bytes or self.start_fraction else size
+
+    def start_of(self, size_bytes: int) -> int:
+        """Where on a target of that size the working set begins, in bytes: a share in whole blocks of the largest."""
+        if self.start_bytes is not None:
+            return self.start_bytes
+        step = max(share.size_bytes for share in self.block)
+        return round(size_bytes * self.start_fraction) // step * step
+
+    def working_set_of(self, size_bytes: int) -> int:
+        """Bytes of a target of that size that are meant to be touched, maybe more than there are behind the start."""
+        if self.working_set_bytes is not None:
+            return self.working_set_bytes
+        if self.working_set_fraction is not None:
+            return round(size_bytes * self.working_set_fraction)
+        return max(0, size_bytes - self.start_of(size_bytes))
 
     def mix_text(self) -> str:
         """`70/30`: reads to writes, in percent."""

@@ -26,7 +26,7 @@ _FILE_BYTES = 1024**2
 class Entry:
     """One line of a suite: the streams that run together, once for each of `loads` (a sweep has several).
 
-    With a `ramp` there is one load, its lowest, and one point, whose answer is a load line.
+    With a `ramp` each load is the lowest of a point whose answer is a load line.
     """
 
     name: str

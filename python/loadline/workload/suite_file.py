@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import tomllib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
@@ -79,6 +80,11 @@ def _working_set(text: Any) -> tuple[float | None, int | None]:
     return fraction, size
 
 
+def _start(text: Any) -> tuple[float, int | None]:
+    """As a share of the target, or in bytes."""
+    return (_share(text), None) if isinstance(text, str) and "%" in text else (0.0, parse_bytes(text))
+
+
 def _unreserved(value: Any) -> Any:
     if isinstance(value, str) and value.startswith("global"):
         raise ValueError(f"{value[:64]!r}: fio keeps names that begin with `global` for defaults; choose another")
@@ -98,6 +104,7 @@ def _different(values: list[T]) -> list[T]:
 Size = Annotated[int, _with(_block_bytes)]
 Share = Annotated[float, _with(_share)]
 WorkingSet = Annotated[tuple[float | None, int | None], _with(_working_set)]
+Start = Annotated[tuple[float, int | None], _with(_start)]
 Duration = Annotated[int, _with(parse_duration)]
 Runtime = Annotated[int, _with(_duration_within(*RUNTIME_NS))]
 Warmup = Annotated[int, _with(_duration_within(*WARMUP_NS))]
@@ -110,6 +117,8 @@ Flag = Annotated[bool, Field(strict=True)]
 Name = Annotated[str, BeforeValidator(_unreserved), Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$")]
 Depths = Annotated[list[Depth], BeforeValidator(_listed), Field(min_length=1), AfterValidator(_different)]
 JobCounts = Annotated[list[Jobs], BeforeValidator(_listed), Field(min_length=1), AfterValidator(_different)]
+Sizes = Annotated[list[Size], BeforeValidator(_listed), Field(min_length=1), AfterValidator(_different)]
+Starts = Annotated[list[Start], BeforeValidator(_listed), Field(min_length=1), AfterValidator(_different)]
 Rates = Annotated[list[Rate], BeforeValidator(_listed), Field(min_length=1), AfterValidator(_different)]
 
 
@@ -197,13 +206,14 @@ class _RampText(_Text):
 
 class _ProfileText(_Text):
     name: Name
-    block: Size | dict[str, Any]
+    block: Sizes | dict[str, Any]
     read: Share
     random: Share
     # `class` is a keyword of Python, so the field has the name of what it becomes.
     access_class: Literal["combined", "random", "sequential"] | None = Field(default=None, alias="class")
     distribution: Annotated[_DistributionText | None, BeforeValidator(_not_uniform)] = None
     working_set: WorkingSet = (None, None)
+    start: Starts = [(0.0, None)]
     compressible: Share = 0.0
     duplicate: Share = 0.0
     flush_every: Count = 0
@@ -234,7 +244,18 @@ class _ProfileText(_Text):
             raise ValueError('`ramp` needs a `limit`, such as limit = "mean<=30ms"')
         if self.limit is not None and (self.queue_depth is not None or self.rate is not None):
             raise ValueError("`limit` makes it a ramp, which finds queue_depth or rate by itself; leave both out")
+        for start, _ in self.start:
+            touched = start + (self.working_set[0] or 0.0)
+            if touched > 1 + 1e-9 or start == 1:
+                share = format_percent(start)
+                raise ValueError(f"`start` and `working_set`: what begins at {share} ends behind the target's end")
         return self
+
+    def blocks(self) -> list[tuple[BlockShare, ...]]:
+        """The sizes of a sweep, or the one mix."""
+        if isinstance(self.block, dict):
+            return [_shares(self.block)]
+        return [(BlockShare(size, 1.0),) for size in self.block]
 
 
 class _PublishedText(_Text):
@@ -287,9 +308,16 @@ def parse(text: str, name: str, file: str) -> Suite:
         raise _fault(error, data, file) from None
     profiles = [*parsed.profile, *parsed.variant]
     points = sum(
-        len(p.jobs or parsed.jobs) * len(p.queue_depth or parsed.queue_depth) * max(1, len(p.rate or parsed.rate or []))
+        len(p.blocks())
+        * len(p.start)
+        * (
+            len(p.jobs or parsed.jobs)
+            * len(p.queue_depth or parsed.queue_depth)
+            * max(1, len(p.rate or parsed.rate or []))
+            if p.limit is None
+            else 1
+        )
         for p in profiles
-        if p.limit is None
     )
     if points > _POINTS:
         raise InputError(f"{file}: its sweeps make {points} points", f"At most {_POINTS}: shorten the lists.")
@@ -325,9 +353,9 @@ def _shares(block: dict[str, Any]) -> tuple[BlockShare, ...]:
 
 def _entry(text: _ProfileText, suite: _SuiteText, file: str, *, variant: bool) -> Entry:
     fraction, size = text.working_set
-    profile = Profile(
+    first = Profile(
         name=text.name,
-        block=_shares(text.block) if isinstance(text.block, dict) else (BlockShare(text.block, 1.0),),
+        block=(),
         read_fraction=text.read,
         random_fraction=text.random,
         access_class=text.access_class or access_class(text.random),
@@ -347,7 +375,12 @@ def _entry(text: _ProfileText, suite: _SuiteText, file: str, *, variant: bool) -
         arrivals = _arrivals(text, suite, ramp)
     except InputError as error:
         raise InputError(f"{file}: profile {text.name}: {error.message}", error.remedy) from None
-    loads = tuple((Workload(profile, one),) for one in arrivals)
+    profiles = [
+        replace(first, block=block, start_fraction=start_fraction, start_bytes=start_bytes)
+        for block in text.blocks()
+        for start_fraction, start_bytes in text.start
+    ]
+    loads = tuple((Workload(profile, one),) for profile in profiles for one in arrivals)
     runtime = suite.runtime if text.runtime is None else text.runtime
     warmup = suite.warmup if text.warmup is None else text.warmup
     return Entry(text.name, loads, runtime, warmup, text.analysis, variant, ramp)

@@ -5,6 +5,6 @@ Start reading at write.py, which makes what `loadline run` gives to fio; read.py
 """
 
 from loadline.workload.dialects.fio_job.read import read
-from loadline.workload.dialects.fio_job.write import DEFAULT_ENGINE, working_set, write
+from loadline.workload.dialects.fio_job.write import DEFAULT_ENGINE, needs_size, working_set, write
 
-__all__ = ["DEFAULT_ENGINE", "read", "working_set", "write"]
+__all__ = ["DEFAULT_ENGINE", "needs_size", "read", "working_set", "write"]

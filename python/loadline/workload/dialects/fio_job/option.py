@@ -35,7 +35,7 @@ LEFT_OUT = {
 #: Every option that is read.
 KNOWN = _NO_EFFECT | LEFT_OUT | {
     "blocksize", "bs", "bssplit", "buffer_compress_percentage", "buffered", "dedupe_percentage", "direct", "fdatasync",
-    "fsync", "iodepth", "ioengine", "numjobs", "offset_increment", "percentage_random", "ramp_time",
+    "fsync", "iodepth", "ioengine", "numjobs", "offset", "offset_increment", "percentage_random", "ramp_time",
     "random_distribution", "rate_iops", "rate_process", "readwrite", "runtime", "rw", "rwmixread", "rwmixwrite",
     "size", "stonewall", "sync", "thinktime", "thinktime_blocks", "time_based", "timeout", "wait_for_previous",
 }  # fmt: skip

@@ -112,7 +112,8 @@ def _workload(section: Section, name: str) -> Workload:
     jobs = section.whole("numjobs", 1, *JOBS)
     read_fraction, rate = _rates(section, direction, _mix(section, direction), jobs)
     random_fraction = _random(section, rw, direction)
-    working_fraction, working_bytes = _working_set(section, jobs, random_fraction)
+    start_fraction, start_bytes = _amount(section, "offset", section.text("offset") or "0%")
+    working_fraction, working_bytes = _working_set(section, jobs, random_fraction, start_fraction or 0.0)
     dsync, flush_every = _durability(section)
     profile = Profile(
         name=name,
@@ -123,6 +124,8 @@ def _workload(section: Section, name: str) -> Workload:
         distribution=_distribution(section),
         working_set_fraction=working_fraction,
         working_set_bytes=working_bytes,
+        start_fraction=start_fraction or 0.0,
+        start_bytes=start_bytes,
         compressible_fraction=section.whole("buffer_compress_percentage", 0, 0, 100) / 100,
         duplicate_fraction=section.whole("dedupe_percentage", 0, 0, 100) / 100,
         flush_every=flush_every,
@@ -183,7 +186,9 @@ def _depth(section: Section) -> int:
     return 1
 
 
-def _working_set(section: Section, jobs: int, random_fraction: float) -> tuple[float | None, int | None]:
+def _working_set(
+    section: Section, jobs: int, random_fraction: float, start_fraction: float
+) -> tuple[float | None, int | None]:
     size, step = section.text("size"), section.text("offset_increment")
     if jobs == 1 or step is None:
         if jobs > 1 and random_fraction < 1:
@@ -195,19 +200,24 @@ def _working_set(section: Section, jobs: int, random_fraction: float) -> tuple[f
         raise section.fault("offset_increment", "is not the same as size", "loadline lays jobs side by side.")
     elif random_fraction == 1:
         section.notes.append("random jobs share the range that offset_increment would part between them")
+    if size is None and jobs == 1:
+        return None, None
     fraction, size_bytes = _amount(section, "size", size or "100%")
     if fraction is None or size_bytes is not None:
         return None, (size_bytes or 0) * jobs
-    if round(fraction * jobs, 2) > 1:
-        raise section.fault("size", f"{jobs} jobs of {size} are more than the target")
-    return (None, None) if fraction * jobs > 0.995 else (round(fraction * jobs, 2), None)
+    left = round(1 - start_fraction, 2)
+    if round(fraction * jobs, 2) > left:
+        behind = f" behind offset={section.text('offset')}" if start_fraction else ""
+        raise section.fault("size", f"{jobs} jobs of {size} are more than the target{behind}")
+    rest = fraction * jobs > left - 0.005 and (jobs > 1 or not start_fraction)
+    return (None, None) if rest else (round(fraction * jobs, 2), None)
 
 
 def _amount(section: Section, name: str, text: str) -> tuple[float | None, int | None]:
     if not text.endswith("%"):
         return None, section.size(name, text)
     share = section.percent(name, text[:-1])
-    if share == 0:
+    if share == 0 and name != "offset":
         raise section.fault(name, "is 0", "A size is above 0.")
     return share, None
 

@@ -18,10 +18,11 @@ _LINE = re.compile(
     r"\[[A-Za-z0-9._+-]+\]|stonewall|(ioengine|direct|thread|time_based|norandommap|randrepeat|allow_file_create|fallocate"
     r"|lat_percentiles|clat_percentiles|group_reporting|new_group|randseed|runtime|ramp_time|rw|rwmixread"
     r"|percentage_random|random_distribution|bs|bssplit|size|offset_increment|iodepth|numjobs|rate_iops|rate_process"
-    r"|refill_buffers|buffer_compress_percentage|dedupe_percentage|fdatasync|sync|thinktime|thinktime_blocks)"
+    r"|offset|refill_buffers|buffer_compress_percentage|dedupe_percentage|fdatasync|sync|thinktime|thinktime_blocks)"
     r"=[A-Za-z0-9_.,:/%]+"
 )
 _RATE_ERROR = 0.01
+_SAY_SIZE = "Say how large the target is with --size."
 
 
 def write(
@@ -147,21 +148,22 @@ def _region(stream: Workload, size_bytes: int | None, name: str) -> list[str]:
     """
     profile, jobs = stream.profile, stream.arrival.jobs
     apart = jobs > 1 and profile.random_fraction < 1
-    if profile.working_set_fraction is None and profile.working_set_bytes is None and size_bytes is None and not apart:
-        return []
+    start = _start(profile, size_bytes, name)
     if size_bytes is None and profile.working_set_bytes is None:
-        each_fraction = (profile.working_set_fraction or 1.0) / (jobs if apart else 1)
-        percent = round(each_fraction * 100)
-        if percent < 1 or abs(each_fraction * 100 - percent) > 1e-6:
+        if profile.working_set_fraction is None and not apart:
+            return start
+        each_fraction = _share_of_each(stream)
+        if each_fraction is None or _whole_percent(each_fraction) is None:
             what = f"{jobs} jobs side by side take" if apart else "its working set is"
+            share = "the rest" if each_fraction is None else f"{each_fraction * 100:.4g}%"
             raise InputError(
-                f"{name}: {what} {each_fraction * 100:.4g}% of the target{' each' * apart}; fio takes whole percents",
-                "Say how large the target is with --size.",
+                f"{name}: {what} {share} of the target{' each' * apart}; fio takes whole percents", _SAY_SIZE
             )
-        return [f"size={percent}%", f"offset_increment={percent}%"] if apart else [f"size={percent}%"]
+        percent = f"{_whole_percent(each_fraction)}%"
+        return [*start, f"size={percent}", f"offset_increment={percent}"] if apart else [*start, f"size={percent}"]
     used = working_set(profile, size_bytes)
     if not apart:
-        return [f"size={format_bytes(used)}"]
+        return [*start, f"size={format_bytes(used)}"]
     step = max(share.size_bytes for share in profile.block)
     each = used // jobs // step * step
     if each == 0:
@@ -169,7 +171,48 @@ def _region(stream: Workload, size_bytes: int | None, name: str) -> list[str]:
             f"{name}: {jobs} jobs side by side don't fit into {format_bytes(used)}",
             "Use fewer jobs or a larger target.",
         )
-    return [f"size={format_bytes(each)}", f"offset_increment={format_bytes(each)}"]
+    return [*start, f"size={format_bytes(each)}", f"offset_increment={format_bytes(each)}"]
+
+
+def needs_size(points: Sequence[Point]) -> bool:
+    """Whether `write` needs to know how large the target is: a part of it that a job has is no whole percent."""
+
+    def in_percent(stream: Workload) -> bool:
+        profile = stream.profile
+        start = profile.start_fraction if profile.start_bytes is None else 0.0
+        share = 1.0 if profile.working_set_bytes is not None else _share_of_each(stream)
+        starts = not start or _whole_percent(start) is not None
+        return starts and share is not None and _whole_percent(share) is not None
+
+    return not all(in_percent(stream) for point in points for stream in point.streams)
+
+
+def _share_of_each(stream: Workload) -> float | None:
+    """The share of the target that each job has; None of what is left behind a start in bytes, to be parted."""
+    profile, jobs = stream.profile, stream.arrival.jobs
+    parts = jobs if profile.random_fraction < 1 else 1
+    if profile.working_set_fraction is not None:
+        return profile.working_set_fraction / parts
+    if profile.start_bytes:
+        return None if parts > 1 else 1.0
+    return (1 - profile.start_fraction) / parts
+
+
+def _whole_percent(fraction: float) -> int | None:
+    percent = round(fraction * 100)
+    return percent if percent >= 1 and abs(fraction * 100 - percent) <= 1e-6 else None
+
+
+def _start(profile: Profile, size_bytes: int | None, name: str) -> list[str]:
+    if not profile.start_bytes and not profile.start_fraction:
+        return []
+    if profile.start_bytes is not None or size_bytes is not None:
+        return [f"offset={format_bytes(profile.start_of(size_bytes or 0))}"]
+    percent = _whole_percent(profile.start_fraction)
+    if percent is None:
+        share = format_percent(profile.start_fraction)
+        raise InputError(f"{name}: it starts at {share} of the target; fio takes whole percents", _SAY_SIZE)
+    return [f"offset={percent}%"]
 
 
 def working_set(profile: Profile, size_bytes: int | None) -> int:
@@ -179,12 +222,11 @@ def working_set(profile: Profile, size_bytes: int | None) -> int:
         InputError: nothing is left, or the working set is larger than the target.
     """
     step = max(share.size_bytes for share in profile.block)
-    wanted = profile.working_set_bytes
-    if wanted is None:
-        wanted = round((size_bytes or 0) * (profile.working_set_fraction or 1.0))
-    if size_bytes is not None and wanted > size_bytes:
+    wanted, start = profile.working_set_of(size_bytes or 0), profile.start_of(size_bytes or 0)
+    if size_bytes is not None and start + wanted > size_bytes:
+        from_ = f" from {format_bytes(start)} on" if start else ""
         raise InputError(
-            f"profile {profile.name}: its working set of {format_bytes(wanted)} is larger than the target"
+            f"profile {profile.name}: its working set of {format_bytes(wanted)}{from_} is larger than the target"
             f" ({format_bytes(size_bytes)})",
             "Take a larger target, or give the working set in percent.",
         )
