@@ -12,6 +12,7 @@ mod error;
 pub mod fault;
 mod figure;
 pub mod layout;
+mod memo;
 mod schema;
 pub mod sim;
 mod simulation;

@@ -5,7 +5,7 @@ use super::{Extent, Layout};
 use crate::Error;
 
 /// A disk that has failed and isn't whole again.
-#[derive(Debug, Clone)]
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Failure {
     disk: u32,
     /// Units before this one are held again.
@@ -28,7 +28,7 @@ impl Layout {
             self.failures.pop();
             let why = format!(
                 "without disk {disk} {} loses data: fail fewer disks, or rebuild the failed ones before",
-                self.kind.name()
+                self.shape.kind.name()
             );
             return Err(Error::at("volume.failed", why));
         }

@@ -22,6 +22,7 @@ use failure::Failure;
 use place::Places;
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
+use std::hash::{Hash, Hasher};
 
 /// What stays together on a disk where a volume is spread over the stroke, and the chunk of layouts that know none (JBOD,
 /// RAID 1). 2 MiB is what HP's EVA allocates of a disk at a time ("PSEG"; sanspire.com, EVA - Data Architecture); for other
@@ -129,7 +130,7 @@ pub enum ParityWrite {
 }
 
 /// What a layout is built from.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Shape {
     /// How it lies.
     pub kind: Kind,
@@ -184,12 +185,26 @@ impl Extent {
 /// A volume's layout.
 #[derive(Debug, Clone)]
 pub struct Layout {
-    kind: Kind,
-    parity: ParityWrite,
+    shape: Shape,
     places: Places,
     /// Size of the volume in bytes.
     size: u64,
     failures: Vec<Failure>,
+}
+
+impl PartialEq for Layout {
+    /// Built from the same, and hit by the same failures.
+    fn eq(&self, other: &Self) -> bool {
+        (self.shape, &self.failures) == (other.shape, &other.failures)
+    }
+}
+
+impl Eq for Layout {}
+
+impl Hash for Layout {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        (self.shape, &self.failures).hash(state);
+    }
 }
 
 impl Layout {
@@ -243,8 +258,7 @@ impl Layout {
             .transpose()?;
         let places = Places::new(shape, width, chunk, start, stroke, size)?;
         Ok(Layout {
-            kind: shape.kind,
-            parity: shape.parity,
+            shape: *shape,
             size: size.unwrap_or(places.data_bytes()),
             places,
             failures: Vec::new(),
@@ -253,7 +267,7 @@ impl Layout {
 
     /// How it lies.
     pub fn kind(&self) -> Kind {
-        self.kind
+        self.shape.kind
     }
 
     /// Size of the volume in bytes.
@@ -284,7 +298,7 @@ impl Layout {
     /// Data bytes that are best written together: of a stripe with parity; of a row over all disks in RAID 0 and 10; else of a
     /// chunk, or [`SEGMENT`] in a JBOD.
     pub fn stripe_bytes(&self) -> u64 {
-        let chunks = match self.kind {
+        let chunks = match self.shape.kind {
             Kind::Jbod => return self.places.chunk.min(SEGMENT.0),
             Kind::Raid0 | Kind::Raid10 => self.places.disks() / self.places.width,
             _ => self.places.data,
@@ -294,7 +308,7 @@ impl Layout {
 
     /// Whether there are copies, or single chunks, instead of parity.
     fn is_mirror(&self) -> bool {
-        self.places.data == 1 && self.kind.parities() == 0
+        self.places.data == 1 && self.shape.kind.parities() == 0
     }
 }
 

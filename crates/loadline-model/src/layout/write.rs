@@ -119,7 +119,7 @@ impl Layout {
     /// parity.
     pub fn rows(&self, address: u64, bytes: u32, rows: &mut Vec<Rows>) {
         rows.clear();
-        if self.kind.parities() == 0 {
+        if self.shape.kind.parities() == 0 {
             return;
         }
         for Piece {
@@ -235,11 +235,11 @@ impl Layout {
         if !self.failures.is_empty() && self.data(stripe).count() < self.places.data as usize {
             return false;
         }
-        match self.parity {
+        match self.shape.parity {
             ParityWrite::ReadModifyWrite => false,
             ParityWrite::Reconstruct => true,
             ParityWrite::Cheapest | ParityWrite::LinuxMd => {
-                let draw = usize::from(self.parity == ParityWrite::LinuxMd);
+                let draw = usize::from(self.shape.parity == ParityWrite::LinuxMd);
                 let rows = plan.rows.len();
                 let modify = plan.pieces.len() + parities * rows;
                 let members = plan.pieces.chunk_by(|a, b| a.member == b.member).count();

@@ -7,14 +7,21 @@
 use super::bench::{Bench, Event, Ground};
 use super::windows::Pace;
 use crate::array::mirror::Mirrors;
-use crate::layout::{Extent, WritePlan};
+use crate::device::disk::{Model, Options};
+use crate::layout::{Extent, Layout, WritePlan};
+use crate::memo::Memo;
 use crate::sim::Way;
 use crate::system::MirrorRead;
 use std::collections::BTreeMap;
+use std::hash::{Hash, Hasher};
+use std::sync::{Arc, LazyLock};
 
 /// Windows before it counts, and those that count.
 const BEFORE: usize = 400;
 const COUNTED: usize = 1600;
+
+/// Courses that were followed before, some ten kB each: a load line lies on the curve that its profile's own load is on.
+static FOLLOWED: LazyLock<Memo<Question, Arc<Course>>> = LazyLock::new(|| Memo::new(1 << 10));
 
 /// Streams of reads, and of writes beside them, on a layout.
 #[derive(Debug, Clone, PartialEq)]
@@ -51,9 +58,76 @@ pub(super) struct Course {
     pub(super) fetches_ns: Vec<f64>,
 }
 
+/// Everything that a course depends on.
+#[derive(Debug, PartialEq, Eq, Hash)]
+struct Question {
+    model: Drives,
+    layout: Layout,
+    options: Options,
+    reads_first: bool,
+    mirror_read: MirrorRead,
+    count: u32,
+    bytes: [u64; 3],
+    waits: bool,
+    /// Bits of all other figures.
+    figures: Vec<u64>,
+}
+
+/// A kind of drives, known by its place.
+#[derive(Debug, Clone)]
+struct Drives(Arc<Model>);
+
+impl PartialEq for Drives {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Drives {}
+
+impl Hash for Drives {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.0).hash(state);
+    }
+}
+
+impl Question {
+    fn new(streams: &Streams, ground: Ground<'_>, pace: Pace) -> Self {
+        let destages = streams.destages.map(|destages| {
+            let Destages {
+                bytes,
+                a_window,
+                most,
+                band,
+                room,
+            } = destages;
+            [bytes, a_window, most, band, room]
+        });
+        let paces = [pace.lead, pace.passing_ns, pace.reads, pace.alone_ns];
+        let figures = paces.into_iter().chain(destages.into_iter().flatten());
+        Question {
+            model: Drives(Arc::clone(ground.model)),
+            layout: ground.layout.clone(),
+            options: ground.options.clone(),
+            reads_first: ground.reads_first,
+            mirror_read: streams.mirror_read,
+            count: streams.count,
+            bytes: [streams.start, streams.working_set, streams.window],
+            waits: pace.waits,
+            figures: figures.map(f64::to_bits).collect(),
+        }
+    }
+}
+
 impl Streams {
     /// Follows the streams at a pace.
-    pub(super) fn follow(&self, ground: Ground<'_>, pace: Pace) -> Course {
+    pub(super) fn follow(&self, ground: Ground<'_>, pace: Pace) -> Arc<Course> {
+        FOLLOWED.ask(Question::new(self, ground, pace), || {
+            Arc::new(self.walk(ground, pace))
+        })
+    }
+
+    fn walk(&self, ground: Ground<'_>, pace: Pace) -> Course {
         let stripe_bytes = ground.layout.stripe_bytes();
         let mut walk = Walk {
             streams: self,
@@ -311,12 +385,10 @@ impl Walk<'_> {
 mod tests {
     use super::*;
     use crate::device::SECTOR_BYTES;
-    use crate::device::disk::{Model, Options};
     use crate::drive::DriveDescription;
-    use crate::layout::{Kind, Layout, ParityWrite, Placement, Shape};
+    use crate::layout::{Kind, ParityWrite, Placement, Shape};
     use crate::units::Bytes;
     use std::path::Path;
-    use std::sync::Arc;
 
     /// Windows of 256 KiB per ns over a layout of chunks of 128 KiB.
     fn windows_per_ns(kind: Kind, drives: u32, pace: Pace) -> f64 {

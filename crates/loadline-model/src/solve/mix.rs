@@ -127,7 +127,7 @@ impl Mix {
     }
 
     /// The streams of the load, if it is nothing but streams that are read ahead of, over the drives at a pace.
-    pub(super) fn course(&self, view: &View<'_>, pace: Pace) -> Option<Course> {
+    pub(super) fn course(&self, view: &View<'_>, pace: Pace) -> Option<Arc<Course>> {
         let streams = self.streams.as_ref()?;
         let ground = Ground {
             layout: &view.layout,

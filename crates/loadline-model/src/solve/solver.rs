@@ -1,7 +1,6 @@
 //! A mix of I/Os on the components of a system: its curve, its limits and how they were found.
 
 use super::closed::beside;
-use super::course::Course;
 use super::drives::Drives;
 use super::mix::Mix;
 use super::network::Class;
@@ -394,11 +393,12 @@ impl<'a> Solver<'a> {
                 .map(|part| part.mean_ns(&self.classes))
                 .fold(0.0, f64::max);
             let course = self.mix.course(self.view, ahead.open(reads_per_ns));
-            let waited_ns = if let Some(Course { fetches_ns, .. }) = course {
-                let waited = fetches_ns
+            let waited_ns = if let Some(course) = course {
+                let waited = course
+                    .fetches_ns
                     .iter()
                     .map(|&fetch_ns| ahead.waited_ns(reads_per_ns, fetch_ns, apart_ns));
-                waited.sum::<f64>() / fetches_ns.len().max(1) as f64
+                waited.sum::<f64>() / course.fetches_ns.len().max(1) as f64
             } else {
                 let fetch_ns = inside / drives.rates(inside).at(inside)
                     + drives.in_line_ns(per_ns * self.sets.all(), ahead.reads.recip());

@@ -259,7 +259,7 @@ pub struct Rule {
 }
 
 /// Which copy of mirrored data is read.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, Default, Serialize, Deserialize, JsonSchema)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
 pub enum MirrorRead {
     /// In turn.

@@ -5,10 +5,9 @@
 use super::service::{Access, Kind, Load, Place, ServiceTime};
 use super::{Model, Options};
 use crate::device::SECTOR_BYTES;
+use crate::memo::Memo;
 use crate::units::Time;
-use std::collections::HashMap;
 use std::ops::Range;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
 
 /// Steps from a number to its double: what is rounded is off by 1.1 % at most, and service times by a fraction of that.
 const OCTAVE: f64 = 32.0;
@@ -43,12 +42,15 @@ impl Question {
     }
 }
 
-/// A slot for each question; who comes second waits for the first one's answer.
-type Slots = HashMap<Question, Arc<OnceLock<ServiceTime>>>;
-
 /// What is known of one kind of drive. It is no part of what the drive is: all are equal, and a copy begins empty.
-#[derive(Debug, Default)]
-pub(super) struct Known(Mutex<Slots>);
+#[derive(Debug)]
+pub(super) struct Known(pub(super) Memo<Question, ServiceTime>);
+
+impl Default for Known {
+    fn default() -> Self {
+        Known(Memo::new(MOST))
+    }
+}
 
 impl Clone for Known {
     fn clone(&self) -> Self {
@@ -59,23 +61,6 @@ impl Clone for Known {
 impl PartialEq for Known {
     fn eq(&self, _: &Self) -> bool {
         true
-    }
-}
-
-impl Known {
-    pub(super) fn ask(
-        &self,
-        question: Question,
-        find: impl FnOnce() -> ServiceTime,
-    ) -> ServiceTime {
-        let slot = {
-            let mut slots = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-            if slots.len() >= MOST {
-                slots.clear();
-            }
-            Arc::clone(slots.entry(question).or_default())
-        };
-        *slot.get_or_init(find)
     }
 }
 

@@ -177,7 +177,7 @@ fn ask(
 ) -> ServiceTime {
     let question = Question::new(options, load, queued, pause);
     let find = || Closed::new(model, options, load, queued, pause).measure();
-    model.known.ask(question, find)
+    model.known.0.ask(question, find)
 }
 
 impl Load {
