@@ -135,7 +135,10 @@ def test_a_target_that_cannot_be_one_is_named(loadline: Loadline, filled_file: P
         "nothing/here": "No such file",
         "/dev/null": "is a character device",
         "empty": "is empty",
-        "nbd+unix:///?socket=x": "this version measures devices, files and directories",
+        "nbd+unix:///?socket=x": "is no address of an NBD server",
+        "http://storage": "is no address of an NBD server",
+        "emulated:no-such-array": "no system is named 'no-such-array'",
+        "emulated:station-mm1": "which have no size",
     }
     for target, message in cases.items():
         said = loadline("run", reads(loadline.folder), target, "--json")

@@ -30,7 +30,7 @@ class Verb:
 #: A verb is a file and a line here. The texts stand here, so that `--help` imports none of the files.
 VERBS = (
     Verb("suites", "List the suites, or explain one.", "suites"),
-    Verb("run", "Measure a device, a file or a directory under a suite.", "run"),
+    Verb("run", "Measure a device, a file, a directory or an emulated system under a suite.", "run"),
     Verb("resume", "Complete a run that was interrupted.", "resume"),
     Verb("watch", "Show a run that another process measures.", "watch"),
     Verb("ls", "List the runs in the store.", "ls"),
@@ -40,6 +40,8 @@ VERBS = (
     Verb("forecast", "Say what a described system carries, and where its load line is.", "forecast"),
     Verb("simulate", "Simulate a described system under a suite.", "simulate"),
     Verb("validate", "Compare forecasts with what others measured.", "validate"),
+    Verb("emulate", "Serve a described system as a block device in real time.", "emulate"),
+    Verb("fault", "Let something go wrong in a system that is emulated.", "fault"),
     Verb("report", "Write results of runs as a page, a chart or a table.", "report"),
     Verb("query", "Answer a question in SQL from all runs.", "query"),
 )

@@ -17,6 +17,7 @@ from rich.text import Text
 
 from loadline.cli import output
 from loadline.measuring import event
+from loadline.measuring.emulate import Reading, Served
 from loadline.reporting.table import UNKNOWN, count, megabytes, milliseconds
 from loadline.result.schema import Flow, Result
 from loadline.result.store import open_run
@@ -29,6 +30,9 @@ _NAME = 16
 
 # What a console without Unicode shows in their place.
 _PLAIN = str.maketrans({UNKNOWN: "-", "…": "~"})
+
+# Seconds that are kept for the curve of an emulated system.
+_MOST_READINGS = 500
 
 # Rows that everything but the earlier points takes, their head and count among it; one stays free.
 _OTHER_ROWS = 15
@@ -78,6 +82,25 @@ def model_lines(
     drawn = [Text(title, style="bold"), *_earlier(results, width, max(1, height - _OTHER_ROWS)), Text()]
     drawn.append(_bar(done / max(1, total), width, plain))
     drawn.append(Text(f"{done} of {total}, {_clock(elapsed_ns)} so far{left}", style="dim"))
+    return _fitted(drawn, width, plain)
+
+
+def serving_lines(
+    title: str, now: Served, readings: Sequence[Reading], width: int, height: int, plain: bool
+) -> list[Text]:
+    """An emulated system: what it serves, second by second and in the last one, and what is wrong with it."""
+    last = readings[-1]
+    rates = [one.all.iops or 0.0 for one in readings]
+    drawn = [Text(title, style="bold"), Text()]
+    drawn.append(Text("  IOPS ").append(_spark(rates, width - 20, plain), style="blue").append(f" {_of(rates)}"))
+    drawn += [_figures(kind, flow) for kind, flow in (("all", last.all), ("reads", last.read), ("writes", last.write))]
+    late = UNKNOWN if last.late_fraction is None else f"{last.late_fraction:.2%}"
+    most = milliseconds(now["lateness_max_ns"])
+    drawn.append(Text(f"  late {late} of the answers, the latest ever by {most} ms"))
+    clients = f"{now['clients']} client{'' if now['clients'] == 1 else 's'}"
+    held = f"{now['in_flight']} outstanding, data {format_size(now['stored_bytes'])}"
+    drawn.append(Text(f"  {clients}, {held}, {_clock(now['elapsed_ns'])} so far", style="dim"))
+    drawn += [Text(f"  {fault}", style="red") for fault in now["active"][: max(0, height - len(drawn) - 1)]]
     return _fitted(drawn, width, plain)
 
 
@@ -302,5 +325,27 @@ def counting(title: str, console: Console | None = None) -> Iterator[Callable[[i
 
     try:
         yield listen
+    finally:
+        display.end()
+
+
+@contextmanager
+def serving(title: str, console: Console | None = None) -> Iterator[Callable[[Served, Reading], None]]:
+    """A listener that shows an emulated system, by its counters and what was served since it was told last."""
+    told_: list[Served] = []
+    readings: list[Reading] = []
+
+    def draw(width: int, height: int, plain: bool) -> list[Text]:
+        return serving_lines(title, told_[-1], readings, width, height, plain) if told_ else []
+
+    display = Display(draw, console)
+
+    def show(now: Served, reading: Reading) -> None:
+        told_[:] = [now]
+        readings[:] = [*readings[-_MOST_READINGS:], reading]
+        display.refresh()
+
+    try:
+        yield show
     finally:
         display.end()

@@ -26,7 +26,7 @@ progress_option = click.option("--progress", type=click.Choice(KINDS), default="
 def display(kind: str) -> Iterator[event.Listener]:
     """A listener of that kind; `auto` is live on a terminal and lines elsewhere."""
     if kind == "auto":
-        kind = "live" if _is_screen() else "lines"
+        kind = "live" if is_screen() else "lines"
     if kind == "live":
         from loadline.cli.live import listening
 
@@ -39,7 +39,7 @@ def display(kind: str) -> Iterator[event.Listener]:
 @contextmanager
 def counted(title: str) -> Iterator[Listener | None]:
     """A listener for a model's points: live on a terminal, None elsewhere."""
-    if not _is_screen():
+    if not is_screen():
         yield None
         return
     from loadline.cli.live import counting
@@ -48,7 +48,8 @@ def counted(title: str) -> Iterator[Listener | None]:
         yield listen
 
 
-def _is_screen() -> bool:
+def is_screen() -> bool:
+    """Whether somebody may look at a live display."""
     return sys.stderr.isatty() and os.environ.get("TERM") != "dumb"
 
 
@@ -57,7 +58,9 @@ def plan_lines(planned: event.Planned) -> list[str]:
     target, points = planned.target, planned.points
     device = target.device
     about = f"{format_size(target.used_bytes)} of {format_size(target.size_bytes)}"
-    if target.kind == "directory":
+    if target.emulated is not None:
+        about = f"{format_size(target.size_bytes)}, a model served in real time, whose data are lost at the end"
+    elif target.kind == "directory":
         about = f"a scratch file of {format_size(target.used_bytes)}, removed at the end"
     elif device is not None and target.kind == "device":
         named = [text for text in (device.vendor, device.model) if text]
@@ -74,7 +77,7 @@ def plan_lines(planned: event.Planned) -> list[str]:
             f"prepare  {planned.preparation.reason}; {format_size(planned.preparation.fill_bytes)} are written first"
         )
     if planned.destroys:
-        lines.append(f"destroys everything in the first {format_size(target.used_bytes)} of {target.path}")
+        lines.append(f"destroys everything in the first {format_size(target.used_bytes)} of {target.name}")
     if planned.written_at_most_bytes:
         by = "assumed ceiling" if planned.ceiling_assumed else "link's rate"
         lines.append(

@@ -12,6 +12,7 @@ from loadline.cli.progress import display, progress_option
 from loadline.errors import TargetError
 from loadline.measuring import event
 from loadline.measuring.run import run
+from loadline.measuring.target import confirmed_by
 from loadline.reporting.export import envelope
 from loadline.reporting.table import results_table
 from loadline.result.store import Run
@@ -21,6 +22,7 @@ from loadline.result.store import Run
 @click.argument("suite", shell_complete=choice.complete_suite)
 @click.argument("target", shell_complete=choice.complete_path)
 @choice.point_options
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Of emulated:SYSTEM: change the system.")
 @click.option("--stop", type=click.Choice(["fixed"]), default="fixed", help="What ends a point: fixed, its run time.")
 @click.option("--destroy", metavar="SERIAL", help="The target's serial number (or path): all data on it may be lost.")
 @click.option("--no-prepare", is_flag=True, help="Refuse a target that reads as zeros instead of filling it.")
@@ -43,14 +45,16 @@ def command(
     as_json: bool,
     engine: str | None,
     seed: int | None,
+    settings: tuple[str, ...],
     each_section: bool,
     **options: Any,
 ) -> int:
     """Measure TARGET under SUITE.
 
     SUITE is a name (see `loadline suites`), or the path of a TOML or fio job file. TARGET is a block device, a file,
-    or a directory, in which a scratch file is made and removed. A device with anything on it is refused; an empty
-    one is overwritten only after its serial number was typed or given with --destroy.
+    a directory, in which a scratch file is made and removed, the address of an NBD server (nbd+unix://, nbd://), or
+    emulated:SYSTEM, a described system (see `loadline systems`) that is emulated for the run. A device with anything
+    on it is refused; an empty one is overwritten only after its serial number was typed or given with --destroy.
     """
     with display(progress) as listen:
         made = run(
@@ -66,6 +70,7 @@ def command(
             declared=output.pairs(declared, "--declare"),
             seed=seed,
             engine=engine,
+            settings=settings,
             listen=listen,
             ask=_ask if sys.stdin is not None and sys.stdin.isatty() else None,
         )
@@ -73,7 +78,7 @@ def command(
 
 
 def _ask(planned: event.Planned, wanted: str) -> str | None:
-    what = "path" if wanted == str(planned.target.path) else "serial number"
+    what = confirmed_by(planned.target)
     answer: str = click.prompt(
         f"All data on {planned.target.given} will be lost. To go on, type its {what} ({wanted})",
         err=True,

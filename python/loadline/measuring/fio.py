@@ -27,6 +27,12 @@ from loadline.errors import InputError, TargetError, ToolError
 #: `null` reaches no target: it shows what the load generator itself can do.
 ENGINES = ("io_uring", "libaio", "null")
 
+#: For the export of an NBD server.
+NBD = "nbd"
+
+# What its engine says on standard output.
+_GREETING = "connected to NBD server"
+
 #: Oldest fio whose options and JSON this is written for (Debian 11).
 OLDEST = (3, 25)
 
@@ -63,7 +69,7 @@ class Fio:
     def execute(
         self,
         job: str,
-        target: Path,
+        target: Path | str,
         folder: Path,
         limit_ns: int | None,
         *,
@@ -75,6 +81,7 @@ class Fio:
         """Runs `job` against `target` and keeps the job, fio's raw output and its messages in `folder`.
 
         Args:
+            target: a path, or the address of an NBD server where the engine is `nbd`.
             limit_ns: how long the job is meant to take; a minute over it counts as hung. None: no limit.
             on_interval: is given each interval as it completes; on_bytes: the bytes written so far, each second.
             on_tick: is called once a second with the wall clock (ns); a text that it returns ends the job as failed.
@@ -83,6 +90,8 @@ class Fio:
             ToolError: fio can't be started. OSError: `folder` can't be written. Whatever is raised here or by a
             callback (KeyboardInterrupt too), fio has ended before it leaves this function.
         """
+        if isinstance(target, str):
+            job = job.replace("ioengine=nbd\n", f"ioengine=nbd\nuri={target}\n", 1)
         (folder / "job.fio").write_text(job)
         command = [
             *_LEASH,
@@ -93,7 +102,8 @@ class Fio:
             "--eta=never",
         ]
         command += ["--readonly"] if read_only else []
-        command += [f"--filename={_filename(target, folder)}", "job.fio"]
+        command += [f"--filename={_filename(target, folder)}"] if isinstance(target, Path) else []
+        command += ["job.fio"]
         log.info("in %s: %s", folder, shlex.join(command[len(_LEASH) + 1 :]))
         with (
             (folder / "fio.stderr").open("wb") as stderr,
@@ -119,7 +129,8 @@ class Fio:
 
     def _outcome(self, code: int, watch: _Watch, folder: Path) -> Outcome:
         stream = watch.stream
-        outcome = Outcome(stream.jobs, watch.intervals, ended_at_ns=time.time_ns(), warnings=list(stream.warnings))
+        warnings = [warning for warning in stream.warnings if _GREETING not in warning]
+        outcome = Outcome(stream.jobs, watch.intervals, ended_at_ns=time.time_ns(), warnings=warnings)
         messages = (folder / "fio.stderr").read_text("utf-8", "replace").strip().splitlines()
         failed = next((job for job in outcome.jobs if job.error), None)
         if watch.stopped:
@@ -243,15 +254,16 @@ class _Watch:
             os.killpg(self._process.pid, number)
 
 
-def find(engine: str | None, target: Path, logical_block_bytes: int) -> Fio:
+def find(engine: str | None, target: Path | None, logical_block_bytes: int) -> Fio:
     """The installed fio, with an engine that works on the target with direct I/O: io_uring, else libaio.
 
     Args:
         engine: take this one instead of probing.
-        target: a device or a file; in a directory a small file is made for the question.
+        target: a device or a file; in a directory a small file is made for the question. None: an NBD server's export.
 
     Raises:
-        ToolError: no fio, or too old.
+        ToolError: no fio, or too old, or without the engine for NBD.
+        InputError: another engine is asked for than the target takes.
         TargetError: no engine can read the target with direct I/O.
     """
     program = shutil.which("fio")
@@ -270,6 +282,14 @@ def find(engine: str | None, target: Path, logical_block_bytes: int) -> Fio:
             "Install a newer fio.",
         )
     version = answer.stdout.strip()
+    if target is None:
+        if engine not in {None, NBD}:
+            raise InputError(f"engine {engine} can't reach an NBD server", "Leave out --engine.")
+        if _ask([program, f"--enghelp={NBD}"]).returncode:
+            raise ToolError(
+                f"{program} has no engine for NBD", "Take the distribution's fio (Debian, Ubuntu: apt install fio)."
+            )
+        return Fio(program, version, NBD)
     if engine is not None:
         if engine not in ENGINES:
             raise InputError(f"engine {engine[:40]!r} is not one that loadline drives", f"Known: {', '.join(ENGINES)}.")

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
@@ -13,6 +14,7 @@ from loadline.errors import InputError
 from loadline.host.roots import Roots
 from loadline.host.sampler import Sample, Sampler
 from loadline.measuring import event
+from loadline.measuring.emulate import late_share
 from loadline.measuring.fio import Fio, Outcome
 from loadline.measuring.series import write_series
 from loadline.measuring.target import Target
@@ -22,6 +24,9 @@ from loadline.result.store import Run
 from loadline.workload.dialects import fio_job
 from loadline.workload.plan import Point
 from loadline.workload.profile import Open, Workload
+
+# Answers of an emulated system later than modelled, as a share.
+_LATE = 0.01
 
 # Above it the host has hardly a core left for more load.
 _BUSY_CPU = 0.9
@@ -68,11 +73,18 @@ def measure(
         )
 
     lost = target.lost(roots)
+    before = target.emulator.stats() if target.emulator else None
     if lost is not None:
         outcome = Outcome(error=lost, ended_at_ns=started_ns)
     else:
         outcome = fio.execute(
-            job, target.path, folder, expected_ns, read_only=not point.writes, on_interval=show, on_tick=tick
+            job,
+            target.uri or target.path,
+            folder,
+            expected_ns,
+            read_only=not point.writes,
+            on_interval=show,
+            on_tick=tick,
         )
         tick(outcome.ended_at_ns)
         outcome.error = outcome.error and (target.lost(roots) or outcome.error)
@@ -80,13 +92,42 @@ def measure(
     began_ns = measured[0].end_ns - measured[0].duration_ns if measured else started_ns
     write_series(folder / "series.parquet", outcome.intervals, samples, began_ns)
     result = _result(point, target, run, outcome, _during(samples, began_ns), began_ns)
+    if target.emulator is not None and before is not None:
+        late = late_share(before, target.emulator.stats())
+        result = replace(result, findings=(*result.findings, *_late(run, point, late)))
     histograms = {
         name: _core.Flow.merge([getattr(job, name) for job in outcome.jobs]).histogram for name in ("read", "write")
     }
     return result, histograms if outcome.jobs else {}
 
 
+def _late(run: Run, point: Point, late: float | None) -> Iterator[dict[str, Any]]:
+    """What is to be said of an emulated system that couldn't keep up with its model."""
+    if late is not None and late > _LATE:
+        yield {
+            "check": "emulation",
+            "severity": "warning",
+            "run": run.id,
+            "point": point.name,
+            "message": f"{late:.1%} of the answers came later than modelled: this machine is too slow for the system",
+            "numbers": {"late_fraction": round(late, 4)},
+            "remedy": "Use a machine with more cores, or a lower queue depth.",
+        }
+
+
 def _job(point: Point, target: Target, engine: str) -> str:
+    job = _written(point, target, engine)
+    if target.emulated is None:
+        return job
+    # A model's times don't hang on the data, and zeros take no memory.
+    lines = [line for line in job.splitlines() if not line.startswith(("buffer_compress", "dedupe_"))]
+    return "".join(f"{'zero_buffers=1' if line == 'refill_buffers=1' else line}\n" for line in lines)
+
+
+def _written(point: Point, target: Target, engine: str) -> str:
+    if target.uri is not None:
+        # fio learns the size of a server's export too late for shares of it, and knows one kind of flush of it.
+        return fio_job.write([point], engine=engine, size_bytes=target.used_bytes).replace("\nfdatasync=", "\nfsync=")
     try:
         return fio_job.write([point], engine=engine, size_bytes=target.limited_bytes)
     except InputError:
@@ -110,7 +151,8 @@ def _result(
     return Result(
         run=run.id,
         point=point.name,
-        target=str(target.path) if target.kind != "directory" else str(target.identity["path"]),
+        target=target.name if target.kind != "directory" else str(target.identity["path"]),
+        system=target.emulated.system.name if target.emulated else None,
         started_at=datetime.fromtimestamp(began_ns / 1e9, UTC).isoformat(timespec="milliseconds"),
         tags=run.document["tags"],
         suite=run.suite,

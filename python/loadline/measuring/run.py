@@ -6,6 +6,7 @@ Start reading at `run`.
 
 from __future__ import annotations
 
+import json
 import logging
 import os
 import random
@@ -62,6 +63,7 @@ def run(
     declared: Mapping[str, str] | None = None,
     seed: int | None = None,
     engine: str | None = None,
+    settings: Sequence[str] = (),
     listen: event.Listener = lambda _: None,
     ask: Callable[[event.Planned, str], str | None] | None = None,
     roots: Roots = HERE,
@@ -70,14 +72,17 @@ def run(
 
     Args:
         suite: a suite, its name, or the path of a TOML or fio job file.
-        target_name: a block device, a file, or a directory (a scratch file in it is made and removed).
+        target_name: a block device, a file, a directory (a scratch file in it is made and removed), the address of
+            an NBD server, or `emulated:SYSTEM`, a described system that is emulated for the run.
         store: the directory of runs; by default `$LOADLINE_STORE`, else `./loadline-runs`.
-        size_bytes: how much of the target is used; by default all of it, or 4 GiB of scratch file.
+        size_bytes: how much of the target is used; by default all of it, or 4 GiB of scratch file. Of an emulated
+            system, its size.
         destroy: the serial number (or path) of a target that may be overwritten.
         prepare: fill a target that reads as zeros; False: refuse it.
         declared: settings of the system that can't be captured; kept apart from what was.
         seed: for addresses and data; drawn and recorded by default.
         engine: fio's ioengine; by default io_uring or libaio, whichever works.
+        settings: what to set in an emulated system, such as `cache.mode=off`.
         listen: is given every event of the run.
         ask: given the plan and what must be typed, gives what was typed; called only without `destroy`.
 
@@ -96,11 +101,11 @@ def run(
         suite, warnings = load_suite(suite, each_section=each_section)
     seed = random.SystemRandom().randrange(1, 2**31) if seed is None else seed
     points = make_plan(suite, options, seed)
-    aim = target.locate(target_name, size_bytes, roots)
+    aim = target.locate(target_name, size_bytes, roots, settings)
     for message in (*warnings, *target.check(aim, roots)):
         listen(event.Warned(message))
     target.check_fits(points, aim)
-    loader = fio.find(engine, aim.path, aim.logical_block_bytes)
+    loader = _loader(engine, aim)
     preparation = _look(aim, prepare)
     planned = _plan(suite.name, aim, points, preparation)
     listen(planned)
@@ -111,7 +116,7 @@ def run(
         "target": aim.to_json(),
         "points": [point.to_json() for point in points],
         "options": {"prepare": prepare, "engine": engine, "seed": seed},
-        "tags": dict(tags or {}),
+        "tags": {**_settings(aim), **(tags or {})},
         "declared": dict(declared or {}),
         "sessions": [_session_facts(aim, loader, session)],
     }
@@ -144,13 +149,21 @@ def resume(
     return made
 
 
+def _loader(engine: str | None, aim: target.Target) -> fio.Fio:
+    return fio.find(engine, None if aim.kind in {"nbd", "emulated"} else aim.path, aim.logical_block_bytes)
+
+
+def _settings(aim: target.Target) -> dict[str, str]:
+    return {} if aim.emulated is None else dict(aim.emulated.system.settings)
+
+
 def _go_on(made: Run, session: Session) -> Run:
     aim = _same_target(made, session.roots)
     for message in target.check(aim, session.roots):
         session.listen(event.Warned(message))
     points = made.plan
     target.check_fits(points, aim)
-    loader = fio.find(session.engine, aim.path, aim.logical_block_bytes)
+    loader = _loader(session.engine, aim)
     preparation = _look(aim, made.document["options"]["prepare"])
     session.listen(_plan(made.suite, aim, tuple(points[index] for index in made.missing()), preparation))
     made = _rewritten(made, [*made.document["sessions"], _session_facts(aim, loader, session)])
@@ -166,8 +179,9 @@ def _same_target(made: Run, roots: Roots) -> target.Target:
     stored = made.document["target"]
     # A link below /dev/disk/by-id finds the device also when the kernel has named it anew.
     name = stored["given"] if stored["given"].startswith("/dev/") else stored["identity"].get("path", stored["path"])
+    settings = json.loads(str(stored["identity"].get("settings", "[]")))
     try:
-        aim = target.locate(name, stored["used_bytes"], roots)
+        aim = target.locate(name, stored["used_bytes"], roots, settings)
     except InputError as error:
         remedy = "Bring the same target back, then resume again."
         raise RefusedError(f"run {made.id} can't go on: {error.message}", remedy) from None
@@ -199,9 +213,10 @@ def _go(
     with _interruptible(made), _logged(made), journal.kept(made, session.listen) as listen:
         session = replace(session, listen=listen)
         try:
-            with target.held(aim, writes=writes, run_id=made.id, roots=session.roots) as held:
+            seed = made.document["options"]["seed"]
+            with target.held(aim, writes=writes, run_id=made.id, seed=seed, roots=session.roots) as held:
                 session.listen(event.Started(made.id, made.path, len(points) - len(missing), len(points)))
-                log.info("target %s, %s with %s", held.path, loader.version, loader.engine)
+                log.info("target %s, %s with %s", held.name, loader.version, loader.engine)
                 if preparation.needed:
                     _prepare(made, held, preparation, loader, points, session)
                 for index in missing:
@@ -255,6 +270,10 @@ def _prepare(
 def _look(aim: target.Target, prepare: bool) -> preparing.Preparation:
     if aim.kind == "directory":
         return preparing.Preparation(True, "the scratch file is new", aim.used_bytes)
+    if aim.kind == "emulated" or aim.shows is not None:
+        return preparing.Preparation(False, "a model's times don't hang on what it holds", 0)
+    if aim.kind == "nbd":
+        return preparing.Preparation(False, "what a server holds can't be seen", 0)
     preparation = preparing.inspect(aim.path, aim.used_bytes)
     if preparation.needed and not prepare:
         raise RefusedError(
@@ -270,7 +289,7 @@ def _plan(
     ceiling = None if aim.device is None else ceiling_bytes_per_s(provenance.links(aim.device))
     rate = ceiling or ASSUMED_CEILING_BYTES_PER_S
     writing_ns = sum((point.runtime_ns + point.warmup_ns) * _write_ceiling(point) for point in points)
-    destroys = aim.kind != "directory" and (preparation.needed or any(point.writes for point in points))
+    destroys = not aim.scratch and (preparation.needed or any(point.writes for point in points))
     return event.Planned(
         suite=suite,
         target=aim,

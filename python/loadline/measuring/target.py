@@ -3,17 +3,18 @@
 from __future__ import annotations
 
 import os
+import shlex
 import stat
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any, Literal
 
 from loadline.errors import InputError, RefusedError, TargetError
-from loadline.host.device import BlockDevice, block_device, device_under, identity, still_there
+from loadline.host.device import SECTOR_BYTES, BlockDevice, block_device, device_under, identity, still_there
 from loadline.host.roots import HERE, Roots
-from loadline.measuring import guard
+from loadline.measuring import block, emulate, guard, nbd
 from loadline.units import format_bytes, format_size
 from loadline.workload.dialects import fio_job
 from loadline.workload.plan import Point
@@ -29,25 +30,47 @@ class Target:
     """What is loaded.
 
     Attributes:
-        given: as the user wrote it; path: links resolved; for a directory, the scratch file's place once it's made.
+        given: as the user wrote it; path: links resolved; for a directory, the scratch file's place once it's made;
+            for a server's export, its Unix socket if it has one.
         size_bytes: of the whole target; used_bytes: the part that is loaded, from its start.
         device: the block device itself, or the one below the file; None where there is none to name.
+        uri: of an NBD server's export; of an emulated system once it's served.
+        emulated: the system that is emulated; emulator: what serves it, while it does.
+        shows: of a device that shows an emulated system, the address of its server.
     """
 
     given: str
-    kind: Literal["device", "file", "directory"]
+    kind: Literal["device", "file", "directory", "nbd", "emulated"]
     path: Path
     size_bytes: int
     used_bytes: int
     logical_block_bytes: int
     device: BlockDevice | None
     identity: Mapping[str, str | int]
+    uri: str | None = None
+    emulated: emulate.Emulated | None = None
+    emulator: emulate.Emulator | None = field(default=None, compare=False)
+    shows: str | None = None
+
+    @property
+    def name(self) -> str:
+        """As results and messages name it: path, address, or `emulated:` and the system's name."""
+        if self.kind in {"nbd", "emulated"}:
+            return str(self.identity["path"])
+        return str(self.path)
+
+    @property
+    def scratch(self) -> bool:
+        """Whether what is written to is made for the run, so that nobody loses anything."""
+        return self.kind in {"directory", "emulated"} or self.shows is not None
 
     @property
     def confirmation(self) -> str | None:
-        """What must be typed before it's written to: serial number or path; None for a scratch file in a directory."""
-        if self.kind == "directory":
+        """What must be typed before it's written to: serial number, path, address; None where nobody loses anything."""
+        if self.scratch:
             return None
+        if self.kind == "nbd":
+            return self.uri
         if self.kind == "device" and self.device is not None and self.device.serial:
             return self.device.serial
         return str(self.path)
@@ -61,6 +84,9 @@ class Target:
         """Why the target is no longer what it was when the run began, None while it's fine. Cheap: once a second."""
         if self.kind == "device":
             return still_there(self.device, roots) if self.device else None
+        if self.kind in {"nbd", "emulated"}:
+            # fio notices when a server goes away.
+            return None
         try:
             status = self.path.stat()
         except OSError as error:
@@ -75,7 +101,7 @@ class Target:
         return {
             "given": self.given,
             "kind": self.kind,
-            "path": str(self.path),
+            "path": self.name,
             "size_bytes": self.size_bytes,
             "used_bytes": self.used_bytes,
             "logical_block_bytes": self.logical_block_bytes,
@@ -84,21 +110,29 @@ class Target:
         }
 
 
-def locate(given: str, size_bytes: int | None, roots: Roots = HERE) -> Target:
+def locate(given: str, size_bytes: int | None, roots: Roots = HERE, settings: Sequence[str] = ()) -> Target:
     """The target that a name stands for. Nothing is opened for writing.
 
     Args:
-        given: a block device, a regular file, or a directory (then a scratch file is used).
-        size_bytes: how much of it to use; None: all, or 4 GiB of scratch file.
+        given: a block device, a regular file, a directory (then a scratch file is used), an NBD server's address, or
+            `emulated:SYSTEM`.
+        size_bytes: how much of it to use; None: all, or 4 GiB of scratch file. Of an emulated system, its size.
+        settings: what to set in an emulated system, such as `cache.mode=off`.
 
     Raises:
-        InputError: missing, of another kind, or smaller than `size_bytes`.
-        TargetError: a directory without room for the scratch file.
+        InputError: missing, of another kind, smaller than `size_bytes`, or an emulated system that can't be.
+        TargetError: a directory without room for the scratch file, or no server at the address.
     """
     if not given:
         raise InputError("the target has no name", "Name a block device, a file or a directory; is a variable unset?")
-    if "://" in given or given.startswith("emulated:"):
-        raise InputError(f"target {given!r}: this version measures devices, files and directories", "Name one of them.")
+    if given.startswith(emulate.PREFIX):
+        return _emulated(given, size_bytes, settings)
+    if settings:
+        raise InputError(
+            f"--set changes emulated systems, and {given} is none", f"Name a system: {emulate.PREFIX}dl360-g6-p410i."
+        )
+    if "://" in given:
+        return _served(given, size_bytes)
     path = Path(os.path.realpath(given))
     try:
         mode = path.stat().st_mode
@@ -116,14 +150,31 @@ def locate(given: str, size_bytes: int | None, roots: Roots = HERE) -> Target:
     raise InputError(f"target {given} is {what}", "Name a block device, a regular file, or a directory.")
 
 
+def _emulated(given: str, size_bytes: int | None, settings: Sequence[str]) -> Target:
+    emulated = emulate.describe(given.removeprefix(emulate.PREFIX), settings, size_bytes)
+    size = emulated.size_bytes
+    return Target(given, "emulated", Path(), size, size, SECTOR_BYTES, None, emulated.identity, emulated=emulated)
+
+
+def _served(given: str, size_bytes: int | None) -> Target:
+    address = nbd.parse(given)
+    export = nbd.ask(address)
+    if export.size_bytes == 0:
+        raise InputError(f"target {given} has no size", "Serve something that has one.")
+    used = _used(given, export.size_bytes, size_bytes)
+    known: dict[str, str | int] = {"path": given, "size_bytes": export.size_bytes}
+    step = max(SECTOR_BYTES, export.block_bytes)
+    return Target(given, "nbd", Path(address.path or ""), export.size_bytes, used, step, None, known, uri=given)
+
+
 def _device(given: str, path: Path, size_bytes: int | None, roots: Roots) -> Target:
     device = block_device(path, roots)
     if device.size_bytes == 0:
         raise InputError(f"target {given} has no size", "A device without a medium, or a loop device without a file.")
     used = _used(given, device.size_bytes, size_bytes)
-    return Target(
-        given, "device", device.path, device.size_bytes, used, device.logical_block_bytes, device, identity(device)
-    )
+    block_bytes, shows = device.logical_block_bytes, block.emulator_of(device)
+    known = identity(device)
+    return Target(given, "device", device.path, device.size_bytes, used, block_bytes, device, known, shows=shows)
 
 
 def _file(given: str, path: Path, size_bytes: int | None, roots: Roots) -> Target:
@@ -136,15 +187,17 @@ def _file(given: str, path: Path, size_bytes: int | None, roots: Roots) -> Targe
         "size_bytes": status.st_size,
     }
     used = _used(given, status.st_size, size_bytes)
-    block = below.logical_block_bytes if below else 512
-    return Target(given, "file", path, status.st_size, used, block, below, known)
+    return Target(given, "file", path, status.st_size, used, _block_bytes(below), below, known)
 
 
 def _directory(given: str, path: Path, size_bytes: int, roots: Roots) -> Target:
     below = device_under(path, roots)
     known: dict[str, str | int] = {"path": str(path), "st_dev": path.stat().st_dev}
-    block = below.logical_block_bytes if below else 512
-    return Target(given, "directory", path, size_bytes, size_bytes, block, below, known)
+    return Target(given, "directory", path, size_bytes, size_bytes, _block_bytes(below), below, known)
+
+
+def _block_bytes(below: BlockDevice | None) -> int:
+    return below.logical_block_bytes if below else SECTOR_BYTES
 
 
 def _used(given: str, whole_bytes: int, wanted_bytes: int | None) -> int:
@@ -163,7 +216,7 @@ def check_fits(points: tuple[Point, ...], target: Target) -> None:
 
     Raises:
         InputError: a block that is no multiple of the logical block, a working set that doesn't fit, or a point that
-            fio can't express; a directory that can't be written.
+            fio can't express, on this target; a directory that can't be written.
         TargetError: a directory without room for the scratch file.
     """
     if target.kind == "directory":
@@ -171,6 +224,10 @@ def check_fits(points: tuple[Point, ...], target: Target) -> None:
     fio_job.write(points, size_bytes=target.used_bytes)
     for point in points:
         for stream in point.streams:
+            if target.kind in {"nbd", "emulated"} and stream.profile.dsync:
+                raise InputError(
+                    f"point {point.name}: fio's nbd engine doesn't know dsync", "Use flush_every = 1, or a device."
+                )
             for share in stream.profile.block:
                 if share.size_bytes % target.logical_block_bytes:
                     raise InputError(
@@ -194,16 +251,25 @@ def _check_room(target: Target) -> None:
 
 
 @contextmanager
-def held(target: Target, *, writes: bool, run_id: str, roots: Roots = HERE) -> Iterator[Target]:
+def held(target: Target, *, writes: bool, run_id: str, seed: int = 1, roots: Roots = HERE) -> Iterator[Target]:
     """The target, exclusively ours until the end; of a directory, with its scratch file made and removed.
+
+    An emulated system is served as long, with the luck of `seed`.
 
     The guard looks again once we hold it: from then on nobody can mount it, and what happened while the user was
     asked is seen.
 
     Raises:
         RefusedError: the guard says no.
-        TargetError: the scratch file can't be made.
+        TargetError: the scratch file can't be made, or the emulated system can't be served.
     """
+    if target.emulated is not None:
+        with emulate.serve(target.emulated, seed=seed) as emulator:
+            yield replace(target, uri=emulator.address, emulator=emulator)
+        return
+    if target.kind == "nbd":
+        yield target
+        return
     if target.kind == "directory":
         with _scratch(target, run_id) as scratch, guard.hold(scratch.path, write=True):
             yield scratch
@@ -234,11 +300,22 @@ def check(target: Target, roots: Roots = HERE) -> tuple[str, ...]:
     """
     if target.kind == "file":
         return guard.check_file(target.path, roots)
+    if target.kind == "emulated":
+        return ()
+    if target.kind == "nbd":
+        return (f"{target.given}: who else uses it, and whether it holds data, its server doesn't say",)
     if target.kind == "device" and target.device is not None:
         guard.check_device(target.device, roots)
     else:
         guard.check_directory(target.path, roots)
     return ()
+
+
+def confirmed_by(target: Target) -> str:
+    """What it is that must be typed."""
+    if target.confirmation == target.uri:
+        return "address"
+    return "path" if target.confirmation == str(target.path) else "serial number"
 
 
 def confirm(target: Target, typed: str | None) -> None:
@@ -248,14 +325,14 @@ def confirm(target: Target, typed: str | None) -> None:
         RefusedError: nothing or something else was typed.
     """
     wanted = target.confirmation
-    by_path = wanted == str(target.path)
+    by_path = wanted in {str(target.path), target.uri}
     if wanted is None or typed == wanted or (by_path and typed == target.given):
         return
-    what = "path" if by_path else "serial number"
+    what = confirmed_by(target)
     said = "was not given" if not typed else f"is not {typed!r}"
     raise RefusedError(
         f"{target.given} would be overwritten, and its {what} {said}",
-        f"If everything on it may be lost: --destroy {wanted}",
+        f"If everything on it may be lost: --destroy {shlex.quote(wanted)}",
     )
 
 

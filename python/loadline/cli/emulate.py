@@ -1,0 +1,195 @@
+"""`loadline emulate SYSTEM`."""
+
+from __future__ import annotations
+
+import json
+import shlex
+import signal
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack, contextmanager
+from pathlib import Path
+from typing import Any
+
+import click
+
+from loadline.cli import choice, output
+from loadline.cli.progress import is_screen
+from loadline.errors import InputError
+from loadline.measuring import block
+from loadline.measuring.emulate import MEMORY_BYTES, Emulator, Reading, Served, between, describe, full, serve
+from loadline.reporting.table import count, milliseconds
+from loadline.units import format_bytes, format_duration, format_size, parse_bytes, parse_duration
+
+_LOOPBACK = "127.0.0.1:10809"
+_LATE = 0.01
+
+
+@click.command("emulate")
+@click.argument("system", shell_complete=choice.complete_system)
+@click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change the system; may be repeated.")
+@click.option("--size", metavar="SIZE", help="Size of the device; else the volume's.")
+@click.option("--seed", type=click.IntRange(1, 2**31 - 1), default=1, metavar="N", help="Of all that is drawn; else 1.")
+@click.option("--data", metavar="FILE", help="Keep what is written in FILE, also after the end; else in memory.")
+@click.option("--memory", metavar="SIZE", help="The most that data take of memory; else 1 GiB.")
+@click.option("--listen", metavar="PATH", help="The Unix socket; else one in a folder of its own.")
+@click.option(
+    "--tcp", is_flag=False, flag_value=_LOOPBACK, metavar="[HOST:PORT]", help=f"Listen on TCP; else on {_LOOPBACK}."
+)
+@click.option("--block", "as_block", is_flag=True, help="Make a block device of it as well; needs root and nbdfuse.")
+@click.option("--fault", "faults", multiple=True, metavar="FAULT", help="What goes wrong; see `loadline fault --help`.")
+@click.option("--for", "span", metavar="TIME", help="End by itself after that time, such as 60s.")
+@output.common
+def command(
+    system: str,
+    settings: tuple[str, ...],
+    size: str | None,
+    seed: int,
+    data: str | None,
+    memory: str | None,
+    listen: str | None,
+    tcp: str | None,
+    as_block: bool,
+    faults: tuple[str, ...],
+    span: str | None,
+    as_json: bool,
+) -> int:
+    """Serve SYSTEM as a network block device in real time, until Ctrl-C.
+
+    SYSTEM is a name (see `loadline systems`) or the path of a TOML file. Its address is printed first, for any program
+    that speaks NBD: fio, qemu, nbd-client, loadline run. Requests are answered when the modelled system would answer
+    them, and data are real: what was written is read back. With --json, one object a line: at the start and at the end.
+    """
+    if listen is not None and tcp is not None:
+        raise InputError("--listen and --tcp are both given", "Leave out one: it listens at one address.")
+    span_ns = None if span is None else parse_duration(span)
+    memory_bytes = MEMORY_BYTES if memory is None else parse_bytes(memory)
+    emulated = describe(system, settings, choice.size(size))
+    if as_block:
+        block.check()
+    with _until_asked() as end, ExitStack() as stack:
+        emulator = stack.enter_context(
+            serve(
+                emulated,
+                seed=seed,
+                address=tcp or (None if listen is None else str(Path(listen).absolute())),
+                data=data,
+                memory_bytes=memory_bytes,
+                faults=faults,
+            )
+        )
+        device = stack.enter_context(block.attached(emulator.address)) if as_block else None
+        _say_start(emulated.system.said, emulated.size_bytes, emulator, device, as_json=as_json)
+        _watch(emulated.system.said, emulator, end, span_ns, memory_bytes if data is None else None)
+        _say_end(emulator, as_json=as_json)
+    return 0
+
+
+@contextmanager
+def _until_asked() -> Iterator[threading.Event]:
+    """An event that Ctrl-C and SIGTERM set, meanwhile."""
+    asked = threading.Event()
+    numbers = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(number, lambda *_: asked.set()) for number in numbers]
+    try:
+        yield asked
+    finally:
+        for number, handler in zip(numbers, before, strict=True):
+            signal.signal(number, handler)
+
+
+def _say_start(said: str, size_bytes: int, emulator: Emulator, device: str | None, *, as_json: bool) -> None:
+    if as_json:
+        _object(event="serving", system=said, address=emulator.address, size_bytes=size_bytes, device=device)
+        return
+    output.say(emulator.address)
+    sys.stdout.flush()
+    output.note(f"{said} is served, {format_size(size_bytes)}; Ctrl-C ends it")
+    if device is not None:
+        output.say(device)
+        sys.stdout.flush()
+    output.note(f"with NBD in the kernel: {_client(emulator.address)}")
+    output.note(f"faults: loadline fault {shlex.quote(emulator.address)} 'latency x10 for 30s'")
+
+
+def _client(address: str) -> str:
+    if address.startswith("nbd+unix"):
+        return f"nbd-client -unix {shlex.quote(address.partition('socket=')[2])} /dev/nbd0"
+    host, _, port = address.removeprefix("nbd://").rpartition(":")
+    return f"nbd-client {host} {port} /dev/nbd0"
+
+
+def _object(**body: Any) -> None:
+    output.say(json.dumps({"format": 1, **body}, ensure_ascii=False))
+    sys.stdout.flush()
+
+
+def _watch(said: str, emulator: Emulator, end: threading.Event, span_ns: int | None, memory_bytes: int | None) -> None:
+    """Shows what is served once a second, and says what happens, until it's to end."""
+    began_ns, last = time.monotonic_ns(), emulator.stats()
+    complaint = _Once(memory_bytes)
+    with _shown(said) as show:
+        while not end.wait(_wait_s(began_ns, span_ns)):
+            now = emulator.stats()
+            for happened in emulator.events():
+                output.note(happened)
+            reading = between(last, now)
+            complaint.look(now, reading)
+            show(now, reading)
+            last = now
+            if span_ns is not None and time.monotonic_ns() - began_ns >= span_ns:
+                return
+
+
+def _wait_s(began_ns: int, span_ns: int | None) -> float:
+    left_ns = 10**9 if span_ns is None else span_ns - (time.monotonic_ns() - began_ns)
+    return max(0.0, min(10**9, left_ns) / 1e9)
+
+
+class _Once:
+    """Says what is wrong when it begins, not each second."""
+
+    def __init__(self, memory_bytes: int | None) -> None:
+        self._memory_bytes = memory_bytes
+        self._late = self._full = False
+
+    def look(self, now: Served, reading: Reading) -> None:
+        late = reading.late_fraction is not None and reading.late_fraction > _LATE
+        if late and not self._late:
+            output.note(
+                f"{reading.late_fraction:.1%} of the answers come later than modelled: too much for this machine's CPU"
+            )
+        self._late = late
+        if self._memory_bytes is not None and not self._full:
+            said = full(now, self._memory_bytes)
+            if said is not None:
+                self._full = True
+                output.note(said)
+
+
+@contextmanager
+def _shown(said: str) -> Iterator[Callable[[Served, Reading], None]]:
+    if not is_screen():
+        yield lambda _now, _reading: None
+        return
+    from loadline.cli.live import serving
+
+    with serving(f"{said}, emulated") as show:
+        yield show
+
+
+def _say_end(emulator: Emulator, *, as_json: bool) -> None:
+    stats = emulator.stats()
+    whole = between(None, stats)
+    if as_json:
+        plain = {key: value for key, value in stats.items() if not key.endswith("_bins")}
+        _object(event="ended", **plain, late_fraction=whole.late_fraction)
+        return
+    answers = stats["read_ios"] + stats["write_ios"]
+    mean = milliseconds(whole.all.latency_mean_ns)
+    output.note(
+        f"served {count(answers)} reads and writes in {format_duration(stats['elapsed_ns'])}, mean {mean} ms;"
+        f" {whole.late_fraction or 0:.2%} of the answers came late; data took {format_bytes(stats['stored_bytes'])}"
+    )

@@ -1,0 +1,241 @@
+"""Emulated systems: a described system, served as a block device in real time by threads of the core.
+
+Start reading at `describe`, then `serve`.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import tempfile
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import TypeAlias
+
+from loadline import _core
+from loadline.errors import InputError, TargetError
+from loadline.measuring import nbd
+from loadline.result.schema import Flow
+from loadline.system.description import CATALOG, System, load_system, unroll
+from loadline.system.drive import drive_text
+from loadline.system.refusal import refusal
+from loadline.units import format_bytes, format_size
+
+#: What serves an emulated system, and its counters.
+Emulator: TypeAlias = "_core.Emulator"
+Served: TypeAlias = "_core.Served"
+
+#: What the data of an emulated device may take of memory unless somebody says.
+MEMORY_BYTES = 1 << 30
+
+#: Where an emulated system is the target of a run.
+PREFIX = "emulated:"
+
+
+@dataclass(frozen=True, slots=True)
+class Emulated:
+    """A system that can be emulated.
+
+    Attributes:
+        system: its description, with all that was set in it; core: the same, built.
+        size_bytes: of the device.
+    """
+
+    system: System
+    core: _core.System
+    size_bytes: int
+
+    @property
+    def identity(self) -> dict[str, str | int]:
+        """What makes it the same system tomorrow: name or path, description, that of its drives, and settings."""
+        name = self.system.name if self.system.path.parent == CATALOG else str(self.system.path.resolve())
+        texts = [self.system.text]
+        if self.system.drive is not None:
+            texts.append(drive_text(self.system.drive, self.system.path.parent)[1])
+        return {
+            "path": PREFIX + name,
+            "description_sha256": hashlib.sha256("\0".join(texts).encode()).hexdigest(),
+            "settings": json.dumps([f"{key}={value}" for key, value in self.system.settings]),
+            "size_bytes": self.size_bytes,
+        }
+
+
+def describe(name: str, settings: Sequence[str] = (), size_bytes: int | None = None) -> Emulated:
+    """The system of that name or path with settings put in, to be emulated.
+
+    Args:
+        size_bytes: of the device: an array's `volume.size`, or what stations pretend to have.
+
+    Raises:
+        InputError: no such system, a setting that can't be or that sweeps, stations without a size.
+    """
+    systems = unroll(load_system(name), settings)
+    if len(systems) != 1:
+        raise InputError(
+            f"--set {' --set '.join(settings)} makes {len(systems)} systems, and one can be emulated at a time",
+            "Give one value to each key, and emulate the others after it.",
+        )
+    system = systems[0]
+    core = system.build()
+    if core.capacity_bytes is None:
+        if size_bytes is None:
+            raise InputError(f"{system.said} is made of queueing stations, which have no size", "Give one: --size 10G.")
+        return Emulated(system, core, size_bytes)
+    if size_bytes in {None, core.capacity_bytes}:
+        return Emulated(system, core, core.capacity_bytes)
+    system = replace(system, settings=(*system.settings, ("volume.size", f"{size_bytes}B")))
+    core = system.build()
+    return Emulated(system, core, core.capacity_bytes or 0)
+
+
+@contextmanager
+def serve(
+    emulated: Emulated,
+    *,
+    seed: int,
+    address: str | None = None,
+    data: str | None = None,
+    memory_bytes: int = MEMORY_BYTES,
+    faults: Sequence[str] = (),
+) -> Iterator[Emulator]:
+    """Serves a system until the end of the `with`, on threads of the core.
+
+    Args:
+        seed: of all that is drawn in the model.
+        address: an absolute path for a Unix socket, or HOST:PORT; by default a socket in a folder of its own.
+        data: a file that keeps what is written; by default memory does, `memory_bytes` at most.
+        faults: sentences such as `drive 2 fails at 60s`.
+
+    Raises:
+        InputError: a fault or an address that can't be. TargetError: the socket or the file can't be had.
+    """
+    with tempfile.TemporaryDirectory(prefix="loadline-emulate-") as folder:
+        place = address or str(Path(folder) / "nbd.sock")
+        try:
+            emulator = _core.Emulator(
+                emulated.core,
+                address=place,
+                size_bytes=emulated.size_bytes,
+                seed=seed,
+                data=data,
+                memory_bytes=memory_bytes,
+                faults=list(faults),
+            )
+        except ValueError as error:
+            raise refusal(emulated.system.said, error) from None
+        except OSError as error:
+            raise TargetError(
+                f"{emulated.system.said} can't be served at {error.filename or place}: {error.strerror or error}",
+                "Choose another address or file.",
+            ) from None
+        try:
+            yield emulator
+        finally:
+            emulator.stop()
+
+
+def fault(address: str, sentence: str) -> str:
+    """Lets something go wrong in a system that another process emulates; gives the sentence as it was understood.
+
+    Args:
+        address: as `loadline emulate` printed it.
+
+    Raises:
+        InputError: no such fault, or no address. TargetError: no emulated system answers there.
+    """
+    nbd.parse(address)
+    try:
+        understood: str = json.loads(_core.ask_emulator(address, f"fault {sentence}"))
+    except ValueError as error:
+        raise refusal(address, error) from None
+    except OSError as error:
+        raise TargetError(
+            f"{address}: no emulated system answers: {error.strerror or error}",
+            "Give the address that loadline emulate printed, while it runs.",
+        ) from None
+    return understood
+
+
+def late_share(before: Served | None, after: Served) -> float | None:
+    """Share of the answers between two moments that came later than modelled; None without answers."""
+    answers, late = (before["answers"], before["late"]) if before else (0, 0)
+    return (after["late"] - late) / (after["answers"] - answers) if after["answers"] > answers else None
+
+
+@dataclass(frozen=True, slots=True)
+class Reading:
+    """What was served between two moments. `late_fraction` is None without answers."""
+
+    seconds: float
+    all: Flow
+    read: Flow
+    write: Flow
+    late_fraction: float | None
+
+
+def between(before: Served | None, after: Served) -> Reading:
+    """What was served between two moments; without a first one, since the start."""
+    since_ns, reads, writes = (before["elapsed_ns"], *_ways(before)) if before else (0, _NONE, _NONE)
+    seconds = (after["elapsed_ns"] - since_ns) / 1e9
+    now_reads, now_writes = _ways(after)
+    reads, writes = now_reads - reads, now_writes - writes
+    both = reads + writes
+    return Reading(seconds, both.flow(seconds), reads.flow(seconds), writes.flow(seconds), late_share(before, after))
+
+
+@dataclass(frozen=True, slots=True)
+class _Sums:
+    """Counters of one way, which can be added and taken off."""
+
+    ios: int
+    bytes: int
+    latency_ns: int
+    bins: Counter[int]
+
+    def __sub__(self, other: _Sums) -> _Sums:
+        return _Sums(
+            self.ios - other.ios, self.bytes - other.bytes, self.latency_ns - other.latency_ns, self.bins - other.bins
+        )
+
+    def __add__(self, other: _Sums) -> _Sums:
+        return _Sums(
+            self.ios + other.ios, self.bytes + other.bytes, self.latency_ns + other.latency_ns, self.bins + other.bins
+        )
+
+    def flow(self, seconds: float) -> Flow:
+        if self.ios == 0 or seconds <= 0:
+            return Flow()
+        histogram = _core.Histogram(list(self.bins.keys()), list(self.bins.values()))
+        return Flow(
+            iops=self.ios / seconds,
+            bytes_per_s=self.bytes / seconds,
+            latency_mean_ns=self.latency_ns / self.ios,
+            latency_p99_ns=histogram.percentile_ns(99),
+        )
+
+
+_NONE = _Sums(0, 0, 0, Counter())
+
+
+def _ways(stats: Served) -> tuple[_Sums, _Sums]:
+    read = (stats["read_ios"], stats["read_bytes"], stats["read_latency_sum_ns"], Counter(dict(stats["read_bins"])))
+    write = (
+        stats["write_ios"],
+        stats["write_bytes"],
+        stats["write_latency_sum_ns"],
+        Counter(dict(stats["write_bins"])),
+    )
+    return _Sums(*read), _Sums(*write)
+
+
+def full(stats: Served, memory_bytes: int) -> str | None:
+    """A sentence once what is written doesn't fit into memory any more."""
+    if stats["stored_bytes"] + (1 << 20) <= memory_bytes:
+        return None
+    return (
+        f"the data take all of {format_size(memory_bytes)}: more is refused (no space left);"
+        f" start again with --memory {format_bytes(2 * memory_bytes)} or --data FILE"
+    )

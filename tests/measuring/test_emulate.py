@@ -1,0 +1,269 @@
+"""Emulated systems: served over NBD, measured with fio, shown as block devices, and struck by faults."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import subprocess
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+import pytest
+from cli.program import Loadline
+from devices import command, mounted, needs_root
+from measuring.processes import until
+from measuring.suites import reads, suite, three
+
+from loadline.errors import InputError, ToolError
+from loadline.measuring import block, emulate, nbd
+
+MIB = 1024**2
+
+FAST = """
+title = "Eight servers of 20 us"
+
+[[station]]
+name = "servers"
+servers = 8
+service = { constant = "20us" }
+"""
+
+SLOW = FAST.replace("20us", "2ms")
+
+
+def described(folder: Path, text: str = FAST, name: str = "fast") -> Path:
+    path = folder / f"{name}.toml"
+    path.write_text(text)
+    return path
+
+
+@contextmanager
+def served(loadline: Loadline, *words: str | Path) -> Iterator[tuple[str, subprocess.Popen[str]]]:
+    """`loadline emulate`, and the address that it prints, until the end of the `with`."""
+    process = loadline.start("emulate", *words)
+    try:
+        assert process.stdout is not None and process.stderr is not None
+        address = process.stdout.readline().strip()
+        assert address, process.stderr.read()
+        yield address, process
+    finally:
+        process.terminate()
+        process.communicate(timeout=60)
+
+
+def fio(address: str, folder: Path, *options: str) -> subprocess.CompletedProcess[str]:
+    words = ["fio", "--name=job", "--ioengine=nbd", f"--uri={address}", "--thread=1", "--eta=never", *options]
+    return subprocess.run(words, cwd=folder, capture_output=True, text=True, timeout=120)
+
+
+class TestRun:
+    def test_a_run_on_an_emulated_system_names_it_and_takes_no_less_time_than_modelled(
+        self, loadline: Loadline
+    ) -> None:
+        slow = described(loadline.folder, SLOW, "slow")
+        said = loadline("run", three(loadline.folder), f"emulated:{slow}", "--size", "64M", "--json")
+        assert said.code == 0, said.err
+        for row in said.json["results"]:
+            assert (row["system"], row["origin"], row["error"]) == ("slow", "measured", None)
+            # The way there and back is taken off the model's time; what it takes by chance less isn't.
+            assert row["latency_mean_ns"] > 1.8e6
+        target = json.loads((loadline.runs()[0] / "run.json").read_text())["target"]
+        assert (target["kind"], target["size_bytes"]) == ("emulated", 64 * MIB)
+        assert len(target["identity"]["description_sha256"]) == 64
+
+    def test_settings_are_tags_and_several_values_are_refused(self, loadline: Loadline) -> None:
+        words = ("run", reads(loadline.folder), "emulated:dl360-g6-p410i", "--size", "1G")
+        said = loadline(*words, "--set", "cache.mode=write-through", "--json")
+        assert said.code == 0, said.err
+        (row,) = said.json["results"]
+        assert row["tags"]["cache.mode"] == "write-through"
+        several = loadline(*words, "--set", "cache.mode=off,write-through")
+        assert several.code == 2
+        assert "makes 2 systems" in several.err
+        other = loadline("run", reads(loadline.folder), ".", "--set", "cache.mode=off")
+        assert other.code == 2
+        assert "--set changes emulated systems" in other.err
+
+    def test_resume_serves_the_same_system_again(self, loadline: Loadline) -> None:
+        path = suite(loadline.folder, "one 4k 100% 100%", "two 4k 0% 100%", runtime="500ms")
+        words = ("emulated:dl360-g6-p410i", "--set", "volume.layout=raid5", "--size", "1G", "--progress", "json")
+        process = loadline.start("run", path, *words)
+        until(process, "point-finished")
+        process.kill()
+        process.communicate()
+        said = loadline("resume", "last", "--json")
+        assert said.code == 0, said.err
+        assert [(row["point"], row["tags"]["volume.layout"]) for row in said.json["results"]] == [
+            ("one", "raid5"),
+            ("two", "raid5"),
+        ]
+
+    def test_a_server_is_overwritten_only_after_its_address_was_typed(self, loadline: Loadline) -> None:
+        path = suite(loadline.folder, "writes 4k 0% 100%", runtime="200ms")
+        with served(loadline, described(loadline.folder), "--size", "16M") as (address, _):
+            refused = loadline("run", path, address)
+            assert refused.code == 4
+            assert "its address was not given" in refused.err
+            said = loadline("run", path, address, "--destroy", address, "--json")
+            assert said.code == 0, said.err
+            assert said.json["results"][0]["target"] == address
+
+
+class TestServing:
+    def test_what_fio_writes_it_reads_back(self, loadline: Loadline) -> None:
+        with served(loadline, described(loadline.folder), "--size", "64M") as (address, _):
+            assert nbd.ask(nbd.parse(address)).size_bytes == 64 * MIB
+            done = fio(
+                *(address, loadline.folder, "--rw=randwrite", "--bsrange=512-64k", "--size=16M", "--iodepth=16"),
+                *("--verify=crc32c", "--do_verify=1", "--verify_fatal=1", "--fsync=32"),
+            )
+            assert done.returncode == 0, done.stdout + done.stderr
+
+    def test_it_ends_when_asked_and_says_what_it_served(self, loadline: Loadline) -> None:
+        process = loadline.start("emulate", described(loadline.folder), "--size", "16M", "--json")
+        assert process.stdout is not None
+        started = json.loads(process.stdout.readline())
+        fio(started["address"], loadline.folder, "--rw=read", "--size=1M")
+        process.send_signal(signal.SIGTERM)
+        out, err = process.communicate(timeout=60)
+        ended = json.loads(out)
+        assert (process.returncode, started["size_bytes"]) == (0, 16 * MIB), err
+        assert (ended["event"], ended["read_ios"], ended["failed"]) == ("ended", 256, 0)
+        assert not Path(started["address"].partition("socket=")[2]).exists()
+
+    def test_a_file_keeps_the_data(self, loadline: Loadline) -> None:
+        words = (described(loadline.folder), "--size", "16M", "--data", loadline.folder / "data")
+        with served(loadline, *words) as (address, _):
+            assert fio(address, loadline.folder, "--rw=write", "--size=1M", "--verify=crc32c").returncode == 0
+        with served(loadline, *words) as (address, _):
+            verify = ("--rw=write", "--size=1M", "--verify=crc32c", "--verify_only=1")
+            assert fio(address, loadline.folder, *verify).returncode == 0
+
+    def test_what_cannot_be_served_is_refused(self, loadline: Loadline) -> None:
+        fast = described(loadline.folder)
+        cases: dict[tuple[str | Path, ...], tuple[int, str]] = {
+            ("dl360-g6-p410i", "--fault", "drive 9 fails"): (2, "drives are 0 to 3"),
+            ("dl360-g6-p410i", "--fault", "everything breaks"): (2, "isn't a fault"),
+            ("dl360-g6-p410i", "--set", "cache.modus=off"): (2, "'modus'"),
+            (fast,): (2, "--size 10G"),
+            (fast, "--size", "1M", "--listen", "x", "--tcp"): (2, "Leave out one"),
+            (fast, "--size", "1M", "--listen", "no/where/socket"): (3, "can't be served"),
+            (fast, "--size", "1M", "--data", "no/where/data"): (3, "can't be served"),
+        }
+        for words, (code, message) in cases.items():
+            said = loadline("emulate", *words, "--for", "1s")
+            assert (said.code, message in said.err) == (code, True), (words, said.err)
+
+
+class TestFaults:
+    def test_errors_and_delays_reach_the_program_and_end_when_cleared(self, loadline: Loadline) -> None:
+        read = ("--rw=randread", "--size=1M", "--number_ios=8")
+        with served(loadline, described(loadline.folder, SLOW), "--size", "16M") as (address, _):
+            assert fio(address, loadline.folder, *read).returncode == 0
+            assert loadline("fault", address, "error 100% of reads").code == 0
+            failed = fio(address, loadline.folder, *read)
+            assert failed.returncode != 0
+            assert "Input/output error" in failed.stdout + failed.stderr
+            assert loadline("fault", address, "clear").code == 0
+            said = loadline("fault", address, "latency x20", "--json")
+            assert said.json["fault"].startswith("latency x20 from ")
+            slow = fio(address, loadline.folder, *read, "--output-format=json")
+            body = json.loads(slow.stdout[slow.stdout.index("{") :])
+            assert body["jobs"][0]["read"]["lat_ns"]["mean"] > 38e6
+
+    def test_a_drive_fails_while_it_serves(self, loadline: Loadline) -> None:
+        words = ("dl360-g6-p410i", "--set", "volume.layout=raid5", "--size", "1G")
+        read = ("--rw=randread", "--size=64M", "--number_ios=64", "--iodepth=8")
+        with served(loadline, *words, "--fault", "drive 1 fails") as (address, process):
+            assert fio(address, loadline.folder, *read).returncode == 0
+            assert loadline("fault", address, "drive 2 fails").code == 0
+            lost = fio(address, loadline.folder, *read)
+            assert "Input/output error" in lost.stdout + lost.stderr
+            process.terminate()
+            assert process.stderr is not None
+            said = process.stderr.read()
+            assert "drive 1 has failed: raid5 is degraded" in said
+            assert "drive 2 has failed: data of raid5 are lost" in said
+
+    def test_a_fault_needs_its_address(self, loadline: Loadline) -> None:
+        for address, code in (("nonsense", 2), (f"nbd+unix:///?socket={loadline.folder}/none", 3)):
+            assert loadline("fault", address, "freeze for 1s").code == code
+        with served(loadline, described(loadline.folder), "--size", "16M") as (address, _):
+            said = loadline("fault", address, "latency 10")
+            assert said.code == 2
+            assert "x10" in said.err
+
+
+class TestBlockDevice:
+    pytestmark = needs_root
+
+    @pytest.fixture
+    def device(self, loadline: Loadline) -> Iterator[tuple[Path, subprocess.Popen[str]]]:
+        with served(loadline, described(loadline.folder), "--size", "512M", "--block") as (_, process):
+            assert process.stdout is not None
+            yield Path(process.stdout.readline().strip()), process
+
+    @pytest.mark.parametrize("kind", ["ext4", "xfs"])
+    def test_a_file_system_lives_on_it(
+        self, device: tuple[Path, subprocess.Popen[str]], kind: str, tmp_path: Path
+    ) -> None:
+        node, _ = device
+        command(f"mkfs.{kind}", "-q", node)
+        content = os.urandom(4 * MIB)
+        for _ in range(2):
+            with mounted(node, tmp_path / "mount") as point:
+                (point / "file").write_bytes(content)
+        check = ("fsck.ext4", "-fn", node) if kind == "ext4" else ("xfs_repair", "-n", node)
+        command(*check)
+        with mounted(node, tmp_path / "mount") as point:
+            assert (point / "file").read_bytes() == content
+
+    def test_a_run_may_write_to_it_without_a_word(
+        self, device: tuple[Path, subprocess.Popen[str]], loadline: Loadline
+    ) -> None:
+        node, _ = device
+        path = suite(loadline.folder, "writes 4k 0% 100%", runtime="300ms")
+        said = loadline("run", path, node, "--json")
+        assert said.code == 0, said.err
+        command("mkfs.ext4", "-q", node)
+        assert loadline("run", path, node).code == 4, "what lives on it counts all the same"
+
+    def test_nothing_is_left_of_it_after_a_kill(
+        self, device: tuple[Path, subprocess.Popen[str]], loadline: Loadline
+    ) -> None:
+        node, process = device
+        folder = Path(Path(f"/sys/block/{node.name}/loop/backing_file").read_text().strip()).parent.parent
+        process.kill()
+        process.wait()
+        # The keeper removes its folder last.
+        subprocess.run(["sh", "-c", f'while [ -e "{folder}" ]; do sleep 0.05; done'], timeout=60, check=True)
+        assert str(folder) not in Path("/proc/mounts").read_text()
+        assert not Path(f"/sys/block/{node.name}/loop").exists()
+
+
+def test_a_machine_that_can_make_no_block_device_is_told_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:
+    with monkeypatch.context() as patch:
+        patch.setattr(os, "geteuid", lambda: 1000)
+        with pytest.raises(InputError, match="needs root"):
+            block.check()
+    monkeypatch.setattr(os, "geteuid", lambda: 0)
+    monkeypatch.setattr("shutil.which", lambda *_, **__: None)
+    with pytest.raises(ToolError, match="nbdfuse is not installed") as missing:
+        block.check()
+    assert "libnbd-bin" in missing.value.remedy
+
+
+@pytest.mark.parametrize(
+    "uri", ["nbd://", "nbds://host", "nbd+unix:///?socket=relative", "nbd://host:port", "nbd://h\n"]
+)
+def test_what_is_no_address_is_refused(uri: str) -> None:
+    with pytest.raises(InputError, match="no address of an NBD server"):
+        nbd.parse(uri)
+
+
+def test_a_size_is_a_setting_of_an_array() -> None:
+    emulated = emulate.describe("dl360-g6-p410i", ["volume.layout=raid5"], 10 * 1024**3)
+    assert emulated.size_bytes == 10 * 1024**3
+    assert emulated.system.settings[-1] == ("volume.size", f"{10 * 1024**3}B")
