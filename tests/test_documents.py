@@ -1,7 +1,8 @@
 """README.md and docs/ say what is so: their blocks run, their links lead somewhere, generated pages are up to date.
 
 `sh` and `python` blocks of a page run in order, in an empty directory. A block with a file's name behind its kind
-(`toml my-suite.toml`) is written to that file first. What can't run here is `text`.
+(`toml my-suite.toml`) is written to that file first. What can't run here is `text`; `text answer` is what the commands
+before it print, where that is the same each time.
 """
 
 from __future__ import annotations
@@ -82,8 +83,11 @@ def play(page: Path, folder: Path, device: Path | None = None) -> None:
     environment["PATH"] = f"{Path(sys.executable).parent}:{os.environ['PATH']}"
     # Cargo tells two checkouts in one target directory apart by their files' times only, so a clone has another one.
     environment["CARGO_TARGET_DIR"] = str(Path(os.environ.get("CARGO_TARGET_DIR", ROOT / "target")) / "elsewhere")
+    printed = ""
     for block in blocks(page):
-        if block.file is not None:
+        if (block.kind, block.file) == ("text", "answer"):
+            assert block.text in printed, f"{page.name}:\n{block.text}\nisn't what was printed:\n{printed}"
+        elif block.file is not None:
             (folder / block.file).parent.mkdir(parents=True, exist_ok=True)
             (folder / block.file).write_text(block.text)
         elif runs(block):
@@ -102,6 +106,7 @@ def play(page: Path, folder: Path, device: Path | None = None) -> None:
                 text=True,
             )
             assert done.returncode == 0, f"{page.name}:\n{block.text}\n{done.stdout}"
+            printed += done.stdout
 
 
 @pytest.mark.parametrize("page", of_pages([page for page in WITH_BLOCKS if not names_device(page)]))
