@@ -11,6 +11,7 @@ MACHINE_PATH := $(PATH)
 export PATH := $(CURDIR)/$(BIN):$(MACHINE_PATH)
 PYTHON ?= python3
 DEMO_LIMITS ?= --quick --size 1G
+DEMO_EMULATED_LIMITS ?= --quick
 
 # Scripts of an environment hold its path: in a tree that was moved it is made anew.
 $(shell place="$$(cat $(VENV)/place 2>/dev/null)"; [ -z "$$place" ] || [ "$$place" = "$(CURDIR)" ] || rm -rf $(VENV))
@@ -42,13 +43,16 @@ $(VENV)/ready: $(VENV)/packages pyproject.toml $(RUST_SOURCES)
 	@$(BIN)/python -m pip install --quiet --disable-pip-version-check --no-build-isolation --no-deps -e '.[full]'
 	@touch $@
 
-# The twelve profiles, briefly, against a scratch file on this machine's own disk.
+# The twelve profiles, briefly, against a scratch file on this machine's own disk, and against an emulated office server.
 demo: $(VENV)/ready
 	@mkdir -p demo/disk
 	loadline run typical-12 demo/disk $(DEMO_LIMITS) --store demo/runs --tag demo=yes
-	@run=$$(ls demo/runs | tail -n 1); \
-	loadline report "$$run" --store demo/runs -o demo/typical-12.csv >/dev/null; \
-	echo "folder   demo/runs/$$run"; echo "csv      demo/typical-12.csv"
+	loadline run typical-12 emulated:dl360-g6-p410i $(DEMO_EMULATED_LIMITS) --store demo/runs --tag demo=yes
+	@runs=$$(ls demo/runs | tail -n 2); \
+	loadline report $$runs --store demo/runs -o demo/typical-12.csv >/dev/null; \
+	loadline report $$runs --store demo/runs -o demo/typical-12.html >/dev/null; \
+	for run in $$runs; do echo "folder   demo/runs/$$run"; done; \
+	echo "csv      demo/typical-12.csv"; echo "page     demo/typical-12.html"
 
 $(VENV)/test-tools: $(VENV)/tools
 	@scripts/tools test

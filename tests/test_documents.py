@@ -25,7 +25,7 @@ PAGES = [*sorted(ROOT.glob("*.md")), *sorted((ROOT / "docs").rglob("*.md"))]
 
 # Put behind what a page shows, so that it takes a moment instead of an hour. The last of an option counts.
 RUN_LIMITS = " --quick --runtime 300ms --size 32M"
-DEMO_LIMITS = " DEMO_LIMITS='--quick --runtime 200ms --size 32M'"
+DEMO_LIMITS = " DEMO_LIMITS='--quick --runtime 200ms --size 32M' DEMO_EMULATED_LIMITS='--quick --runtime 200ms'"
 
 _BLOCK = re.compile(r"^```(\w+)(?: +([\w./-]+))?\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 _LINK = re.compile(r"\]\(([^)\s]+)\)")
