@@ -1,9 +1,10 @@
 """Emulated systems under real fio, beside simulations of the same: does what is served keep the model's times?
 
 Six systems, four loads, three depths. Each measured figure carries its own chance (95 %): a few seconds of a disk are
-a few hundred requests. A bar counts as met when the difference is within bar and chance together.
+a few hundred requests. A bar counts as met when the difference is within bar and chance together. The deepest queue
+comes first, so that caches which the load fills are full by then, as they are in a simulation from its beginning.
 
-    python benches/fidelity.py                          a table, some 8 minutes
+    python benches/fidelity.py                          a table, some 10 minutes
     python benches/fidelity.py --runtime 30 -o PAGE     the long version, put between the marks of a page
 """
 
@@ -37,7 +38,7 @@ title = "Loads to compare a served system with its simulation"
 source = "made for this comparison"
 analysis = "Random and sequential, reads and writes, alone and in queues."
 runtime = "5s"
-queue_depth = [1, 8, 64]
+queue_depth = [64, 8, 1]
 
 [[profile]]
 name = "random-read"
@@ -150,7 +151,7 @@ def publish(page: Path, text: str) -> None:
 
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("--runtime", type=float, default=3.0, help="measured seconds of a point (3)")
+    parser.add_argument("--runtime", type=float, default=4.0, help="measured seconds of a point (4)")
     parser.add_argument("--warmup", type=float, default=3.0, help="seconds before it, in which caches fill (3)")
     parser.add_argument("--system", action="append", help="only systems whose name or settings contain this")
     parser.add_argument("--profile", action="append", default=[], help="only this load")

@@ -131,7 +131,9 @@ def _watch(said: str, emulator: Emulator, end: threading.Event, span_ns: int | N
     began_ns, last = time.monotonic_ns(), emulator.stats()
     complaint = _Once(memory_bytes)
     with _shown(said) as show:
-        while not end.wait(_wait_s(began_ns, span_ns)):
+        over = False
+        while not over:
+            over = end.wait(_wait_s(began_ns, span_ns)) or _is_over(began_ns, span_ns)
             now = emulator.stats()
             for happened in emulator.events():
                 output.note(happened)
@@ -139,8 +141,10 @@ def _watch(said: str, emulator: Emulator, end: threading.Event, span_ns: int | N
             complaint.look(now, reading)
             show(now, reading)
             last = now
-            if span_ns is not None and time.monotonic_ns() - began_ns >= span_ns:
-                return
+
+
+def _is_over(began_ns: int, span_ns: int | None) -> bool:
+    return span_ns is not None and time.monotonic_ns() - began_ns >= span_ns
 
 
 def _wait_s(began_ns: int, span_ns: int | None) -> float:
