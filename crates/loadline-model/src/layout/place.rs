@@ -7,8 +7,10 @@
 
 use super::{Kind, Placement, SEGMENT, Shape};
 use crate::Error;
+use crate::memo::Memo;
 use crate::sim::{Purpose, Seed};
 use crate::units::Bytes;
+use std::sync::{Arc, LazyLock};
 use strength_reduce::StrengthReducedU64 as Divisor;
 
 /// The permutations come from this seed in every run: where data lie is no matter of chance.
@@ -16,6 +18,11 @@ const SEED: Seed = Seed(0);
 
 /// Permutations are kept in tables of about so many entries, and used again after that.
 const TABLE: u32 = 1 << 16;
+
+/// Tables by disks and eras, for the systems of a sweep are built of few of them.
+static TABLES: LazyLock<Memo<(u32, u64), Table>> = LazyLock::new(|| Memo::new(64));
+
+type Table = Arc<[u16]>;
 
 #[derive(Debug, Clone)]
 pub(super) struct Places {
@@ -43,7 +50,7 @@ pub(super) struct Places {
     /// Rows of one disk that is filled before the next, in a JBOD.
     by_fill: Option<Divisor>,
     /// Disk of each column, era by era; empty where the disk is the column.
-    permutations: Vec<u16>,
+    permutations: Table,
     spares: Spares,
     start: u64,
     spread: Option<Spread>,
@@ -161,9 +168,9 @@ impl Places {
             rotates: shape.kind.parities() > 0,
             by_fill,
             permutations: if shape.kind.is_virtual() {
-                permutations(disks, eras)
+                TABLES.ask((disks, eras), || permutations(disks, eras))
             } else {
-                Vec::new()
+                Arc::default()
             },
             spares: Spares {
                 areas,
@@ -433,7 +440,7 @@ fn fitting(shape: &Shape, size: u64, capacity: u64) -> Result<u64, Error> {
 }
 
 /// One order of the disks for each era (Fisher and Yates, as in Knuth, The Art of Computer Programming 2, algorithm P).
-fn permutations(disks: u32, eras: u64) -> Vec<u16> {
+fn permutations(disks: u32, eras: u64) -> Table {
     let mut rng = SEED.rng(Purpose::Layout, 0);
     let mut table = Vec::with_capacity(disks as usize * eras as usize);
     for _ in 0..eras {
@@ -443,7 +450,7 @@ fn permutations(disks: u32, eras: u64) -> Vec<u16> {
             table.swap(first + last, first + rng.below(last as u64 + 1) as usize);
         }
     }
-    table
+    table.into()
 }
 
 fn gcd(a: u32, b: u32) -> u32 {
