@@ -379,8 +379,9 @@ class Rule:
 class Served(TypedDict):
     """Numbers of an emulator since its start.
 
-    An answer is late if it comes later than its instant by more than 50 us and by more than 1 % of the response. Latencies are
-    what clients see as far as the server knows. Bins are those of `Histogram`: the value in ns that stands for one, a count.
+    An answer is late if it comes later than its instant by more than 50 us and by more than 1 % of the response.
+    Latencies are what clients see as far as the server knows. Bins are those of `Histogram`: the value in ns that
+    stands for one, a count.
     """
 
     elapsed_ns: int
@@ -415,7 +416,7 @@ class Served(TypedDict):
 
 @final
 class Emulator:
-    """A system served as a block device over NBD in real time, by threads of its own, until `stop` or the end of this object.
+    """A system served as a block device over NBD in real time, by threads of its own, until `stop`.
 
     Args:
         system: None for a device that answers everything after `delay_ns`, and has any size.
@@ -448,7 +449,10 @@ class Emulator:
     def stats(self) -> Served:
         """So far, or until it was stopped."""
     def fault(self, text: str) -> str:
-        """Has something go wrong; gives the sentence as it was understood. Raises ValueError (`fault`, what is wrong)."""
+        """Has something go wrong; gives the sentence as it was understood.
+
+        Raises ValueError (`fault`, what is wrong).
+        """
     def events(self) -> list[str]:
         """What happened since the last call, in sentences."""
     def stop(self) -> None:
