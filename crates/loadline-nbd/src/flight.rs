@@ -31,6 +31,8 @@ pub struct Flight {
     pub due: Time,
     /// Its latency is multiplied by that.
     pub factor: f64,
+    /// A device was asked, so that its latency counts.
+    pub modelled: bool,
     /// It has failed already.
     pub refusal: Option<Refusal>,
     /// What it waits for, see [`wait`].

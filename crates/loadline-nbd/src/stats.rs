@@ -105,6 +105,10 @@ impl Stats {
 
     /// Counts an answer that is given now.
     pub fn count(&mut self, flight: &Flight, now: Time) {
+        if !flight.modelled {
+            self.failed += u64::from(flight.refusal.is_some());
+            return;
+        }
         let request = flight.request;
         let way = match request.command {
             command::READ | command::CACHE => &mut self.read,

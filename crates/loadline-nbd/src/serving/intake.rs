@@ -267,6 +267,7 @@ impl Serving {
             submitted: asked,
             due: now,
             factor: 1.0,
+            modelled: action.is_some(),
             refusal: refused,
             waits: 0,
         };
