@@ -11,13 +11,16 @@ comes first, so that caches which the load fills are full by then, as they are i
 from __future__ import annotations
 
 import argparse
+import gzip
 import math
+import re
 import sys
 import tempfile
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
+from loadline._core import Flow, StatusStream
 from loadline.measuring.run import run
 from loadline.reporting.table import Group, Table, count, milliseconds
 from loadline.result.schema import Result
@@ -74,7 +77,37 @@ BEGIN, END = "<!-- fidelity: benches/fidelity.py -->", "<!-- end of fidelity -->
 
 # From here on differences count as shares; below it they may also be so many ns.
 _SLOW_NS = 1e6
+_TICK_NS = 10**9
 _BAR, _FAST_BAR, _FAST_NS = 0.02, 0.05, 30_000.0
+
+
+@dataclass(frozen=True)
+class Measured:
+    """What fio saw of a served system while the queue was as deep as asked: without the end, in which it runs empty."""
+
+    iops: float
+    mean_ns: float
+    stddev_ns: float
+    p99_ns: int | None
+    ios: int
+
+
+def steady(raw: Path, runtime_ns: int) -> Measured:
+    """The seconds of fio's output up to the point's run time."""
+    taken, passed_ns = [], 0
+    for interval in StatusStream().feed(gzip.decompress(raw.read_bytes())):
+        if interval.warmup or passed_ns + interval.duration_ns > runtime_ns + _TICK_NS // 10:
+            continue
+        taken.append(interval)
+        passed_ns += interval.duration_ns
+    whole = Flow.merge([flow for interval in taken for flow in (interval.read, interval.write)])
+    return Measured(
+        iops=whole.ios * 1e9 / max(1, passed_ns),
+        mean_ns=whole.latency_mean_ns or 0.0,
+        stddev_ns=whole.latency_stddev_ns or 0.0,
+        p99_ns=whole.histogram.percentile_ns(99),
+        ios=whole.ios,
+    )
 
 
 @dataclass(frozen=True)
@@ -82,20 +115,19 @@ class Pair:
     """A point as fio measured it on the served system, and as it was simulated."""
 
     system: str
-    measured: Result
+    measured: Measured
     simulated: Result
 
     @property
     def off(self) -> float:
         """How far the mean response is off, as a share; above 0 if what is served is slower."""
-        return (self.measured.total.latency_mean_ns or 0.0) / (self.simulated.total.latency_mean_ns or 1.0) - 1
+        return self.measured.mean_ns / (self.simulated.total.latency_mean_ns or 1.0) - 1
 
     @property
     def chance(self) -> float:
         """Half of the 95 % confidence interval of the measured mean, as a share, as if requests were independent."""
-        flow = self.measured.total
-        ios = (flow.iops or 0.0) * (self.measured.runtime_ns or 0) / 1e9
-        return 1.96 * (flow.latency_stddev_ns or 0.0) / math.sqrt(max(1.0, ios)) / (flow.latency_mean_ns or 1.0)
+        measured = self.measured
+        return 1.96 * measured.stddev_ns / math.sqrt(max(1, measured.ios)) / max(1.0, measured.mean_ns)
 
     @property
     def met(self) -> bool:
@@ -105,17 +137,17 @@ class Pair:
         return within or (mean_ns < _SLOW_NS and abs(self.off) * mean_ns <= _FAST_NS)
 
     def cells(self) -> tuple[str, ...]:
-        measured, simulated = self.measured.total, self.simulated.total
+        measured, simulated = self.measured, self.simulated.total
         return (
             self.system,
-            self.measured.point,
+            self.simulated.point,
             count(measured.iops),
             count(simulated.iops),
-            milliseconds(measured.latency_mean_ns),
+            milliseconds(measured.mean_ns),
             milliseconds(simulated.latency_mean_ns),
             f"{self.off:+.1%}",
             f"{self.chance:.1%}",
-            milliseconds(measured.latency_p99_ns),
+            milliseconds(measured.p99_ns),
             milliseconds(simulated.latency_p99_ns),
             "yes" if self.met else "NO",
         )
@@ -131,13 +163,13 @@ def compare(
     made = run(str(suite), f"emulated:{system}", options=options, store=folder / "runs", settings=settings, seed=1)
     simulated = simulate(system, str(suite), settings=settings, options=Options(only=tuple(only)))
     name = " ".join([system, *settings])
-    for measured, model in zip(made.results(), simulated, strict=True):
+    for index, (measured, model) in enumerate(zip(made.results(), simulated, strict=True)):
         assert measured.point == model.point, "points come in the order of the plan"
         if measured.error:
             raise SystemExit(f"{name}: {measured.point}: {measured.error}")
         for finding in measured.findings:
             print(f"{name}: {measured.point}: {finding['message']}", file=sys.stderr)
-        yield Pair(name, measured, model)
+        yield Pair(name, steady(made.point_path(index) / "fio.json.gz", runtime_ns), model)
 
 
 def publish(page: Path, text: str) -> None:
@@ -153,7 +185,7 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--runtime", type=float, default=4.0, help="measured seconds of a point (4)")
     parser.add_argument("--warmup", type=float, default=3.0, help="seconds before it, in which caches fill (3)")
-    parser.add_argument("--system", action="append", help="only systems whose name or settings contain this")
+    parser.add_argument("--system", action="append", help="only systems in whose name and settings this is found")
     parser.add_argument("--profile", action="append", default=[], help="only this load")
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a bar is missed")
     parser.add_argument("-o", "--output", type=Path, help="a page with marks, between which the table goes")
@@ -162,7 +194,7 @@ def main() -> int:
     wanted = [
         (system, settings)
         for system, settings in SYSTEMS
-        if not options.system or any(part in " ".join([system, *settings]) for part in options.system)
+        if not options.system or any(re.search(part, " ".join([system, *settings])) for part in options.system)
     ]
     for system, settings in wanted:
         with tempfile.TemporaryDirectory(prefix="loadline-fidelity-") as name:
