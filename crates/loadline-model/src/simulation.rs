@@ -253,6 +253,7 @@ impl Simulation {
             Kind::Array(run, warming) => {
                 if let Some(cold) = warming {
                     if cold.work(run.flow_mut(), events) {
+                        run.go_on_from(cold.requests());
                         *warming = None;
                     }
                     return false;

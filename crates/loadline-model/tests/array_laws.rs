@@ -541,3 +541,36 @@ fn a_cache_is_warmed_in_steps_no_longer_than_asked_for() {
     while !stepped.work(1000) {}
     assert_eq!(stepped.outcome(), begin().finish());
 }
+
+#[test]
+fn what_few_writes_there_are_is_written_back_from_the_first_counted_one_on() {
+    // A cache that 100,000 of these I/Os fill.
+    let system = system(&[("cache.mode", "write-back"), ("cache.write", "40MiB")]);
+    let load = Load {
+        read: 0.95,
+        ios: 10_000,
+        ..WRITES
+    };
+    let found = run(&system, &load);
+    // A small write to RAID 5 takes four accesses.
+    let expected = 0.95 + 0.05 * 4.0;
+    let accesses = disk_accesses_per_io(&found);
+    assert!(
+        (accesses / expected - 1.0).abs() < 0.03,
+        "{accesses} {expected}"
+    );
+}
+
+#[test]
+fn a_stream_of_writes_goes_on_behind_what_the_cache_holds_of_it() {
+    // A cache that takes longer to replace than the run.
+    let system = system(&[("cache.mode", "write-back"), ("cache.write", "512MiB")]);
+    let load = Load {
+        block: 65536,
+        random: 0.0,
+        ..WRITES
+    };
+    // Full stripes of RAID 5: four chunks are written for three.
+    let accesses = disk_accesses_per_io(&run(&system, &load));
+    assert!((accesses / (4.0 / 3.0) - 1.0).abs() < 0.03, "{accesses}");
+}

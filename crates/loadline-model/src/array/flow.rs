@@ -211,10 +211,10 @@ impl Array {
             },
             layout,
             cache,
-            cache_bytes: system
-                .cache
-                .as_ref()
-                .map_or(0, |cache| cache.read.0 + cache.write.0),
+            cache_bytes: system.cache.as_ref().map_or(0, |cache| {
+                let used = system.writes_back() || cache.shared;
+                cache.read.0 + if used { cache.write.0 } else { 0 }
+            }),
             above_low_bytes: system.cache.as_ref().map_or(0, |cache| {
                 (cache.write.0 as f64 * (1.0 - cache.low_water)) as u64
             }),

@@ -65,22 +65,37 @@ pub(super) fn cache(cache: &system::Cache, layout: &Layout) -> Result<Cache, Err
     })
 }
 
-/// The cache on its way to where the workload would have brought it in the long run, without time: I/Os are drawn until what
-/// it holds has been replaced. Written data fill it: where destaging can't keep up that is how it stays, and where it can it
-/// has soon come down to what it needs, while filling would take the longer the less is missing.
+/// The cache on its way to where the workload would have brought it in the long run, without time.
 ///
-/// The draws are others than those of the run.
+/// Writes alone are drawn until they find no room, so that it costs the same however few they are among the I/Os. Full is how the cache
+/// stays where destaging can't keep up; where it can, it soon comes down to what it needs, while from below filling would take the
+/// longer the less is missing. Scattered writes go on for as long as a sweep of destaging takes, which finds each place
+/// once: ahead of it twice as much is dirty as the mean, behind it nothing. Then I/Os are drawn as they come, reads and
+/// writes, until what reads leave has been replaced.
+///
+/// The draws are others than those of the run, whose sequential I/Os go on where these end.
 #[derive(Debug, Clone)]
 pub(crate) struct Warming {
     requests: Vec<Requests>,
-    /// Of the next draw, and of the last.
-    turn: usize,
-    draws: usize,
+    /// By stream: the share of writes, and how far writes of it are behind that share.
+    writers: Vec<(f64, f64)>,
+    stage: Stage,
+    /// Draws of this stage so far, and the most of one that fills the cache.
+    drawn: u64,
+    most: u64,
+    scattered: bool,
     reads_hit: bool,
-    writes: bool,
-    /// Writes have found no room.
-    full: bool,
     ranges: Vec<(u64, u32)>,
+}
+
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Stage {
+    /// Written data fill the write cache.
+    Filling,
+    /// They replace each other, so many times.
+    Sweeping(u64),
+    /// Reads and writes.
+    Reading,
 }
 
 impl Warming {
@@ -99,17 +114,27 @@ impl Warming {
             .zip(streams)
             .map(|(number, stream)| Requests::new(&stream.profile, seed, number))
             .collect();
+        let writers: Vec<_> = streams
+            .iter()
+            .map(|stream| (1.0 - stream.profile.read_fraction, 0.0))
+            .collect();
+        let fills = array.writes_back && writers.iter().any(|writer| writer.0 > 0.0);
         Ok(Warming {
             requests: requests?,
-            turn: 0,
-            draws: draws.min(MOST) as usize,
+            writers,
+            stage: if fills {
+                Stage::Filling
+            } else {
+                Stage::Reading
+            },
+            drawn: 0,
+            most: draws.min(MOST),
+            scattered: streams
+                .iter()
+                .any(|stream| stream.profile.random_fraction > 0.0),
             reads_hit: streams
                 .iter()
                 .any(|stream| array.reads_may_hit(&stream.profile)),
-            writes: streams
-                .iter()
-                .any(|stream| stream.profile.read_fraction < 1.0),
-            full: false,
             ranges: Vec::new(),
         })
     }
@@ -120,32 +145,71 @@ impl Warming {
             return true;
         };
         for _ in 0..ios {
-            let settled = !array.writes_back || !self.writes || self.full;
-            if self.turn >= self.draws || (settled && !self.reads_hit) {
-                return true;
+            let enough = match self.stage {
+                Stage::Filling => self.most,
+                Stage::Sweeping(draws) => draws,
+                Stage::Reading if self.reads_hit => self.most,
+                Stage::Reading => 0,
+            };
+            if self.drawn >= enough {
+                if self.stage == Stage::Reading {
+                    return true;
+                }
+                (self.stage, self.drawn) = (Stage::Reading, 0);
+                continue;
             }
-            let stream = self.turn % self.requests.len();
-            self.turn += 1;
-            let (way, address, bytes) = self.requests[stream].draw();
+            let (way, address, bytes) = self.draw();
+            self.drawn += 1;
             if way == Way::Read {
-                if self.reads_hit && cache.read(address, bytes) != Found::All {
+                if cache.read(address, bytes) != Found::All {
                     cache.fill(address, bytes);
                 }
-                continue;
-            }
-            if !array.writes_back {
+            } else if !array.writes_back {
                 cache.fill(address, bytes);
-                continue;
-            }
-            while cache.write(address, bytes) == Written::Full {
-                self.full = true;
-                let Some(destage) = cache.next_destage(&mut self.ranges) else {
-                    break;
-                };
-                cache.destaged(destage);
+            } else if self.write(cache, address, bytes) && self.stage == Stage::Filling {
+                let sweep = if self.scattered { 2 * self.drawn } else { 0 };
+                (self.stage, self.drawn) = (Stage::Sweeping(sweep), 0);
             }
         }
         false
+    }
+
+    /// What was drawn, to go on from.
+    pub(crate) fn requests(&self) -> &[Requests] {
+        &self.requests
+    }
+
+    fn draw(&mut self) -> (Way, u64, u32) {
+        if self.stage == Stage::Reading {
+            let stream = self.drawn as usize % self.requests.len();
+            return self.requests[stream].draw();
+        }
+        // Whose writes are furthest behind their share.
+        let mut sum = 0.0;
+        for (share, behind) in &mut self.writers {
+            *behind += *share;
+            sum += *share;
+        }
+        let behind = |stream: &usize| self.writers[*stream].1;
+        let writing = (0..self.writers.len()).filter(|&stream| self.writers[stream].0 > 0.0);
+        let next = writing.max_by(|a, b| behind(a).total_cmp(&behind(b)));
+        let stream = next.unwrap_or(0);
+        self.writers[stream].1 -= sum;
+        let (address, bytes) = self.requests[stream].place(Way::Write);
+        (Way::Write, address, bytes)
+    }
+
+    /// Writes, and writes back what there is no room for; whether that was needed.
+    fn write(&mut self, cache: &mut Cache, address: u64, bytes: u32) -> bool {
+        let mut full = false;
+        while cache.write(address, bytes) == Written::Full {
+            full = true;
+            let Some(destage) = cache.next_destage(&mut self.ranges) else {
+                break;
+            };
+            cache.destaged(destage);
+        }
+        full
     }
 }
 

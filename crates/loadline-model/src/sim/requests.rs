@@ -84,6 +84,13 @@ impl Requests {
         } else {
             Way::Write
         };
+        let (address, bytes) = self.place(way);
+        (way, address, bytes)
+    }
+
+    /// First byte and bytes of an I/O that goes this way.
+    #[inline]
+    pub(crate) fn place(&mut self, way: Way) -> (u64, u32) {
         let bytes = match *self.sizes {
             [(_, bytes)] => bytes,
             ref sizes => {
@@ -108,7 +115,13 @@ impl Requests {
         } else {
             self.turn + 1
         };
-        (way, self.start + offset, bytes)
+        (self.start + offset, bytes)
+    }
+
+    /// Goes on where others, of the same profile, have come to.
+    pub(crate) fn go_on_from(&mut self, others: &Requests) {
+        self.cursors.clone_from(&others.cursors);
+        self.turn = others.turn;
     }
 }
 

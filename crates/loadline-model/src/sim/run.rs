@@ -7,6 +7,7 @@ use super::node::Area;
 use super::op::{Completion, Io, Way};
 use super::outcome::{Answers, Ended, NodeOutcome, Outcome};
 use super::plan::{Plan, Until, Warmup};
+use super::requests::Requests;
 use super::rng::Seed;
 use super::source::{Issuer, Kind, Source, Stream, sources};
 use super::steady::{Batches, Estimate, Warming};
@@ -90,6 +91,13 @@ impl<F: Flow> Run<F> {
     /// The system's logic, to change what it keeps between tasks before the run begins.
     pub fn flow_mut(&mut self) -> &mut F {
         self.engine.flow_mut()
+    }
+
+    /// Begins sequential I/Os where those of the same streams have come to that were drawn for what the system holds.
+    pub(crate) fn go_on_from(&mut self, requests: &[Requests]) {
+        for (source, requests) in self.sources.iter_mut().zip(requests) {
+            source.requests.go_on_from(requests);
+        }
     }
 
     /// Simulates through at most so many events; true when the run has ended. Some thousands take below a millisecond.
