@@ -50,18 +50,9 @@ fn solve(system: &System, block: u64, read: f64, random: f64, outstanding: u32) 
     system.solve(&[stream], outstanding).unwrap()
 }
 
-/// How far the solver's throughput is off, as a share.
-fn error(system: &System, load: (u64, f64, f64), outstanding: u32) -> f64 {
-    error_after(10_000, system, load, outstanding)
-}
-
-/// The same with so many I/Os simulated.
-fn error_after(
-    ios: u64,
-    system: &System,
-    (block, read, random): (u64, f64, f64),
-    outstanding: u32,
-) -> f64 {
+/// How far the solver's throughput is off, as a share. One drive reads and writes back in turns, for as long as a cache holds out:
+/// that takes more I/Os.
+fn error(system: &System, (block, read, random): (u64, f64, f64), outstanding: u32) -> f64 {
     let stream = stream(
         system,
         block,
@@ -69,6 +60,9 @@ fn error_after(
         random,
         Arrival::outstanding(outstanding),
     );
+    let pool = system.description().pool.as_ref().unwrap();
+    let alone = pool.drives == 1 && system.description().cache.is_some();
+    let ios = if alone { 100_000 } else { 10_000 };
     let simulated = system
         .simulate(std::slice::from_ref(&stream), Plan::ios(ios), Seed(1))
         .unwrap()
@@ -83,7 +77,7 @@ fn error_after(
 }
 
 #[test]
-fn random_loads_are_solved_within_a_tenth_of_what_is_simulated() {
+fn closed_loads_are_solved_within_a_tenth_of_what_is_simulated() {
     for (name, settings, load, outstanding) in [
         ("hdd-7k2", &[][..], (8192, 1.0, 1.0), 1),
         ("hdd-7k2", &[], (8192, 1.0, 1.0), 32),
@@ -109,33 +103,25 @@ fn random_loads_are_solved_within_a_tenth_of_what_is_simulated() {
             (8192, 1.0, 1.0),
             256,
         ),
+        // One drive reads on by itself; with a cache before it, which reads ahead, too.
+        ("hdd-7k2", &[], (65536, 1.0, 0.0), 4),
+        ("perc-h730-1x4tb", &[], (65536, 0.98, 0.0), 8),
+        // Drives that are visited seldom and have passed over parity lose part of a revolution.
+        ("eva-v2-10k", &[], (65536, 0.98, 0.0), 1),
+        ("eva-v2-10k", &[], (65536, 0.98, 0.0), 8),
+        ("eva-v2-10k", &[], (65536, 0.9, 0.0), 64),
+        // One copy of a mirror holds the stream; then both share it.
+        ("dl360-g6-p410i", &[], (65536, 0.9, 0.0), 1),
+        ("dl360-g6-p410i", &[], (65536, 0.9, 0.0), 64),
+        // Small writes to parity beside what drives write from their buffers; those that touch the same parity go together.
+        ("md-raid5-8x2tb", &[], (65536, 0.0, 0.0), 1),
+        ("md-raid5-8x2tb", &[], (65536, 0.0, 0.0), 64),
+        ("md-raid5-8x2tb", &[], (65536, 0.9, 0.0), 8),
     ] {
         let error = error(&system(name, settings), load, outstanding);
         assert!(
             error.abs() < 0.1,
             "{name} {settings:?} {load:?} x {outstanding}: {error:+.3}"
-        );
-    }
-}
-
-#[test]
-fn streams_that_are_read_ahead_of_are_solved_within_a_tenth_of_what_is_simulated() {
-    for (name, read, outstanding) in [
-        // Drives that are visited seldom and have passed over parity lose part of a revolution.
-        ("eva-v2-10k", 0.98, 1),
-        ("eva-v2-10k", 0.98, 8),
-        ("eva-v2-10k", 0.9, 64),
-        // One drive reads on by itself.
-        ("perc-h730-1x4tb", 0.98, 8),
-        // One copy of a mirror holds the stream; then both share it.
-        ("dl360-g6-p410i", 0.9, 1),
-        ("dl360-g6-p410i", 0.9, 64),
-    ] {
-        // So many that what few writes there are have filled the cache, and are destaged.
-        let error = error_after(100_000, &system(name, &[]), (65536, read, 0.0), outstanding);
-        assert!(
-            error.abs() < 0.1,
-            "{name} {read} x {outstanding}: {error:+.3}"
         );
     }
 }
@@ -210,12 +196,6 @@ fn two_outstanding_on_one_drive_are_served_in_turn() {
             .throughput_per_s
     };
     assert!(per_s(2) < 1.05 * per_s(1) && per_s(3) > 1.1 * per_s(2));
-}
-
-#[test]
-fn sequential_reads_of_one_disk_come_at_the_rate_of_its_medium() {
-    let error = error(&system("hdd-7k2", &[]), (65536, 1.0, 0.0), 4);
-    assert!(error.abs() < 0.05, "{error:+.3}");
 }
 
 #[test]

@@ -17,7 +17,7 @@ mod read;
 mod rebuild;
 mod warm;
 mod write;
-mod writers;
+pub(crate) mod writers;
 
 pub use flow::Array;
 pub(crate) use flow::Units;

@@ -11,7 +11,7 @@ use rustc_hash::FxHashMap;
 /// as one write: Linux md does so (drivers/md/raid5.c: a stripe that is handled takes what has been added to it meanwhile the next
 /// time); of controllers it is assumed.
 #[derive(Debug, Clone, Default)]
-pub(super) struct Writers {
+pub(crate) struct Writers {
     stripes: FxHashMap<u64, Vec<Writer>>,
     /// In how many stripes those who wait have somebody before them.
     held: FxHashMap<TaskId, u32>,
@@ -40,7 +40,7 @@ impl Writer {
 
 impl Writers {
     /// A write of a range that touches `rows` begins; false if it must wait until it is freed.
-    pub(super) fn begin(
+    pub(crate) fn begin(
         &mut self,
         task: TaskId,
         (address, bytes): (u64, u32),
@@ -69,7 +69,7 @@ impl Writers {
     }
 
     /// A write has ended; who may go on now is added to `freed`.
-    pub(super) fn end(&mut self, task: TaskId, rows: &[Rows], freed: &mut Vec<TaskId>) {
+    pub(crate) fn end(&mut self, task: TaskId, rows: &[Rows], freed: &mut Vec<TaskId>) {
         for &Rows { stripe, .. } in rows {
             let Some(writers) = self.stripes.get_mut(&stripe) else {
                 continue;
@@ -101,7 +101,7 @@ impl Writers {
     }
 
     /// Whether a write that was woken went along with another one, which has ended.
-    pub(super) fn went_along(&mut self, task: TaskId) -> bool {
+    pub(crate) fn went_along(&mut self, task: TaskId) -> bool {
         let found = self
             .companions
             .iter()
@@ -112,7 +112,7 @@ impl Writers {
     }
 
     /// The ranges of all who go along with a write, its own among them, in ascending order.
-    pub(super) fn ranges(&self, task: TaskId, own: (u64, u32), ranges: &mut Vec<(u64, u32)>) {
+    pub(crate) fn ranges(&self, task: TaskId, own: (u64, u32), ranges: &mut Vec<(u64, u32)>) {
         ranges.clear();
         ranges.push(own);
         let along = self.companions.iter().filter(|(with, _)| *with == task);
@@ -121,7 +121,7 @@ impl Writers {
     }
 
     /// Who goes along with a write, in the order in which they came.
-    pub(super) fn along(&self, task: TaskId) -> impl Iterator<Item = TaskId> {
+    pub(crate) fn along(&self, task: TaskId) -> impl Iterator<Item = TaskId> {
         let along = self
             .companions
             .iter()

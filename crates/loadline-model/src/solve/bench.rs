@@ -6,6 +6,7 @@ use crate::layout::{Extent, Layout};
 use crate::sim::Way;
 use crate::units::Time;
 use std::collections::{BTreeMap, VecDeque};
+use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
 /// The drives' phases are apart by the golden section of a revolution.
@@ -18,6 +19,44 @@ pub(super) struct Ground<'a> {
     pub(super) model: &'a Arc<Model>,
     pub(super) options: &'a Options,
     pub(super) reads_first: bool,
+}
+
+/// The same, to know it again by.
+#[derive(Debug, Clone, PartialEq, Eq, Hash)]
+pub(super) struct Site {
+    model: Drives,
+    layout: Layout,
+    options: Options,
+    reads_first: bool,
+}
+
+impl Site {
+    pub(super) fn of(ground: Ground<'_>) -> Self {
+        Site {
+            model: Drives(Arc::clone(ground.model)),
+            layout: ground.layout.clone(),
+            options: ground.options.clone(),
+            reads_first: ground.reads_first,
+        }
+    }
+}
+
+/// A kind of drives, known by its place.
+#[derive(Debug, Clone)]
+struct Drives(Arc<Model>);
+
+impl PartialEq for Drives {
+    fn eq(&self, other: &Self) -> bool {
+        Arc::ptr_eq(&self.0, &other.0)
+    }
+}
+
+impl Eq for Drives {}
+
+impl Hash for Drives {
+    fn hash<H: Hasher>(&self, state: &mut H) {
+        Arc::as_ptr(&self.0).hash(state);
+    }
 }
 
 /// What happens at a time.

@@ -4,16 +4,14 @@
 //! revolution, which of two copies holds the stream, and when destaging takes an arm away. So windows are followed by the
 //! equations of `windows.rs`, each from when it is asked for to its slowest drive's answer. Nothing is drawn by chance.
 
-use super::bench::{Bench, Event, Ground};
+use super::bench::{Bench, Event, Ground, Site};
 use super::windows::Pace;
 use crate::array::mirror::Mirrors;
-use crate::device::disk::{Model, Options};
-use crate::layout::{Extent, Layout, WritePlan};
+use crate::layout::{Extent, WritePlan};
 use crate::memo::Memo;
 use crate::sim::Way;
 use crate::system::MirrorRead;
 use std::collections::BTreeMap;
-use std::hash::{Hash, Hasher};
 use std::sync::{Arc, LazyLock};
 
 /// Windows before it counts, and those that count.
@@ -61,34 +59,13 @@ pub(super) struct Course {
 /// Everything that a course depends on.
 #[derive(Debug, PartialEq, Eq, Hash)]
 struct Question {
-    model: Drives,
-    layout: Layout,
-    options: Options,
-    reads_first: bool,
+    site: Site,
     mirror_read: MirrorRead,
     count: u32,
     bytes: [u64; 3],
     waits: bool,
     /// Bits of all other figures.
     figures: Vec<u64>,
-}
-
-/// A kind of drives, known by its place.
-#[derive(Debug, Clone)]
-struct Drives(Arc<Model>);
-
-impl PartialEq for Drives {
-    fn eq(&self, other: &Self) -> bool {
-        Arc::ptr_eq(&self.0, &other.0)
-    }
-}
-
-impl Eq for Drives {}
-
-impl Hash for Drives {
-    fn hash<H: Hasher>(&self, state: &mut H) {
-        Arc::as_ptr(&self.0).hash(state);
-    }
 }
 
 impl Question {
@@ -106,10 +83,7 @@ impl Question {
         let paces = [pace.lead, pace.passing_ns, pace.reads, pace.alone_ns];
         let figures = paces.into_iter().chain(destages.into_iter().flatten());
         Question {
-            model: Drives(Arc::clone(ground.model)),
-            layout: ground.layout.clone(),
-            options: ground.options.clone(),
-            reads_first: ground.reads_first,
+            site: Site::of(ground),
             mirror_read: streams.mirror_read,
             count: streams.count,
             bytes: [streams.start, streams.working_set, streams.window],
@@ -385,8 +359,9 @@ impl Walk<'_> {
 mod tests {
     use super::*;
     use crate::device::SECTOR_BYTES;
+    use crate::device::disk::{Model, Options};
     use crate::drive::DriveDescription;
-    use crate::layout::{Kind, ParityWrite, Placement, Shape};
+    use crate::layout::{Kind, Layout, ParityWrite, Placement, Shape};
     use crate::units::Bytes;
     use std::path::Path;
 

@@ -3,6 +3,7 @@
 use super::ask::Ask;
 use super::bench::Ground;
 use super::course::{Course, Streams};
+use super::direct::{Coming, Direct, Followed};
 use super::driven::in_phases;
 use super::drives::{Curve, Drives, Order};
 use super::fork::slowest_ns;
@@ -51,6 +52,8 @@ pub(super) struct Mix {
     pub(super) windows: Option<Ahead>,
     /// The same with all that is there, where they are the whole load: they are followed over the drives.
     pub(super) streams: Option<Streams>,
+    /// A sequential load that goes straight to several drives: it is followed over them too.
+    pub(super) direct: Option<Direct>,
     /// The part of each drive that is touched; empty at first.
     span: Range<u64>,
     /// Share of I/Os at random places, of profiles with such, that go on from the last one instead.
@@ -87,6 +90,7 @@ impl Mix {
             ahead: Vec::new(),
             windows: None,
             streams: None,
+            direct: None,
             span: 0..0,
             onward: 0.0,
             near: 1.0,
@@ -129,13 +133,22 @@ impl Mix {
     /// The streams of the load, if it is nothing but streams that are read ahead of, over the drives at a pace.
     pub(super) fn course(&self, view: &View<'_>, pace: Pace) -> Option<Arc<Course>> {
         let streams = self.streams.as_ref()?;
-        let ground = Ground {
+        Some(streams.follow(Self::ground(view, &Self::options(view)), pace))
+    }
+
+    /// The load over the drives, if it goes straight to them in order.
+    pub(super) fn followed(&self, view: &View<'_>, coming: Coming) -> Option<Followed> {
+        let direct = self.direct.as_ref()?;
+        direct.follow(Self::ground(view, &Self::options(view)), coming)
+    }
+
+    fn ground<'a>(view: &'a View<'_>, options: &'a Options) -> Ground<'a> {
+        Ground {
             layout: &view.layout,
             model: view.model,
-            options: &Self::options(view),
+            options,
             reads_first: view.pool.reads_first,
-        };
-        Some(streams.follow(ground, pace))
+        }
     }
 
     fn options(view: &View<'_>) -> Options {

@@ -3,6 +3,7 @@
 
 use super::ask::{Ask, Destage, Survey};
 use super::course::{Destages, Streams};
+use super::direct::Direct;
 use super::drives::Order;
 use super::mix::{Background, Kind, Mix};
 use super::network::Class;
@@ -66,6 +67,9 @@ impl View<'_> {
         if let ([(share, profile)], true) = (profiles, mix.windows.is_some()) {
             mix.streams = self.part(*share, profile).streams(&mix);
         }
+        if let ([(_, profile)], true) = (profiles, mix.order.is_some()) {
+            mix.direct = self.direct(profile, &mix);
+        }
         if places > 0.0 {
             mix.active = reached(&self.layout, profiles).unwrap_or(mix.active);
         }
@@ -74,6 +78,16 @@ impl View<'_> {
             mix.most_destages = f64::from(cache.destage_depth) * f64::from(self.pool.drives);
         }
         mix
+    }
+
+    /// A sequential profile whose I/Os all wait for the drives themselves, of which there are several.
+    fn direct(&self, profile: &Profile, mix: &Mix) -> Option<Direct> {
+        let waits = mix.kinds.iter().all(|kind| kind.ask.is_some());
+        let volume = self.system.volume.as_ref();
+        (waits && mix.destaging.is_empty() && self.pool.drives > 1).then(|| Direct {
+            profile: profile.clone(),
+            mirror_read: volume.map_or_else(Default::default, |volume| volume.mirror_read),
+        })
     }
 
     fn part<'a>(&'a self, share: f64, profile: &'a Profile) -> Part<'a> {

@@ -1,0 +1,285 @@
+//! Sequential I/Os that go straight to several drives, one by one over the modelled drives.
+//!
+//! Neighbours of a stream come to the same drives, so their times depend on each other: a small write reads old data and old parity
+//! beside what the drives still write from their buffers, and writes that touch the same parity wait for each other, or go along.
+//! No mean tells that. So I/Os are followed as the array would send them, with times before the drives as a pause.
+
+use super::bench::{Bench, Event, Ground, Site};
+use crate::array::mirror::Mirrors;
+use crate::array::writers::Writers;
+use crate::layout::{Extent, Rows, WritePlan};
+use crate::memo::Memo;
+use crate::sim::{Profile, Purpose, Requests, Seed, TaskId, Way};
+use crate::system::MirrorRead;
+use std::sync::LazyLock;
+
+/// Bytes of the load before it counts, and those that count, a drive: many chunks, and more than a drive's buffer holds.
+const BEFORE_BYTES: f64 = 8e6;
+const COUNTED_BYTES: f64 = 32e6;
+
+/// The fewest and the most I/Os that count, and the fewest of each outstanding one.
+const FEWEST: f64 = 2_000.0;
+const MOST: f64 = 16_000.0;
+const EACH: f64 = 8.0;
+
+/// I/Os after which reads and writes, each of which goes on from its own end, are as far apart as they will long be.
+const APART: u32 = 50_000;
+
+/// What was followed before: site, copies, profile as it is written, and bits of how its I/Os come.
+type Question = (Site, MirrorRead, String, u32, [u64; 2]);
+static FOLLOWED: LazyLock<Memo<Question, Option<Followed>>> = LazyLock::new(|| Memo::new(1 << 10));
+
+/// A sequential load that no cache stands before.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Direct {
+    pub(super) profile: Profile,
+    pub(super) mirror_read: MirrorRead,
+}
+
+/// When its I/Os come.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) enum Coming {
+    /// So many outstanding, each of which comes again so long after its answer, ns: after reads, and after writes.
+    Closed(u32, [f64; 2]),
+    /// So many per ns, by a Poisson process.
+    Open(f64),
+}
+
+/// What came of it.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Followed {
+    pub(super) per_ns: f64,
+    /// Mean times at the drives, of reads and of writes, ns; 0 where there are none.
+    pub(super) waited_ns: [f64; 2],
+}
+
+impl Direct {
+    fn mixed(&self) -> bool {
+        self.profile.read_fraction > 0.0 && self.profile.read_fraction < 1.0
+    }
+
+    /// The load over the drives; `None` of a profile that can't be.
+    pub(super) fn follow(&self, ground: Ground<'_>, coming: Coming) -> Option<Followed> {
+        let (number, times) = match coming {
+            Coming::Closed(outstanding, pause_ns) => (outstanding, pause_ns),
+            Coming::Open(per_ns) => (0, [per_ns, 0.0]),
+        };
+        let profile = format!("{:?}", self.profile);
+        let site = Site::of(ground);
+        let question = (
+            site,
+            self.mirror_read,
+            profile,
+            number,
+            times.map(f64::to_bits),
+        );
+        FOLLOWED.ask(question, || self.walk(ground, coming))
+    }
+
+    fn walk(&self, ground: Ground<'_>, coming: Coming) -> Option<Followed> {
+        let drives = f64::from(ground.layout.disks());
+        let ios = |bytes: f64| bytes * drives / self.profile.mean_bytes();
+        let outstanding = match coming {
+            Coming::Closed(outstanding, _) => f64::from(outstanding),
+            Coming::Open(_) => 1.0,
+        };
+        let fewest = FEWEST.max(EACH * outstanding);
+        let counted = ios(COUNTED_BYTES).clamp(fewest, MOST.max(fewest));
+        let before = ios(BEFORE_BYTES).clamp(fewest / 4.0, MOST / 4.0);
+        let mut requests = Requests::new(&self.profile, Seed(0), 0).ok()?;
+        for _ in 0..if self.mixed() { APART } else { 0 } {
+            requests.draw();
+        }
+        let walk = Walk {
+            coming,
+            ground,
+            requests,
+            bench: Bench::new(ground),
+            mirrors: Mirrors::new(self.mirror_read, ground.layout.disks()),
+            writers: Writers::default(),
+            jobs: Vec::new(),
+            before: before as u32,
+            until: (before + counted) as u32,
+            ended: 0,
+            begun_at: 0,
+            sums: [[0.0; 2]; 2],
+            extents: Vec::new(),
+            rows: Vec::new(),
+            freed: Vec::new(),
+            plan: WritePlan::default(),
+        };
+        Some(walk.go())
+    }
+}
+
+/// An I/O at the drives.
+struct Job {
+    since: u64,
+    way: Way,
+    address: u64,
+    bytes: u32,
+    /// Accesses of this step that are left.
+    left: usize,
+    /// What is written when old data have been read.
+    writes: Vec<Extent>,
+}
+
+struct Walk<'a> {
+    coming: Coming,
+    ground: Ground<'a>,
+    requests: Requests,
+    bench: Bench<'a>,
+    mirrors: Mirrors,
+    writers: Writers,
+    jobs: Vec<Job>,
+    /// I/Os that end before it counts, those after which it ends, and those that have ended.
+    before: u32,
+    until: u32,
+    ended: u32,
+    begun_at: u64,
+    /// By way: count, and sum of times.
+    sums: [[f64; 2]; 2],
+    extents: Vec<Extent>,
+    rows: Vec<Rows>,
+    freed: Vec<TaskId>,
+    plan: WritePlan,
+}
+
+impl Walk<'_> {
+    fn go(mut self) -> Followed {
+        let mut rng = Seed(0).rng(Purpose::Arrival, 0);
+        let first = match self.coming {
+            Coming::Closed(outstanding, _) => outstanding,
+            Coming::Open(_) => 1,
+        };
+        for issuer in 0..first {
+            self.bench.put(0, Event::Ask(issuer));
+        }
+        let mut now = 0;
+        while self.ended < self.until {
+            let Some((at, event)) = self.bench.next() else {
+                break;
+            };
+            now = at;
+            match event {
+                Event::Ask(_) => {
+                    self.ask(now);
+                    if let Coming::Open(per_ns) = self.coming {
+                        let next = now + (rng.exponential() / per_ns) as u64;
+                        self.bench.put(next, Event::Ask(0));
+                    }
+                }
+                Event::Free(_) => {}
+                Event::Done(_, job) => self.done(now, job),
+            }
+        }
+        let counted: f64 = self.sums.iter().map(|sum| sum[0]).sum();
+        Followed {
+            per_ns: counted / (now - self.begun_at).max(1) as f64,
+            waited_ns: self.sums.map(|[count, sum]| sum / count.max(1.0)),
+        }
+    }
+
+    /// The next I/O comes to the drives.
+    fn ask(&mut self, now: u64) {
+        let (way, address, bytes) = self.requests.draw();
+        let job = self.jobs.len() as u64;
+        self.jobs.push(Job {
+            since: now,
+            way,
+            address,
+            bytes,
+            left: 0,
+            writes: Vec::new(),
+        });
+        if way == Way::Read {
+            let (mirrors, inside) = (&mut self.mirrors, &self.bench.inside);
+            let mut choose =
+                |copies: &[Extent]| mirrors.choose(copies, |disk| inside[disk as usize]);
+            let layout = self.ground.layout;
+            layout.read(address, bytes, &mut choose, &mut self.extents);
+            let extents = std::mem::take(&mut self.extents);
+            self.submit(now, job, &extents, Way::Read);
+            self.extents = extents;
+            return;
+        }
+        self.ground.layout.rows(address, bytes, &mut self.rows);
+        let task = TaskId(job as u32);
+        if self.writers.begin(task, (address, bytes), &self.rows) {
+            self.write(now, job);
+        }
+    }
+
+    /// A write goes to the drives, with all who go along.
+    fn write(&mut self, now: u64, job: u64) {
+        let Job { address, bytes, .. } = self.jobs[job as usize];
+        let mut ranges = Vec::new();
+        let task = TaskId(job as u32);
+        self.writers.ranges(task, (address, bytes), &mut ranges);
+        self.ground.layout.write(&ranges, &mut self.plan);
+        let plan = std::mem::take(&mut self.plan);
+        if plan.reads.is_empty() {
+            self.submit(now, job, &plan.writes, Way::Write);
+        } else {
+            self.jobs[job as usize].writes.clone_from(&plan.writes);
+            self.submit(now, job, &plan.reads, Way::Read);
+        }
+        self.plan = plan;
+    }
+
+    fn submit(&mut self, now: u64, job: u64, extents: &[Extent], way: Way) {
+        self.jobs[job as usize].left = extents.len();
+        for &extent in extents {
+            self.bench.submit(now, extent, way, job);
+        }
+    }
+
+    /// An access has ended.
+    fn done(&mut self, now: u64, number: u64) {
+        let job = &mut self.jobs[number as usize];
+        job.left -= 1;
+        if job.left > 0 {
+            return;
+        }
+        let (way, address, bytes) = (job.way, job.address, job.bytes);
+        if way == Way::Read {
+            return self.answer(now, number);
+        }
+        let writes = std::mem::take(&mut job.writes);
+        if !writes.is_empty() {
+            return self.submit(now, number, &writes, Way::Write);
+        }
+        let task = TaskId(number as u32);
+        let along: Vec<TaskId> = self.writers.along(task).collect();
+        self.ground.layout.rows(address, bytes, &mut self.rows);
+        let (rows, mut freed) = (
+            std::mem::take(&mut self.rows),
+            std::mem::take(&mut self.freed),
+        );
+        self.writers.end(task, &rows, &mut freed);
+        for other in along {
+            self.writers.went_along(other);
+            self.answer(now, u64::from(other.0));
+        }
+        self.answer(now, number);
+        for other in freed.drain(..) {
+            self.write(now, u64::from(other.0));
+        }
+        (self.rows, self.freed) = (rows, freed);
+    }
+
+    fn answer(&mut self, now: u64, number: u64) {
+        let Job { since, way, .. } = self.jobs[number as usize];
+        self.ended += 1;
+        if self.ended == self.before {
+            self.begun_at = now;
+        } else if self.ended > self.before && self.ended <= self.until {
+            let sum = &mut self.sums[way as usize];
+            *sum = [sum[0] + 1.0, sum[1] + (now - since) as f64];
+        }
+        if let Coming::Closed(_, pause_ns) = self.coming {
+            let next = now + pause_ns[way as usize] as u64;
+            self.bench.put(next, Event::Ask(0));
+        }
+    }
+}

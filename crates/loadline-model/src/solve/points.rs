@@ -1,0 +1,302 @@
+//! What a mix of I/Os gets from a system: with each number outstanding, and at a rate from outside.
+
+use super::closed::Closed;
+use super::direct::{Coming, Followed};
+use super::drives::Drives;
+use super::merging::beside;
+use super::open::Open;
+use super::parts;
+use super::solver::{OfWay, Solver};
+use super::system::Point;
+use crate::Error;
+use crate::sim::Way;
+
+impl Solver<'_> {
+    /// I/Os per ns of streams that are read ahead of, so many outstanding, if all but the drives pass so many per ns, and one in
+    /// `alone_ns`.
+    fn followed(&self, outstanding: u32, passed_per_ns: f64, alone_ns: f64) -> Option<f64> {
+        let ahead = self.mix.windows?;
+        let pace = ahead.closed(outstanding, passed_per_ns * self.sets.ahead, alone_ns);
+        let course = self.mix.course(self.view, pace)?;
+        Some(course.windows_per_ns / self.sets.ahead)
+    }
+
+    /// I/Os per ns of streams that are followed, so many outstanding, with nothing but drives to wait for.
+    pub(super) fn most_followed(&self, outstanding: u32) -> Option<f64> {
+        if self.mix.direct.is_some() {
+            let found = self
+                .mix
+                .followed(self.view, Coming::Closed(outstanding, [0.0; 2]))?;
+            return Some(found.per_ns);
+        }
+        self.followed(outstanding, f64::INFINITY, 0.0)
+    }
+
+    /// The same with 1, 2 ... outstanding.
+    fn followed_all(&self, front_per_s: &[f64]) -> Option<Vec<f64>> {
+        self.mix.streams.as_ref()?;
+        let found = doubled(front_per_s.len() as u32, |n| {
+            let passed = front_per_s[n as usize - 1] / 1e9;
+            Some([self.followed(n, passed, 1e9 / front_per_s[0])?])
+        })?;
+        Some(found.into_iter().map(|[rate]| rate).collect())
+    }
+
+    /// I/Os per ns, and times at the drives of reads and of writes, of a load that goes straight to the drives, so many outstanding.
+    fn followed_straight(&self, outstanding: u32, think_ns: f64) -> Option<[f64; 3]> {
+        let pause_ns = [Way::Read, Way::Write].map(|way| {
+            let share = self.mix.share(way).max(1e-300);
+            think_ns + self.front_ns(|of| of == way) / share
+        });
+        let coming = Coming::Closed(outstanding, pause_ns);
+        let Followed { per_ns, waited_ns } = self.mix.followed(self.view, coming)?;
+        Some([per_ns, waited_ns[0], waited_ns[1]])
+    }
+
+    /// The curve of such a load.
+    fn straight(&self, front: &Closed, think_ns: f64) -> Option<Vec<Point>> {
+        self.mix.direct.as_ref()?;
+        let found = doubled(front.population, |n| self.followed_straight(n, think_ns))?;
+        let points = (1u32..).zip(found).zip(&front.throughput_per_s).map(
+            |((n, [rate, read_ns, write_ns]), &passed)| {
+                let x = rate.min(passed / 1e9).min(self.limit.0);
+                let response_ns = f64::from(n) / x - think_ns;
+                self.split(x, response_ns, [read_ns, write_ns])
+            },
+        );
+        Some(points.collect())
+    }
+
+    /// A point of such a response, which reads and writes share as their times at the drives and before them are.
+    fn split(&self, per_ns: f64, response_ns: f64, waited_ns: [f64; 2]) -> Point {
+        let front_ns = self.front_ns(|_| true);
+        let alone = |of: &OfWay| of.front * front_ns + waited_ns[of.way as usize];
+        let mean: f64 = self.ways.iter().map(|of| of.share * alone(of)).sum();
+        let of_way = |way| {
+            let of = self.ways.iter().find(|of| of.way == way)?;
+            Some(response_ns * alone(of) / mean)
+        };
+        Point {
+            throughput_per_s: per_ns * 1e9,
+            response_ns,
+            read_response_ns: of_way(Way::Read),
+            write_response_ns: of_way(Way::Write),
+        }
+    }
+
+    pub(super) fn curve(&self, most: u32, think_ns: f64) -> Result<Vec<Point>, Error> {
+        let network = parts::network(&self.parts, &self.classes, think_ns);
+        match &self.drives {
+            _ if self.mix.direct.is_some() && !network.centers.is_empty() => {
+                let front = Closed::solve(&network, most)?;
+                Ok(self.straight(&front, think_ns).unwrap_or_default())
+            }
+            Some(drives) if self.sets.foreground > 0.0 => {
+                let sets = drives.hosts(most, self.bound);
+                let rates: Vec<f64> = sets
+                    .into_iter()
+                    .map(|rate| rate / self.sets.all())
+                    .collect();
+                let points = (1..)
+                    .zip(beside(&network, &rates)?)
+                    .map(|(n, (x, inside))| {
+                        let x = x.min(self.limit.0);
+                        let response = f64::from(n) / x - think_ns;
+                        self.point(x, response - inside / x, inside, Way::Write)
+                    });
+                Ok(points.collect())
+            }
+            drives => {
+                let front = Closed::solve(&network, most)?;
+                Ok(self.buffered(&front, drives.as_ref(), think_ns))
+            }
+        }
+    }
+
+    /// The curve of I/Os that never wait for a drive itself, but for data that are read ahead, or for room in the cache.
+    fn buffered(&self, front: &Closed, drives: Option<&Drives>, think_ns: f64) -> Vec<Point> {
+        let inside = |windows: f64| (windows * self.sets.all() / self.sets.ahead).min(self.bound);
+        let most = self
+            .mix
+            .windows
+            .map_or(self.bound, |ahead| inside(ahead.most(front.population)));
+        let rates = drives.map(|drives| drives.rates(most));
+        let limit = self.limit.0;
+        let followed = self.followed_all(&front.throughput_per_s);
+        let points = (1..).zip(&front.throughput_per_s).map(|(n, &x)| {
+            let front_per_ns = x / 1e9;
+            let destaging = rates
+                .as_ref()
+                .filter(|_| followed.is_none())
+                .map_or(f64::INFINITY, |rates| {
+                    rates.at(self.bound) / self.sets.all()
+                });
+            let fetched = || {
+                let (rates, ahead) = rates.as_ref().zip(self.mix.windows)?;
+                let fetch_ns = |windows: f64| {
+                    let inside = inside(windows);
+                    inside / rates.at(inside)
+                };
+                let passed = front_per_ns * self.sets.ahead;
+                Some(ahead.windows_per_ns(n, passed, fetch_ns) / self.sets.ahead)
+            };
+            let reading = match &followed {
+                Some(followed) => followed[n as usize - 1],
+                None => fetched().unwrap_or(f64::INFINITY),
+            };
+            let x = front_per_ns.min(limit).min(destaging).min(reading);
+            let before = front
+                .throughput_per_s
+                .partition_point(|&below| below < x * 1e9);
+            let response = f64::from(n) / x - think_ns;
+            let front = front.response_ns[before.min(n as usize - 1)].min(response);
+            let waits = if reading < destaging {
+                Way::Read
+            } else {
+                Way::Write
+            };
+            self.point(x, front, (response - front) * x, waits)
+        });
+        points.collect()
+    }
+
+    /// A point with `inside` I/Os at the drives or waiting, those of the way `waits` for room in the cache or for what is read
+    /// ahead, and `front_ns` of a mean I/O elsewhere.
+    fn point(&self, per_ns: f64, front_ns: f64, inside: f64, waits: Way) -> Point {
+        let at_drives = inside.min(self.most_at_drives);
+        let parked = inside - at_drives;
+        let mut point = Point {
+            throughput_per_s: per_ns * 1e9,
+            response_ns: 0.0,
+            read_response_ns: None,
+            write_response_ns: None,
+        };
+        for of in &self.ways {
+            let parked = if of.way == waits { parked } else { 0.0 };
+            let inside = at_drives * of.at_drives + parked;
+            let response = front_ns * of.front + inside / (per_ns * of.share);
+            point.response_ns += response * of.share;
+            match of.way {
+                Way::Read => point.read_response_ns = Some(response),
+                Way::Write => point.write_response_ns = Some(response),
+            }
+        }
+        point
+    }
+
+    /// What the I/Os of one way are of all; `None` if there are none.
+    pub(super) fn of_way(&self, way: Way) -> Option<OfWay> {
+        let share = self.mix.share(way);
+        let mean = self.front_ns(|_| true);
+        let front = if mean > 0.0 {
+            self.front_ns(|of| of == way) / share / mean
+        } else {
+            1.0
+        };
+        (share > 0.0).then(|| OfWay {
+            way,
+            share,
+            front,
+            at_drives: self.mix.foreground_sets(way) / self.sets.foreground.max(1e-300),
+        })
+    }
+
+    /// Share x time before the drives of I/Os of some ways, alone there.
+    fn front_ns(&self, of: impl Fn(Way) -> bool) -> f64 {
+        let kinds = self
+            .mix
+            .kinds
+            .iter()
+            .enumerate()
+            .filter(|(_, kind)| of(kind.way));
+        let alone = |class: usize| -> f64 {
+            let parts = self.parts.iter().filter(|part| !part.beside);
+            parts
+                .map(|part| part.foreground_ns[class] + part.latency_ns[class])
+                .sum()
+        };
+        kinds
+            .map(|(class, kind)| kind.class.share * alone(class))
+            .sum()
+    }
+
+    /// At a rate from outside; `None` if that is above saturation.
+    pub(super) fn open(&self, offered_per_s: f64, scv: f64) -> Result<Option<Point>, Error> {
+        if offered_per_s >= self.limit.0 * 1e9 {
+            return Ok(None);
+        }
+        let network = parts::network(&self.parts, &self.classes, 0.0);
+        let front = if network.centers.is_empty() {
+            0.0
+        } else {
+            Open::solve(&network, offered_per_s, scv)?.response_ns
+        };
+        let per_ns = offered_per_s / 1e9;
+        if let Some(found) = self.mix.followed(self.view, Coming::Open(per_ns)) {
+            let waited = |of: &OfWay| of.share * found.waited_ns[of.way as usize];
+            let waited_ns: f64 = self.ways.iter().map(waited).sum();
+            return Ok(Some(self.split(per_ns, front + waited_ns, found.waited_ns)));
+        }
+        let inside = match &self.drives {
+            Some(drives) if self.sets.foreground > 0.0 => {
+                let driven_ns = self.mix.driven_ns(self.view, self.turnaround_ns, per_ns);
+                driven_ns.map_or_else(
+                    || {
+                        let inside = drives.open(per_ns * self.sets.all(), scv);
+                        inside * (1.0 - drives.background(inside))
+                    },
+                    |waited_ns| per_ns * waited_ns,
+                )
+            }
+            _ => 0.0,
+        };
+        if let (Some(drives), Some(ahead)) = (&self.drives, self.mix.windows) {
+            let inside = self.sets.all() / self.sets.ahead;
+            let reads_per_ns = per_ns * self.mix.share(Way::Read);
+            let before = self.parts.iter().filter(|part| !part.beside);
+            let apart_ns = before
+                .map(|part| part.mean_ns(&self.classes))
+                .fold(0.0, f64::max);
+            let course = self.mix.course(self.view, ahead.open(reads_per_ns));
+            let waited_ns = if let Some(course) = course {
+                let waited = course
+                    .fetches_ns
+                    .iter()
+                    .map(|&fetch_ns| ahead.waited_ns(reads_per_ns, fetch_ns, apart_ns));
+                waited.sum::<f64>() / course.fetches_ns.len().max(1) as f64
+            } else {
+                let fetch_ns = inside / drives.rates(inside).at(inside)
+                    + drives.in_line_ns(per_ns * self.sets.all(), ahead.reads.recip());
+                ahead.waited_ns(reads_per_ns, fetch_ns, apart_ns)
+            };
+            return Ok(Some(self.point(
+                per_ns,
+                front,
+                waited_ns * reads_per_ns,
+                Way::Read,
+            )));
+        }
+        Ok(Some(self.point(per_ns, front, inside, Way::Write)))
+    }
+}
+
+/// What is found with 1, 2 ... `most` outstanding: at powers of two, and by the logarithm of their number between.
+fn doubled<const K: usize>(
+    most: u32,
+    find: impl Fn(u32) -> Option<[f64; K]>,
+) -> Option<Vec<[f64; K]>> {
+    let numbers = std::iter::successors(Some(1), |&n| (n < most).then(|| most.min(2 * n)));
+    let points: Option<Vec<_>> = numbers.map(|n| Some((n, find(n)?))).collect();
+    let points = points?;
+    let at = |n: u32| {
+        let next = points.partition_point(|point| point.0 < n);
+        let (to, end) = points[next];
+        let (from, begin) = points[next.max(1) - 1];
+        if to == from {
+            return end;
+        }
+        let share = (f64::from(n) / f64::from(from)).ln() / (f64::from(to) / f64::from(from)).ln();
+        std::array::from_fn(|of| begin[of] + share * (end[of] - begin[of]))
+    };
+    Some((1..=most).map(at).collect())
+}
