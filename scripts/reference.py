@@ -46,7 +46,8 @@ Results go to standard output, everything else to standard error. Tables have li
 plain when piped. `--progress` is `bar`, `lines`, `json` (an object a line, on standard error) or `none`; `auto` is a
 bar on a terminal and lines elsewhere.
 
-With `--json` a verb prints one object on standard output, on failure too. `suites` adds `suites`, `report` adds `file`.
+With `--json` a verb prints one object on standard output, on failure too. `suites` adds `suites`, `report` and `export`
+add `file`.
 """
 
 ENVELOPE = {

@@ -30,6 +30,7 @@ class Verb:
 #: A verb is a file and a line here. The texts stand here, so that `--help` imports none of the files.
 VERBS = (
     Verb("suites", "List the suites, or explain one.", "suites"),
+    Verb("export", "Write a suite for fio, Iometer, vdbench or HCIBench.", "export"),
     Verb("run", "Measure a device, a file, a directory or an emulated system under a suite.", "run"),
     Verb("resume", "Complete a run that was interrupted.", "resume"),
     Verb("watch", "Show a run that another process measures.", "watch"),

@@ -51,10 +51,11 @@ def command(
 ) -> int:
     """Measure TARGET under SUITE.
 
-    SUITE is a name (see `loadline suites`), or the path of a TOML or fio job file. TARGET is a block device, a file,
-    a directory, in which a scratch file is made and removed, the address of an NBD server (nbd+unix://, nbd://), or
-    emulated:SYSTEM, a described system (see `loadline systems`) that is emulated for the run. A device with anything
-    on it is refused; an empty one is overwritten only after its serial number was typed or given with --destroy.
+    SUITE is a name (see `loadline suites`), a name of HCIBench, or a path: TOML, or a file of fio, Iometer (.icf) or
+    vdbench. TARGET is a block device, a file, a directory, in which a scratch file is made and removed, the address
+    of an NBD server (nbd+unix://, nbd://), or emulated:SYSTEM, a described system (see `loadline systems`) that is
+    emulated for the run. A device with anything on it is refused; an empty one is overwritten only after its serial
+    number was typed or given with --destroy.
     """
     with display(progress) as listen:
         made = run(

@@ -40,7 +40,8 @@ def command(
     each_section: bool,
     **options: Any,
 ) -> None:
-    """List the suites, or explain one: NAME, or the path of a TOML or fio job file.
+    """List the suites, or explain one: NAME, a name of HCIBench, or the path of TOML or of a file of fio, Iometer or
+    vdbench.
 
     The options are those of `run` and show what it would do. fio is given the target beside the job:
     fio --filename=TARGET JOBFILE.

@@ -198,7 +198,7 @@ def _suffix(load: tuple[Workload, ...], loads: tuple[tuple[Workload, ...], ...])
 
     def axes(one: tuple[Workload, ...]) -> dict[str, object]:
         profile, first = one[0].profile, one[0].arrival
-        rate = None if isinstance(first, Closed) else f"{first.rate_per_s:.15g}"
+        rate = "max" if isinstance(first, Closed) else f"{first.rate_per_s:.15g}"
         block = format_bytes(profile.block[0].size_bytes) if len(profile.block) == 1 else "mix"
         percent = f"{profile.start_fraction * 100:.6g}"
         start = percent if profile.start_bytes is None else f"{format_bytes(profile.start_bytes)}B"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import difflib
+import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
@@ -20,6 +21,13 @@ BLOCK_BYTES = (1, 1024**3)
 RUNTIME_NS = (10**6, 366 * 86400 * 10**9)
 WARMUP_NS = (0, 366 * 86400 * 10**9)
 _FILE_BYTES = 1024**2
+
+#: By which a path is known without a `/`.
+ENDINGS = {".toml", ".fio", ".ini", ".job", ".icf", ".vdbench", ".vdb", ".parm", ".hcibench"}
+
+# How such files begin, whatever their ending, after comments.
+_ICF = re.compile(r"version\s+[0-9]", re.IGNORECASE)
+_VDBENCH = re.compile(r"(?:sd|hd|debug|data_?errors|compratio|dedup[a-z]+|messagescan|report|histogram|validate)=")
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,10 +71,13 @@ class Suite:
 
 
 def load_suite(name: str, *, each_section: bool = False) -> tuple[Suite, list[str]]:
-    """The suite of the catalog with that name, or of the file at that path (TOML, or a fio job file).
+    """The suite of the catalog with that name, of the file at that path, or of that HCIBench name.
+
+    A file is TOML, Iometer's (.icf), vdbench's, a list of HCIBench names (.hcibench), or a fio job file. Of other
+    endings it's Iometer's or vdbench's if it looks so, else a fio job file.
 
     Args:
-        name: a name, or a path: something with a `/`, or ending in `.toml`, `.fio`, `.ini` or `.job`.
+        name: a name, or a path: something with a `/`, or with one of the endings in `ENDINGS`.
         each_section: of a fio job file, make every section its own point.
 
     Returns:
@@ -76,18 +87,37 @@ def load_suite(name: str, *, each_section: bool = False) -> tuple[Suite, list[st
         InputError: no such suite (with the nearest name), no such file, or a fault in it.
     """
     path = Path(name)
-    if "/" in name or path.suffix in {".toml", ".fio", ".ini", ".job"}:
-        text = _read(path)
-        if path.suffix == ".toml":
-            return parse_suite(text, path.stem, str(path)), []
-        from loadline.workload.dialects import fio_job
+    if "/" in name or path.suffix in ENDINGS:
+        return _parse(_read(path), path, each_section)
+    from loadline.workload.dialects import hcibench
 
-        return fio_job.read(text, path.stem, str(path), each_section=each_section)
+    if hcibench.is_name(name):
+        return hcibench.read_name(name), []
     known = suite_names()
     if name not in known:
-        remedy = nearest(name, known, "`loadline suites` lists them; a path to a .toml or fio job file works too.")
+        remedy = nearest(name, known, "`loadline suites` lists them; the path of a file works too.")
         raise InputError(f"no suite is named {name!r}", remedy)
     return parse_suite(_read(CATALOG / f"{name}.toml"), name, f"{name}.toml"), []
+
+
+def _parse(text: str, path: Path, each_section: bool) -> tuple[Suite, list[str]]:
+    from loadline.workload.dialects import fio_job, hcibench, icf, vdbench
+
+    file, name = str(path), path.stem
+    lines = (line.strip().removeprefix("\ufeff") for line in text.splitlines())
+    first = next((line for line in lines if line and line[0] not in "*#/;"), "")
+    readers = {
+        ".icf": icf.read, ".vdbench": vdbench.read, ".vdb": vdbench.read, ".parm": vdbench.read,
+        ".hcibench": hcibench.read,
+    }  # fmt: skip
+    ending = path.suffix.lower()
+    if ending == ".toml":
+        return parse_suite(text, name, file), []
+    if ending not in ENDINGS:
+        ending = ".icf" if _ICF.match(first) else ".vdbench" if _VDBENCH.match(first) else ""
+    if ending in readers:
+        return readers[ending](text, name, file)
+    return fio_job.read(text, name, file, each_section=each_section)
 
 
 def parse_suite(text: str, name: str, file: str) -> Suite:
@@ -115,18 +145,19 @@ def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
 def _read(path: Path) -> str:
     try:
         if path.exists() and not path.is_file() and not path.is_dir():
-            raise InputError(f"{str(path)!r} is a device or a pipe, not a suite", "Name a .toml or fio job file.")
+            raise InputError(f"{str(path)!r} is a device or a pipe, not a suite", "Name a file.")
         with path.open("rb") as file:
             data = file.read(_FILE_BYTES + 1)
         if len(data) > _FILE_BYTES:
             raise InputError(f"{str(path)!r} is larger than 1 MiB: not a suite", "Check the path.")
-        return data.decode("utf-8")
+        # Iometer writes names in the code page of its Windows; nothing else in its files is beyond ASCII.
+        return data.decode("utf-8", "replace" if path.suffix.lower() == ".icf" else "strict")
     except FileNotFoundError:
         raise InputError(
             f"there is no file {str(path)!r}", "Check the path; `loadline suites` lists the suites by name."
         ) from None
     except IsADirectoryError:
-        raise InputError(f"{str(path)!r} is a directory, not a suite", "Name a .toml or fio job file.") from None
+        raise InputError(f"{str(path)!r} is a directory, not a suite", "Name a file.") from None
     except UnicodeDecodeError as error:
         raise InputError(
             f"{str(path)!r} is not text in UTF-8 (byte {error.start})", "Save it as UTF-8, or check the path."

@@ -7,6 +7,7 @@ import re
 from loadline.errors import InputError
 from loadline.workload.dialects.fio_job import option
 from loadline.workload.dialects.fio_job.section import Section, sections
+from loadline.workload.dialects.text import slug, unique
 from loadline.workload.profile import BlockShare, Distribution, Profile, Workload, access_class
 from loadline.workload.suite import BLOCK_BYTES, DEPTHS, JOBS, RUNTIME_NS, WARMUP_NS, Entry, Suite, arrival
 
@@ -49,10 +50,10 @@ def read(text: str, name: str, file: str, *, each_section: bool = False) -> tupl
 
 
 def _entry(group: list[Section], file: str, taken: set[str]) -> Entry:
-    entry_name, names = _parted([_slug(section.name) for section in group])
-    entry_name = _unique(entry_name[:100], taken)
+    entry_name, names = _parted([slug(section.name) for section in group])
+    entry_name = unique(entry_name[:100], taken)
     used: set[str] = set()
-    names = [entry_name] if len(group) == 1 else [_unique(name[:100], used) for name in names]
+    names = [entry_name] if len(group) == 1 else [unique(name[:100], used) for name in names]
     loads = tuple(_workload(section, name) for section, name in zip(group, names, strict=True))
     times = {(s.duration_ns("s", "runtime", "timeout"), s.duration_ns("s", "ramp_time")) for s in group}
     if len(times) > 1:
@@ -333,15 +334,3 @@ def _rates(section: Section, direction: str, mix: float, jobs: int) -> tuple[flo
             )
         section.notes.append(f"the rates make it {mix:.0%} reads, whatever rwmixread says, as in fio")
     return round(mix, 2), float(total * jobs)
-
-
-def _slug(name: str) -> str:
-    return re.sub(r"[^A-Za-z0-9._+-]+", "-", name).lstrip("-.+_") or "job"
-
-
-def _unique(name: str, taken: set[str]) -> str:
-    result, number = name, 2
-    while result in taken:
-        result, number = f"{name}-{number}", number + 1
-    taken.add(result)
-    return result

@@ -1,0 +1,91 @@
+"""`loadline export SUITE -o FILE.{fio,icf,vdbench,hcibench}`."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import click
+
+from loadline.cli import choice, output
+from loadline.errors import InputError
+from loadline.reporting.export import envelope
+from loadline.result.store import check_place, write_bytes
+from loadline.workload.dialects import fio_job, hcibench, icf, vdbench
+from loadline.workload.dialects.text import Notes
+from loadline.workload.plan import Point, make_plan
+from loadline.workload.suite import load_suite
+
+_ENDINGS = (".fio", ".icf", ".vdbench", ".hcibench")
+
+
+@click.command("export")
+@click.argument("suite", shell_complete=choice.complete_suite)
+@click.option(
+    "-o", "--output", "file", required=True, metavar="FILE", help=f"Its ending names the form: {', '.join(_ENDINGS)}."
+)
+@choice.point_options
+@output.common
+def command(
+    suite: str,
+    file: str,
+    as_json: bool,
+    size: str | None,
+    engine: str | None,
+    seed: int | None,
+    each_section: bool,
+    **options: Any,
+) -> None:
+    """Write SUITE in the words of another tool: a fio job file, Iometer's .icf, a vdbench parameter file, or HCIBench's
+    names.
+
+    The options are those of `run`. What the other tool can't say is written as the nearest that it can, and said on
+    standard error; with --json it is under `findings`.
+    """
+    path = Path(file)
+    if path.suffix not in _ENDINGS:
+        raise InputError(f"{file}: its ending names no form", f"Forms: {', '.join(_ENDINGS)}.")
+    check_place(path)
+    found, warnings = load_suite(suite, each_section=each_section)
+    for warning in warnings:
+        output.note(warning)
+    points = make_plan(found, choice.read(**options), seed)
+    text, notes = _written(path.suffix, points, found.title, choice.size(size), engine)
+    write_bytes(path, text.encode("utf-8", "replace"))
+    for line in notes.lines(file):
+        output.note(line)
+    if as_json:
+        output.document(envelope(findings=_findings(notes), file=file))
+    else:
+        output.say(f"wrote {file}")
+
+
+def _written(
+    form: str, points: Sequence[Point], title: str, size_bytes: int | None, engine: str | None
+) -> tuple[str, Notes]:
+    match form:
+        case ".icf":
+            return icf.write(points, title=title, size_bytes=size_bytes)
+        case ".vdbench":
+            return vdbench.write(points, title=title, size_bytes=size_bytes)
+        case ".hcibench":
+            return hcibench.write(points, size_bytes=size_bytes)
+        case _:
+            return fio_job.write(points, engine=engine or fio_job.DEFAULT_ENGINE, size_bytes=size_bytes), Notes()
+
+
+def _findings(notes: Notes) -> list[dict[str, Any]]:
+    return [
+        {
+            "check": "export",
+            "severity": "warning",
+            "run": "",
+            "point": name,
+            "message": message,
+            "numbers": {},
+            "remedy": "Compare nothing that hangs on it, or give the other tool what it lacks by hand.",
+        }
+        for names, message in notes.items()
+        for name in names or ("",)
+    ]

@@ -1,0 +1,161 @@
+"""HCIBench's names of parameter files, such as vdb-8vmdk-10ws-4k-70rdpct-30randompct-2threads.
+
+Source: HCIBench 3.0, automation/generate-vdb-param-file.sh, which makes the name and the vdbench file behind it: so
+many disks (vmdk) of a guest, of each the first percent (ws), block size, shares of reads and of random requests, and
+threads a disk. A disk is a job here, and its threads are the job's queue depth: a point is the load of one guest.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+
+from loadline.errors import InputError
+from loadline.units import format_bytes, parse_bytes
+from loadline.workload.dialects.text import Notes, Place, Word, fixed, seconds, slug, unique
+from loadline.workload.plan import Point
+from loadline.workload.profile import BlockShare, Closed, Open, Profile, Workload, access_class
+from loadline.workload.suite import BLOCK_BYTES, DEPTHS, JOBS, Entry, Suite
+
+#: HCIBench asks for the time apart from the name; these are the field report's.
+RUNTIME_NS = 600 * 10**9
+_THREADS = 2
+
+_NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
+_FORM = re.compile(
+    rf"(?:[A-Za-z0-9_.]+-)?(?:vdb|fio)-{_NUMBER}vmdk-{_NUMBER}ws-([0-9]+[kKmM]?)-{_NUMBER}rdpct-{_NUMBER}randompct-([0-9]*)threads"
+)
+_LOOKS = re.compile(r"(?:.*-)?(?:vdb|fio)-[0-9.]+vmdk-.*", re.DOTALL)
+_EXAMPLE = "Write it like vdb-8vmdk-10ws-4k-70rdpct-30randompct-2threads."
+
+
+def is_name(text: str) -> bool:
+    """Whether the text is meant to be such a name, well formed or not."""
+    return _LOOKS.fullmatch(text) is not None
+
+
+def read_name(text: str) -> Suite:
+    """The suite of one point that a name says.
+
+    Raises:
+        InputError: not such a name, or a number in it that can't be, with its column.
+    """
+    return Suite(
+        slug(text)[:64], "HCIBench's load of one guest", text[:200], "", (_entry(Word(text, Place("name", 1)), set()),)
+    )
+
+
+def read(text: str, name: str, file: str) -> tuple[Suite, list[str]]:
+    """The suite that a list of names says, a line each; lines that begin with `*` or `#` are comments.
+
+    Raises:
+        InputError: a line that isn't a name, or a number that can't be, with line and column.
+    """
+    taken: set[str] = set()
+    entries = []
+    for number, line in enumerate(text.splitlines(), 1):
+        word = line.strip()
+        if word and word[0] not in "*#":
+            entries.append(_entry(Word(word, Place(file, number, line.index(word) + 1)), taken))
+    if not entries:
+        raise Place(file, 1).fault("no name of a parameter file", _EXAMPLE)
+    return Suite(name, f"HCIBench names of {file}", file, "", tuple(entries)), []
+
+
+def _entry(word: Word, taken: set[str]) -> Entry:
+    match = _FORM.fullmatch(word.text) if len(word.text) <= 200 else None
+    if match is None:
+        raise word.place.fault(f"{word.text[:80]!r} is not the name of a parameter file", _EXAMPLE)
+
+    def part(number: int) -> Word:
+        place = replace(word.place, column=word.place.column + match.start(number))
+        return Word(match[number], place)
+
+    disks = part(1).whole("vmdk", *JOBS)
+    touched = part(2).number("ws", 0, 100)
+    if not touched:
+        raise part(2).place.fault("ws: 0 % of the disks is nothing", "Give 1 to 100.")
+    size_bytes = parse_bytes(match[3])
+    if not BLOCK_BYTES[0] <= size_bytes <= BLOCK_BYTES[1]:
+        raise part(3).place.fault(f"{match[3]!r} is not a block size from 1 byte to 1 GiB", _EXAMPLE)
+    read, random = (part(n).number(what, 0, 100) / 100 for n, what in ((4, "rdpct"), (5, "randompct")))
+    threads = part(6).whole("threads", *DEPTHS) if match[6] else _THREADS
+    name = unique(slug(word.text)[:100], taken)
+    profile = Profile(
+        name=name,
+        block=(BlockShare(size_bytes, 1.0),),
+        read_fraction=float(read),
+        random_fraction=float(random),
+        access_class=access_class(float(random)),
+        working_set_fraction=None if touched == 100 else float(touched / 100),
+    )
+    return Entry(name, ((Workload(profile, Closed(threads, disks)),),), RUNTIME_NS, 0)
+
+
+def write(points: Sequence[Point], *, size_bytes: int | None = None) -> tuple[str, Notes]:
+    """The nearest names, a line each, and what they leave out.
+
+    Args:
+        size_bytes: of the target, for working sets in bytes.
+
+    Raises:
+        InputError: a ramp, or a working set in bytes of a target whose size isn't given.
+    """
+    notes, names = Notes(), []
+    for point in fixed(points):
+        if len(point.streams) > 1:
+            notes.add("a name says one stream: streams that run together are names of their own", point.name)
+        times = f"{seconds(point.runtime_ns)} s after {seconds(point.warmup_ns)} s"
+        notes.add(f"a name says no times: give HCIBench {times} of warm-up", point.name)
+        names += [_name(stream, point.name, notes, size_bytes) for stream in point.streams]
+    return "\n".join(dict.fromkeys(names)) + "\n", notes
+
+
+def _name(stream: Workload, point: str, notes: Notes, size_bytes: int | None) -> str:
+    profile = stream.profile
+    size = max(profile.block, key=lambda share: share.share_fraction).size_bytes
+    if len(profile.block) > 1:
+        notes.add("a name has one block size: the most frequent is taken", point)
+    for left, what in _left_out(stream):
+        if left:
+            notes.add(f"a name says nothing of {what}: it is left out", point)
+    touched = profile.working_set_fraction
+    if profile.working_set_bytes is not None:
+        if size_bytes is None:
+            raise InputError(
+                f"{point}: its working set is in bytes, and a name says percents",
+                "Say how large the target is: --size.",
+            )
+        touched = min(1.0, profile.working_set_bytes / size_bytes)
+    touched_percent = _percent(1.0 if touched is None else touched, "working set", point, notes) or 1
+    read = _percent(profile.read_fraction, "share of reads", point, notes)
+    random = _percent(profile.random_fraction, "share of random requests", point, notes)
+    load = stream.arrival
+    mix = f"{_block(size)}-{read}rdpct-{random}randompct"
+    return f"vdb-{load.jobs}vmdk-{touched_percent}ws-{mix}-{load.queue_depth}threads"
+
+
+def _left_out(stream: Workload) -> list[tuple[bool, str]]:
+    profile = stream.profile
+    return [
+        (isinstance(stream.arrival, Open), "a rate (the load becomes closed, at its queue depth)"),
+        (profile.distribution.kind != "uniform", "a distribution of addresses (it becomes uniform)"),
+        (bool(profile.start_bytes or profile.start_fraction), "a start (it becomes 0)"),
+        (profile.writes and (profile.dsync or profile.flush_every > 0), "O_DSYNC and flushes"),
+        (profile.writes and bool(profile.compressible_fraction or profile.duplicate_fraction), "the data written"),
+        (profile.think_time_ns > 0, "think time"),
+    ]
+
+
+def _percent(fraction: float, what: str, point: str, notes: Notes) -> int:
+    percent = round(fraction * 100)
+    if abs(percent - fraction * 100) > 1e-6:
+        notes.add(f"{what}: {fraction * 100:.6g} % is rounded to a whole percent", point)
+    return percent
+
+
+def _block(size_bytes: int) -> str:
+    """HCIBench knows k and m; larger units are written in m."""
+    text = format_bytes(size_bytes)
+    return text.lower() if text[-1] in "kM" or text.isdigit() else f"{size_bytes >> 20}m"

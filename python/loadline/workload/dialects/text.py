@@ -1,0 +1,114 @@
+"""What readers and writers of foreign text share: places in a file, notes about it, names."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from fractions import Fraction
+
+from loadline.errors import InputError
+from loadline.workload.plan import Point
+
+# No number in these files is longer.
+_NUMBER = re.compile(r"[0-9]{1,18}(\.[0-9]{1,9})?")
+
+
+@dataclass(frozen=True, slots=True)
+class Place:
+    """Where something stands: line and column count from 1."""
+
+    file: str
+    line: int
+    column: int = 1
+
+    def fault(self, message: str, remedy: str = "") -> InputError:
+        """The error that stands there."""
+        return InputError(f"{self.file}:{self.line}:{self.column}: {message}", remedy)
+
+
+@dataclass(frozen=True, slots=True)
+class Word:
+    """A piece of text and where it begins."""
+
+    text: str
+    place: Place
+
+    def number(self, what: str, low: int, high: int) -> Fraction:
+        """The exact number that it is.
+
+        Raises:
+            InputError: none, or outside of the bounds.
+        """
+        if not _NUMBER.fullmatch(self.text) or not low <= Fraction(self.text) <= high:
+            raise self.place.fault(f"{what}: {self.text[:40]!r} is not a number from {low} to {high}", "Change it.")
+        return Fraction(self.text)
+
+    def whole(self, what: str, low: int, high: int) -> int:
+        """The same of a whole number."""
+        value = self.number(what, low, high)
+        if value.denominator != 1:
+            raise self.place.fault(f"{what}: {self.text[:40]!r} is not a whole number", "Round it.")
+        return int(value)
+
+
+class Notes:
+    """What is read or written otherwise than it was said: each sentence once, with the points that it concerns."""
+
+    def __init__(self) -> None:
+        self._concerned: dict[str, dict[str, None]] = {}
+
+    def add(self, message: str, name: str = "") -> None:
+        """A note, about the point or profile of that name or about all of the file."""
+        names = self._concerned.setdefault(message, {})
+        if name:
+            names[name] = None
+
+    def items(self) -> list[tuple[tuple[str, ...], str]]:
+        """The names that each note concerns, none for the file as a whole, and the note."""
+        return [(tuple(names), message) for message, names in self._concerned.items()]
+
+    def lines(self, file: str) -> list[str]:
+        """Each note as a line that begins with the file's name."""
+        return [
+            ": ".join([file, *([_few(list(names))] if names else []), message])
+            for message, names in self._concerned.items()
+        ]
+
+
+def _few(names: Sequence[str]) -> str:
+    return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"
+
+
+def slug(name: str) -> str:
+    """The name with only those letters that a point's name may have."""
+    return re.sub(r"[^A-Za-z0-9._+-]+", "-", name).lstrip("-.+_") or "job"
+
+
+def unique(name: str, taken: set[str]) -> str:
+    """The name, with a number if it is taken; then it is taken too."""
+    result, number = name, 2
+    while result in taken:
+        result, number = f"{name}-{number}", number + 1
+    taken.add(result)
+    return result
+
+
+def fixed(points: Sequence[Point]) -> Sequence[Point]:
+    """The points, all of a fixed load.
+
+    Raises:
+        InputError: one is a ramp, which no other tool knows.
+    """
+    for point in points:
+        if point.ramp is not None:
+            raise InputError(
+                f"{point.name}: a ramp ({point.ramp}) can't be written for another tool",
+                "Give fixed depths with --queue-depth 1,2,4,8, or leave it out with --profile.",
+            )
+    return points
+
+
+def seconds(duration_ns: int) -> int:
+    """Whole seconds, rounded up."""
+    return -(-duration_ns // 10**9)

@@ -1,0 +1,166 @@
+"""Points as a vdbench parameter file: a storage definition, and a workload and a run definition a point."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+from loadline.units import format_bytes
+from loadline.workload.dialects.text import Notes, fixed, seconds, unique
+from loadline.workload.plan import Point
+from loadline.workload.profile import Open, Profile, Workload
+
+_SECTOR_BYTES = 512
+
+# vdbench wants an interval to fit twice into the time.
+_SHORTEST_S = 2
+
+
+def write(points: Sequence[Point], *, title: str = "", size_bytes: int | None = None) -> tuple[str, Notes]:
+    """A parameter file of the points, a run definition each, and what it can't say, with the nearest that it does.
+
+    The target isn't in it: `vdbench -f FILE lun=/dev/sdX` gives it.
+
+    Args:
+        size_bytes: of the target, where a place in bytes stands beside one in percent.
+
+    Raises:
+        InputError: a ramp.
+    """
+    notes, taken, works = Notes(), set[str](), dict[str, str]()
+    runs = []
+    for point in fixed(points):
+        names = []
+        for stream in point.streams:
+            _note_losses(stream, point.name, notes)
+            text = _work(stream, point.name, notes, size_bytes, share=_share(stream, point))
+            if text not in works:
+                works[text] = unique(_plain(point.name if len(point.streams) == 1 else stream.profile.name), taken)
+            names.append(works[text])
+        runs.append(_run(point, names, unique(_plain(point.name), set()), notes))
+    rows = [
+        *(f"* {line}" for line in (" ".join(title.split())[:200], "vdbench -f FILE lun=TARGET") if line),
+        *_content(points, notes),
+        "sd=sd1,lun=$lun,openflags=o_direct",
+        *(f"wd={name},{text}" for text, name in works.items()),
+        *_unique_runs(runs),
+    ]
+    return "\n".join(rows) + "\n", notes
+
+
+def _unique_runs(runs: list[str]) -> list[str]:
+    taken: set[str] = set()
+    rows = []
+    for run in runs:
+        name, _, rest = run.partition(",")
+        rows.append(f"rd={unique(name, taken)},{rest}")
+    return rows
+
+
+def _plain(name: str) -> str:
+    """A name of letters, digits and `_`, for vdbench reads more into others."""
+    plain = re.sub(r"[^A-Za-z0-9]+", "_", name).strip("_")
+    return plain if plain[:1].isalpha() else f"w_{plain}"
+
+
+def _share(stream: Workload, point: Point) -> float:
+    """Its share of the requests of streams that run together."""
+    return stream.outstanding / sum(one.outstanding for one in point.streams)
+
+
+def _work(stream: Workload, point: str, notes: Notes, size_bytes: int | None, *, share: float) -> str:
+    profile, jobs = stream.profile, stream.arrival.jobs
+    read = round(profile.read_fraction * 100)
+    if abs(read - profile.read_fraction * 100) > 1e-6:
+        notes.add(f"rdpct is whole: {profile.read_fraction * 100:.6g} % is rounded", point)
+    parts = ["sd=sd1", f"xfersize={_sizes(profile, point, notes)}", f"rdpct={read}"]
+    parts.append(f"seekpct={_number(profile.random_fraction * 100)}")
+    if place := _range(profile, point, notes, size_bytes):
+        parts.append(f"range={place}")
+    if jobs > 1 and profile.random_fraction < 1 and share == 1:
+        parts.append(f"streams={jobs}")
+    if profile.writes and profile.dsync:
+        parts.append("openflags=(o_direct,o_dsync)")
+    if share < 1:
+        parts.append(f"skew={_number(share * 100)}")
+        notes.add("vdbench keeps the rates of streams that run together in proportion (skew)", point)
+    return ",".join(parts)
+
+
+def _number(value: float) -> str:
+    return f"{value:.6f}".rstrip("0").rstrip(".")
+
+
+def _sizes(profile: Profile, point: str, notes: Notes) -> str:
+    sizes = [max(1, round(share.size_bytes / _SECTOR_BYTES)) * _SECTOR_BYTES for share in profile.block]
+    if any(size != share.size_bytes for size, share in zip(sizes, profile.block, strict=True)):
+        notes.add("sizes are multiples of 512 bytes: the nearest are taken", point)
+    texts = [format_bytes(size).lower() for size in sizes]
+    if len(texts) == 1:
+        return texts[0]
+    pairs = (f"{text},{_number(share.share_fraction * 100)}" for text, share in zip(texts, profile.block, strict=True))
+    return f"({','.join(pairs)})"
+
+
+def _range(profile: Profile, point: str, notes: Notes, size_bytes: int | None) -> str:
+    """In percent, or in bytes where anything is in bytes."""
+    in_bytes = profile.start_bytes is not None or profile.working_set_bytes is not None
+    in_percent = profile.start_fraction > 0 or profile.working_set_fraction is not None
+    if not in_bytes and not in_percent:
+        return ""
+    if not in_bytes:
+        high = 1.0 if profile.working_set_fraction is None else profile.start_fraction + profile.working_set_fraction
+        return f"({_number(profile.start_fraction * 100)},{_number(high * 100)})"
+    known = size_bytes or 0
+    if size_bytes is None and (
+        profile.working_set_fraction is not None
+        or (profile.start_bytes is None and profile.start_fraction > 0)
+        or profile.working_set_bytes is None
+    ):
+        notes.add("a range is in percent or in bytes: without --size the working set is all of the target", point)
+        return ""
+    start = profile.start_of(known) // _SECTOR_BYTES * _SECTOR_BYTES
+    return f"({start},{start + profile.working_set_of(known)})"
+
+
+def _run(point: Point, names: list[str], name: str, notes: Notes) -> str:
+    if any(ns % 10**9 for ns in (point.runtime_ns, point.warmup_ns)) or point.runtime_ns < _SHORTEST_S * 10**9:
+        notes.add(f"vdbench's times are whole seconds, at least {_SHORTEST_S}: rounded up", point.name)
+    rates = [stream.arrival.rate_per_s for stream in point.streams if isinstance(stream.arrival, Open)]
+    rate = _number(sum(rates)) if len(rates) == len(point.streams) else "max"
+    threads = sum(stream.outstanding for stream in point.streams)
+    chosen = names[0] if len(names) == 1 else f"({','.join(names)})"
+    warmup = f",warmup={seconds(point.warmup_ns)}" if point.warmup_ns else ""
+    elapsed = max(_SHORTEST_S, seconds(point.runtime_ns))
+    return f"{name},wd={chosen},iorate={rate},elapsed={elapsed}{warmup},interval=1,forthreads=({threads})"
+
+
+def _content(points: Sequence[Point], notes: Notes) -> list[str]:
+    """How far data compress and repeat: one ratio for the file, the first profile's that writes."""
+    written = [stream.profile for point in points for stream in point.streams if stream.profile.writes]
+    kinds = list(dict.fromkeys((one.compressible_fraction, one.duplicate_fraction) for one in written))
+    if len(kinds) > 1:
+        notes.add("one kind of data for the file: that of the first profile that writes")
+    compressible, duplicate = kinds[0] if kinds else (0.0, 0.0)
+    if max(compressible, duplicate) >= 1:
+        notes.add("data that is all alike has no ratio: 100 is taken")
+    rows = []
+    if compressible:
+        rows.append(f"compratio={_number(1 / max(0.01, 1 - compressible))}")
+    if duplicate:
+        rows += [f"dedupratio={_number(1 / max(0.01, 1 - duplicate))}", "dedupunit=4k"]
+    return rows
+
+
+def _note_losses(stream: Workload, name: str, notes: Notes) -> None:
+    profile = stream.profile
+    if profile.distribution.kind != "uniform":
+        notes.add(f"vdbench has no {profile.distribution.kind} distribution of addresses: it becomes uniform", name)
+    if profile.writes and profile.flush_every:
+        notes.add("vdbench has no flushes between writes: they are left out (o_dsync is nearest)", name)
+    if profile.think_time_ns:
+        notes.add("vdbench has no think time: it is left out", name)
+    if isinstance(stream.arrival, Open) and stream.arrival.bursts is not None:
+        notes.add("vdbench's rate stays the same: bursts are left out", name)
+    if stream.arrival.jobs > 1 and profile.random_fraction == 1:
+        notes.add("jobs at random places become threads of one storage", name)

@@ -1,0 +1,84 @@
+"""`loadline export`, and other tools' files in the place of suites."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+from cli.program import Loadline
+
+GOLDEN = Path(__file__).parent.parent / "golden"
+FOREIGN = [
+    GOLDEN / "icf/iometer-1.1.0.icf",
+    GOLDEN / "vdbench/vdb-8vmdk-10ws-4k-70rdpct-30randompct-2threads",
+]
+
+
+@pytest.mark.parametrize("ending", ["fio", "icf", "vdbench", "hcibench"])
+def test_a_suite_is_written_in_other_tools_words_and_read_back(loadline: Loadline, ending: str) -> None:
+    said = loadline("export", "typical-12", "-o", f"out.{ending}")
+    assert (said.code, said.out) == (0, f"wrote out.{ending}\n")
+    back = loadline("suites", f"out.{ending}", "--json")
+    assert len(back.json["suites"][0]["points"]) == 12
+    if ending == "fio":
+        words = ["fio", "--parse-only", "--filename=x", "out.fio"]
+        assert subprocess.run(words, cwd=loadline.folder, capture_output=True).returncode == 0
+
+
+def test_what_is_lost_is_said_on_standard_error_and_is_a_finding_of_each_point(loadline: Loadline) -> None:
+    said = loadline("export", "log-writer", "-o", "out.icf", "--profile", "log", "--json")
+    lines = said.err.splitlines()
+    assert len(lines) == 1 and "Iometer has no O_DSYNC" in lines[0]
+    found = {(one["check"], one["severity"], one["point"]) for one in said.json["findings"]}
+    assert found == {("export", "warning", f"log-b{size}") for size in ("4k", "8k", "16k", "64k")}
+    assert said.json["file"] == "out.icf" and said.json["error"] is None
+
+
+def test_an_option_of_run_changes_what_is_written(loadline: Loadline) -> None:
+    loadline("export", "database-ramp", "--queue-depth", "2,4", "--runtime", "9s", "-o", "out.vdbench")
+    text = (loadline.folder / "out.vdbench").read_text()
+    assert text.count("elapsed=9,") == 2 and "forthreads=(4)" in text
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["typical-12", "-o", "out.doc"], "out.doc: its ending names no form"),
+        (["typical-12", "-o", "nowhere/out.fio"], "there is no directory nowhere"),
+        (["database-ramp", "-o", "out.icf"], "a ramp (1 to 65536 while mean<=30ms) can't be written for another tool"),
+        (["hci", "-o", "out.fio"], "8 jobs side by side take 1.25% of the target each"),
+        (["typical12", "-o", "out.fio"], "no suite is named 'typical12'"),
+    ],
+)
+def test_what_can_t_be_written_is_an_input_error_and_leaves_nothing(
+    loadline: Loadline, words: list[str], said: str
+) -> None:
+    done = loadline("export", *words)
+    assert done.code == 2 and said in done.err
+    assert not list(loadline.folder.glob("out*"))
+
+
+@pytest.mark.parametrize("path", FOREIGN, ids=lambda path: path.name)
+def test_another_tools_file_is_forecast(loadline: Loadline, path: Path) -> None:
+    shutil.copy(path, loadline.folder)
+    done = loadline("forecast", "hdd-7k2", f"./{path.name}", "--json")
+    assert done.code == 0 and done.json["results"]
+
+
+@pytest.mark.parametrize("path", FOREIGN, ids=lambda path: path.name)
+def test_another_tools_file_runs(loadline: Loadline, path: Path) -> None:
+    (loadline.folder / "disk").mkdir()
+    words = ["--quick", "--runtime", "200ms", "--warmup", "0s", "--queue-depth", "1", "--json"]
+    done = loadline("run", path, "disk", *words, "--size", "128M")
+    assert done.code == 0
+    assert all(row["iops"] > 0 for row in done.json["results"])
+
+
+def test_a_name_of_hcibench_runs_and_is_forecast(loadline: Loadline) -> None:
+    (loadline.folder / "disk").mkdir()
+    name = "vdb-2vmdk-100ws-4k-70rdpct-100randompct-2threads"
+    done = loadline("run", name, "disk", "--quick", "--runtime", "200ms", "--size", "16M", "--json")
+    assert done.code == 0 and done.json["results"][0]["outstanding_asked"] == 4
+    assert loadline("forecast", "hdd-7k2", name).code == 0

@@ -1,0 +1,114 @@
+"""HCIBench's names of parameter files, which say a workload."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from workload.foreign import SIZE, planned, survives
+from workload.strategies import damaged
+
+from loadline.errors import InputError
+from loadline.workload.dialects import hcibench
+from loadline.workload.plan import Options, make_plan
+from loadline.workload.profile import BlockShare, Closed
+from loadline.workload.suite import load_suite
+
+NAME = "vdb-8vmdk-10ws-4k-70rdpct-30randompct-2threads"
+
+
+def test_the_reports_name_is_its_load() -> None:
+    suite, notes = load_suite(NAME)
+    ((stream,),) = (point.streams for point in planned(suite))
+    profile = stream.profile
+    assert (profile.block, profile.working_set_fraction) == ((BlockShare(4096, 1.0),), 0.1)
+    assert (profile.read_fraction, profile.random_fraction, stream.arrival) == (0.7, 0.3, Closed(2, 8))
+    assert not notes
+
+
+def test_the_profiles_of_the_suite_hci_are_what_their_names_say() -> None:
+    for point in make_plan(load_suite("hci")[0], Options()):
+        (stream,) = point.streams
+        ((named,),) = (other.streams for other in planned(load_suite(point.name)[0]))
+        said, meant = stream.profile, named.profile
+        assert (said.block, said.read_fraction, said.random_fraction) == (
+            meant.block,
+            meant.read_fraction,
+            meant.random_fraction,
+        )
+        assert (said.working_set_fraction, stream.arrival) == (meant.working_set_fraction, named.arrival)
+
+
+percent = st.integers(0, 100)
+
+
+@given(
+    st.integers(1, 60),
+    st.integers(1, 100),
+    st.sampled_from(["512", "4k", "64k", "1m"]),
+    percent,
+    percent,
+    st.integers(1, 999),
+)
+def test_a_name_that_is_read_is_written_the_same(
+    disks: int, touched: int, block: str, read: int, random: int, threads: int
+) -> None:
+    name = f"vdb-{disks}vmdk-{touched}ws-{block}-{read}rdpct-{random}randompct-{threads}threads"
+    text, _ = hcibench.write(planned(hcibench.read_name(name)))
+    assert text == name + "\n"
+
+
+def test_a_prefix_fio_or_no_threads_are_hcibenchs_too() -> None:
+    for name, depth in ((f"mine-{NAME}", 2), (NAME.replace("vdb", "fio"), 2), (NAME.replace("2threads", "threads"), 2)):
+        assert planned(load_suite(name)[0])[0].streams[0].arrival == Closed(depth, 8)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "fault"),
+    [
+        ("4k", "4q", "name:1:1: .* is not the name of a parameter file"),
+        ("8vmdk", "0vmdk", "name:1:5: vmdk: '0' is not a number from 1 to 4096"),
+        ("8vmdk", "1.5vmdk", "name:1:5: vmdk: '1.5' is not a whole number"),
+        ("10ws", "0ws", "name:1:11: ws: 0 % of the disks is nothing"),
+        ("4k", "0k", "name:1:16: '0k' is not a block size"),
+        ("70rdpct", "170rdpct", "name:1:19: rdpct: '170' is not a number from 0 to 100"),
+        ("2threads", "99999threads", "name:1:39: threads: '99999' is not a number from 1 to 65536"),
+        ("4k", "9" * 5000 + "k", "name:1:1: .* is not the name"),
+    ],
+)
+def test_a_fault_in_a_name_is_said_with_its_column(old: str, new: str, fault: str) -> None:
+    with pytest.raises(InputError, match=f"^{fault}") as error:
+        load_suite(NAME.replace(old, new))
+    assert error.value.remedy
+
+
+def test_a_list_of_names_is_a_suite_with_line_and_column_of_its_faults(tmp_path: Path) -> None:
+    path = tmp_path / "mine.hcibench"
+    path.write_text(f"* two\n{NAME}\n\n  {NAME}\n")
+    suite, _ = load_suite(str(path))
+    assert [entry.name for entry in suite.entries] == [NAME, f"{NAME}-2"]
+    path.write_text(f"{NAME}\n  {NAME.replace('70', '170')}\n")
+    with pytest.raises(InputError, match=r"mine.hcibench:2:21: rdpct"):
+        load_suite(str(path))
+
+
+def test_what_a_name_can_t_say_is_noted() -> None:
+    text, notes = hcibench.write(make_plan(load_suite("typical-12")[0], Options()), size_bytes=SIZE)
+    assert len(text.splitlines()) == 12
+    assert all(message.startswith("a name says no times") for _, message in notes.items())
+    _, notes = hcibench.write(make_plan(load_suite("log-writer")[0], Options()))
+    assert any("O_DSYNC" in message for _, message in notes.items())
+
+
+@given(st.text())
+def test_any_list_is_a_suite_or_an_error(text: str) -> None:
+    survives(lambda content: hcibench.read(content, "x", "x"), text)
+    survives(lambda content: (hcibench.read_name(content), []), text)
+
+
+@given(st.data())
+def test_a_damaged_name_is_a_suite_or_an_error(data: st.DataObject) -> None:
+    text = data.draw(damaged(NAME, ["-", "9" * 20, ".", "vdb-", "k", "\n"]))
+    survives(lambda content: hcibench.read(content, "x", "x"), text)

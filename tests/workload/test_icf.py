@@ -1,0 +1,224 @@
+"""Iometer's configuration files: golden ones are read as Iometer means them, written ones read back the same."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from workload.foreign import GOLDEN, SIZE, place, plain_streams, planned, said, survives
+from workload.strategies import damaged
+
+from loadline.errors import InputError
+from loadline.workload.dialects import icf
+from loadline.workload.plan import Options, Point, make_plan
+from loadline.workload.profile import BlockShare, Closed, Distribution, Open, Profile, Workload
+from loadline.workload.suite import Suite, load_suite
+
+FILES = sorted((GOLDEN / "icf").glob("*.icf"))
+FILE_SERVER = {512: 10, 1024: 5, 2048: 5, 4096: 60, 8192: 2, 16384: 4, 32768: 4, 65536: 10}
+
+
+def text(name: str) -> str:
+    return (GOLDEN / "icf" / name).read_bytes().decode()
+
+
+def read(content: str) -> tuple[Suite, list[str]]:
+    return icf.read(content, "x", "x.icf")
+
+
+def stream(arrival: Closed | Open = Closed(4), **keys: object) -> Workload:  # noqa: B008
+    fields: dict[str, object] = {"name": "p", "read_fraction": 0.5, "random_fraction": 1.0, "access_class": "random"}
+    return Workload(Profile(**{**fields, "block": (BlockShare(4096, 1.0),), **keys}), arrival)  # type: ignore[arg-type]
+
+
+def point(*streams: Workload, name: str = "p") -> Point:
+    return Point(name, streams, 60 * 10**9, 10 * 10**9)
+
+
+def test_a_file_of_version_1_1_0_is_its_workers_steps() -> None:
+    suite, notes = read(text("iometer-1.1.0.icf"))
+    files, sequential = planned(suite)
+    (one,) = files.streams
+    assert {b.size_bytes: round(b.share_fraction * 100) for b in one.profile.block} == FILE_SERVER
+    assert (one.profile.read_fraction, one.profile.random_fraction) == (0.8, 1.0)
+    # Two workers do it, and one of them is idle in the second step.
+    assert one.arrival == Closed(32, 2)
+    assert (one.profile.start_bytes, one.profile.working_set_bytes) == (4096 * 512, 131072 * 512)
+    (other,) = sequential.streams
+    assert (other.profile.think_time_ns, other.profile.burst, other.arrival) == (5 * 10**6, 8, Closed(32, 1))
+    assert {(p.runtime_ns, p.warmup_ns) for p in planned(suite)} == {(330 * 10**9, 30 * 10**9)}
+    assert suite.title == "Servers on volume 3"
+    assert [note for note in notes if "align" not in note] == []
+
+
+def test_a_dated_version_may_cycle_through_outstanding_ios() -> None:
+    suite, _ = read(text("iometer-2006.07.27.icf"))
+    depths = [(p.streams[0].arrival.queue_depth, p.streams[0].arrival.jobs) for p in planned(suite)]
+    assert depths == [(1 << n, 2) for n in range(6)] + [(1 << n, 1) for n in range(6)]
+
+
+def test_an_old_version_has_specifications_without_names() -> None:
+    suite, notes = read(text("iometer-1998.01.05.icf"))
+    first, second = planned(suite)
+    assert (first.streams[0].profile.read_fraction, first.streams[0].profile.block) == (0.67, (BlockShare(2048, 1.0),))
+    assert second.streams[0].profile.block == (BlockShare(4096, 0.4), BlockShare(65536, 0.6))
+    assert {p.streams[0].arrival for p in planned(suite)} == {Closed(1, 1)}
+    assert any("no run time" in note for note in notes) and any("no disk worker" in note for note in notes)
+
+
+def test_sizes_with_shares_of_their_own_are_read_as_their_mean_with_a_note() -> None:
+    suite, notes = read(text("iometer-1998.01.05.icf").replace("4096,40,100,0", "4096,40,50,100"))
+    profile = planned(suite)[1].streams[0].profile
+    assert (profile.read_fraction, profile.random_fraction) == (0.8, 0.4)
+    assert any(note == "x.icf: untitled-2: its sizes have shares of reads or random requests of their own:"
+               " their means count for all" for note in notes)  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "at", "fault"),
+    [
+        ("Version 1.1.0\r\n'TEST", "Iometer\r\n'TEST", "Iometer", "'Iometer' is not Iometer's version"),
+        ("\t512,10,80", "\t512,11,80", "File Server,NONE", "File Server: its sizes make 101 %, not 100 %"),
+        ("\t1024,5,80", "\t1024,5,180", "180", "% reads: '180' is not a number from 0 to 100"),
+        ("\t1024,5,80,100,0,1,0,0", "\t1024,5,80", "1024,5,80\r", "3 values, not 8"),
+        ("\t1024,5", "\t" + "9" * 400 + ",5", "99999", "size: '9{40}' is not a number"),
+        ("\t1024,5", "\t0,5", "0,5,80", "0 is not a block size"),
+        ("\tFile Server,NONE", "\t,NONE", ",NONE", "an access specification without a name"),
+        ("'size,%", "size,%", "size,% of", "'size,% of size.*' is not the line of heads"),
+        ("'END access specifications\r\n", "", "'MANAGER LIST", ".'MANAGER LIST =*. is not a comment of"),
+        ("\t32,DISABLED", "\tmany,DISABLED", "many", "number of outstanding IOs: 'many' is not a number"),
+        ("\t131072,4096", "\t131072,x", "x,2\r", "starting sector: 'x' is not a number"),
+        ("\t0          5 ", "\t0          five ", "five", "minutes: 'five' is not a number"),
+    ],
+)
+def test_a_fault_is_said_with_line_and_column(old: str, new: str, at: str, fault: str) -> None:
+    whole = text("iometer-1.1.0.icf")
+    assert old in whole
+    content = whole.replace(old, new, 1)
+    with pytest.raises(InputError, match=f"^x.icf:{place(content, at)}: {fault}") as error:
+        read(content)
+    assert error.value.remedy
+
+
+def test_a_file_that_ends_too_early_is_said_to_be_cut_off() -> None:
+    whole = text("iometer-1.1.0.icf")
+    with pytest.raises(InputError, match="ends within its access specifications"):
+        read(whole[: whole.index("'END access")])
+    with pytest.raises(InputError, match="no access specification"):
+        read("Version 1.1.0\n")
+
+
+@settings(max_examples=60)
+@given(st.lists(plain_streams(), min_size=1, max_size=4))
+def test_written_points_read_back_are_the_same(streams: list[Workload]) -> None:
+    points = [replace(point(one), name=f"p{n}") for n, one in enumerate(streams)]
+    content, notes = icf.write(points)
+    assert not notes.items()
+    suite, _ = read(content)
+    assert [said(one) for one in planned(suite)] == [said(one) for one in points]
+
+
+@pytest.mark.parametrize("jobs", [1, 2, 8])
+@pytest.mark.parametrize("random", [0.0, 0.3, 1.0])
+def test_jobs_are_workers_that_lie_side_by_side_if_they_go_in_sequence(jobs: int, random: float) -> None:
+    asked = point(stream(Closed(3, jobs), random_fraction=random, start_bytes=1 << 30, working_set_bytes=1 << 33))
+    content, notes = icf.write([asked])
+    assert content.count("'Worker\r\n") == jobs
+    starts = {line for line in content.split("\r\n") if line.endswith(",2") and line.startswith("\t")}
+    assert len(starts) == (1 if random == 1 else jobs)
+    suite, _ = read(content)
+    assert [said(one) for one in planned(suite)] == [said(asked)]
+    assert not notes.items()
+
+
+def test_streams_that_run_together_are_workers_of_one_step() -> None:
+    both = point(
+        stream(name="data"), stream(Closed(1), name="log", random_fraction=0.0, read_fraction=0.0), name="both"
+    )
+    alone = point(stream(name="data"), name="alone")
+    suite, _ = read(icf.write([both, alone])[0])
+    first, second = planned(suite)
+    assert [(s.profile.name, s.arrival) for s in first.streams] == [("data", Closed(4)), ("log", Closed(1))]
+    assert [s.arrival for s in second.streams] == [Closed(4)]
+
+
+def test_a_sweep_of_the_catalog_reads_back_the_same() -> None:
+    for name in ("block-size-sweep", "typical-12", "iometer-profiles"):
+        points = make_plan(load_suite(name)[0], Options())
+        suite, _ = read(icf.write(points)[0])
+        assert [said(one) for one in planned(suite)] == [said(one) for one in points]
+
+
+@pytest.mark.parametrize(
+    ("asked", "note"),
+    [
+        (stream(Open(100, 4)), "Iometer has no rate: the load becomes closed, at its queue depth"),
+        (stream(distribution=Distribution("zipf", 1.2)), "Iometer has no zipf distribution of addresses"),
+        (stream(dsync=True), "Iometer has no O_DSYNC and no flushes"),
+        (stream(read_fraction=0.665), "share of reads: 66.5 % is rounded to a whole percent"),
+        (stream(working_set_fraction=0.1), "Iometer counts sectors: a share of the target becomes all of it"),
+        (stream(Closed(1, 2), random_fraction=0.0), "jobs side by side need the target's size"),
+        (stream(think_time_ns=500_000), "Iometer's delay is whole ms: think time becomes 1 ms"),
+        (stream(compressible_fraction=0.5), "Iometer has no compressible share of data: repeating bytes are written"),
+        (stream(Closed(1, 100)), "more than 64 workers: one with all that is outstanding"),
+    ],
+)
+def test_what_iometer_can_t_say_is_noted_with_the_nearest(asked: Workload, note: str) -> None:
+    content, notes = icf.write([point(asked)])
+    assert [names for names, message in notes.items() if message.startswith(note)] == [("p",)]
+    read(content)
+
+
+def test_the_size_of_the_target_makes_sectors_of_percents() -> None:
+    asked = point(stream(Closed(1, 4), random_fraction=0.0, working_set_fraction=0.5, start_fraction=0.25))
+    content, notes = icf.write([asked], size_bytes=SIZE)
+    assert not notes.items()
+    assert [said(one) for one in planned(read(content)[0])] == [said(asked)]
+
+
+def test_a_ramp_is_refused() -> None:
+    with pytest.raises(InputError, match=r"a ramp .* can't be written for another tool") as error:
+        icf.write(make_plan(load_suite("database-ramp")[0], Options()))
+    assert "--queue-depth" in error.value.remedy
+
+
+WORDS = [
+    "\t",
+    "'",
+    "\r\n",
+    "'Worker\r\n",
+    "-1",
+    "9" * 30,
+    "1.5",
+    ",,,",
+    "'END access specifications\r\n",
+    "\0",
+    "\tIdle\r\n",
+]
+
+
+@given(st.text())
+def test_any_text_is_a_suite_or_an_error(content: str) -> None:
+    survives(read, content)
+    survives(read, "Version 1.1.0\n" + content)
+
+
+@given(st.data())
+def test_a_damaged_file_is_a_suite_or_an_error(data: st.DataObject) -> None:
+    survives(
+        read, data.draw(damaged(data.draw(st.sampled_from([path.read_bytes().decode() for path in FILES])), WORDS))
+    )
+
+
+@pytest.mark.parametrize(
+    "body",
+    [
+        "'Worker\n" * 100_000,
+        "'Worker\n'Assigned access specs\n" + "\tx\n" * 200_000,
+        "'Target\n\ta\n" * 100_000,
+    ],
+)
+def test_a_huge_list_of_workers_ends_soon_in_a_sentence(body: str) -> None:
+    survives(read, text("iometer-1.1.0.icf").replace("'END manager list", body + "'END manager list"))

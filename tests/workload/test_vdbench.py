@@ -1,0 +1,241 @@
+"""vdbench parameter files: golden ones are read as vdbench means them, written ones read back the same."""
+
+from __future__ import annotations
+
+import re
+from dataclasses import replace
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from workload.foreign import GOLDEN, SIZE, place, plain_streams, planned, said, survives
+from workload.strategies import damaged
+
+from loadline.errors import InputError
+from loadline.workload.dialects import vdbench
+from loadline.workload.plan import Options, Point, make_plan
+from loadline.workload.profile import BlockShare, Bursts, Closed, Distribution, Open, Profile, Workload
+from loadline.workload.suite import Suite, load_suite, suite_names
+
+HCI = GOLDEN / "vdbench/vdb-8vmdk-10ws-4k-70rdpct-30randompct-2threads"
+SWEEP = GOLDEN / "vdbench/sweep.vdbench"
+GIB = 1 << 30
+
+
+def read(content: str) -> tuple[Suite, list[str]]:
+    return vdbench.read(content, "x", "x.vdbench")
+
+
+def stream(arrival: Closed | Open = Closed(4), **keys: object) -> Workload:  # noqa: B008
+    fields: dict[str, object] = {"name": "p", "read_fraction": 0.5, "random_fraction": 1.0, "access_class": "random"}
+    return Workload(Profile(**{**fields, "block": (BlockShare(4096, 1.0),), **keys}), arrival)  # type: ignore[arg-type]
+
+
+def point(*streams: Workload) -> Point:
+    return Point("p", streams, 60 * 10**9, 10 * 10**9)
+
+
+def test_hcibenchs_file_is_the_load_that_its_name_says() -> None:
+    suite, notes = load_suite(str(HCI))
+    (in_file,) = planned(suite)
+    (in_name,) = planned(load_suite(HCI.name)[0])
+    compressed = replace(in_name.streams[0].profile, compressible_fraction=0.5)
+    expected = replace(in_name, streams=(replace(in_name.streams[0], profile=compressed),))
+    times = {"runtime_ns": 3600 * 10**9, "warmup_ns": 1800 * 10**9}
+    assert said(in_file) == said(replace(expected, **times))  # type: ignore[arg-type]
+    assert notes == [f"{HCI}: run1: 8 storages: here they lie side by side on one target, as jobs"]
+
+
+def test_a_sweep_is_a_point_for_each_turn_of_its_loops() -> None:
+    suite, notes = read(SWEEP.read_text())
+    points = {p.name: p for p in planned(suite)}
+    assert list(points) == [
+        "curve-r1000", "curve-r5000", "curve-rmax",
+        *(f"depths-seekpct{seek}-qd{depth}" for seek in (0, 100) for depth in (1, 2, 4, 8)), "both",
+    ]  # fmt: skip
+    assert [p.streams[0].arrival for p in list(points.values())[:3]] == [Open(1000, 4), Open(5000, 4), Closed(4)]
+    mix = points["curve-rmax"].streams[0].profile
+    assert mix.block == (BlockShare(4096, 0.6), BlockShare(16384, 0.1), BlockShare(65536, 0.3))
+    assert (mix.read_fraction, mix.start_bytes, mix.working_set_bytes) == (0.8, 25 * GIB, 50 * GIB)
+    data, log = points["both"].streams
+    assert (log.profile.read_fraction, log.profile.random_fraction, log.profile.dsync) == (0, 0, True)
+    assert data.arrival == log.arrival == Closed(8)
+    assert {(p.runtime_ns, p.warmup_ns) for p in points.values()} == {(300 * 10**9, 60 * 10**9)}
+    assert len(notes) == 1 and "vdbench keeps the rates of its workloads in proportion" in notes[0]
+
+
+ONE = "sd=sd1,lun=/dev/sdb,openflags=o_direct\nwd=w,sd=sd1\nrd=r,wd=w,iorate=max,elapsed=60\n"
+
+
+def test_what_isn_t_said_is_as_vdbench_has_it() -> None:
+    (only,) = planned(read(ONE)[0])
+    (one,) = only.streams
+    assert one.profile.block == (BlockShare(4096, 1.0),)
+    assert (one.profile.read_fraction, one.profile.random_fraction, one.arrival) == (1, 1, Closed(8))
+
+
+@pytest.mark.parametrize(
+    ("range_", "start", "size"),
+    [("(10,20)", 0.1, 0.1), ("(0,100)", 0, 1), ("(1g,3g)", GIB / SIZE, 2 * GIB / SIZE), ("(50,150)", 0.5, 0.5)],
+)
+def test_a_range_is_in_percent_up_to_100_and_in_bytes_above(range_: str, start: float, size: float) -> None:
+    (only,) = planned(read(ONE.replace("wd=w,sd=sd1", f"wd=w,sd=sd1,range={range_}"))[0])
+    profile = only.streams[0].profile
+    assert profile.start_of(SIZE) == pytest.approx(start * SIZE, abs=4096)
+    assert profile.working_set_of(SIZE) == pytest.approx(size * SIZE, abs=4096)
+
+
+def test_sequential_streams_are_jobs() -> None:
+    (only,) = planned(
+        read(ONE.replace("sd=sd1\n", "sd=sd1,seekpct=0,streams=4\n").replace("max,", "max,threads=8,"))[0]
+    )
+    assert only.streams[0].arrival == Closed(2, 4)
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "at", "fault"),
+    [
+        ("iorate=max", "elapsd=3", "elapsd", "elapsd: not a parameter of rd that loadline knows"),
+        ("iorate=max", "iorate=fast", "fast", "iorate: 'fast' is not a number"),
+        ("elapsed=60", "elapsed=0", "0\n", "elapsed: a point runs from"),
+        ("elapsed=60", "elapsed=60x", "60x", "elapsed: '60x' is not a number"),
+        ("elapsed=60", "elapsed=", "=\n", "elapsed: no value"),
+        ("elapsed=60", "startcmd=reboot", "startcmd", "startcmd: refused, for it could reach past the target"),
+        ("sd=sd1\n", "sd=sd2\n", "sd2", "no sd is named 'sd2'"),
+        ("sd=sd1\n", "sd=(sd1\n", "sd=(", "a bracket that isn't closed"),
+        ("sd=sd1\n", "sd=sd1)\n", ")", "a bracket that was never opened"),
+        ("sd=sd1\n", "sd=sd1,rdpct=(50,60)\n", "rdpct", "rdpct: 2 values, not one"),
+        ("sd=sd1\n", "sd=sd1,\n rdpct=101\n", "101", "rdpct: '101' is not a number from 0 to 100"),
+        ("sd=sd1\n", "sd=sd1,xfersize=(4k,\n   50,8m,4x)\n", "4x", "xfersize: '4x' is not a number"),
+        ("sd=sd1\n", "sd=sd1,xfersize=(4k,50,8k,40)\n", "xfersize", "xfersize: a mix is written"),
+        ("sd=sd1\n", "sd=sd1,xfersize=2g\n", "2g", "xfersize: '2g' is not a size"),
+        ("sd=sd1\n", "sd=sd1,range=(9,3)\n", "range", "range: from a lower to a higher place"),
+        ("wd=w,sd", "wd=v\nwd=v,sd", "v,sd", "two wd are named 'v'"),
+        ("wd=w,iorate", "iorate", "r,iorate", "rd=r has no wd"),
+        ("sd=sd1,lun", "include=other,sd=sd1,lun", "include", "include: refused"),
+        ("sd=sd1,lun", "fsd=f,anchor=/x,sd=sd1,lun", "fsd", "fsd: a workload of files"),
+        ("iorate=max", "forthreads=(1-x)", "1-x", "forthreads: '1-x' is not a number"),
+        ("iorate=max", "forthreads=(1-900000000,1)", "1-9", "forthreads: more than 10000 values"),
+        ("iorate=max", "forthreads=(0-9,d)", "0-9", "forthreads: more than 10000 values"),
+        ("sd=sd1\n", "what\n", "what", "'what' is not keyword=value"),
+    ],
+)
+def test_a_fault_is_said_with_line_and_column(old: str, new: str, at: str, fault: str) -> None:
+    assert old in ONE
+    content = ONE.replace(old, new, 1)
+    with pytest.raises(InputError, match=f"^x.vdbench:{place(content, at)}: {fault}") as error:
+        read(content)
+    assert error.value.remedy
+
+
+def test_commands_other_files_and_traces_are_refused() -> None:
+    for key in ("startcmd=ls", "endcmd=ls", "journal=/tmp", "monitor=/x"):
+        with pytest.raises(InputError, match="refused, for it could reach past the target"):
+            read(f"{key}\n{ONE}")
+    with pytest.raises(InputError, match="replay: refused"):
+        read(ONE.replace("iorate=max", "replay=/x"))
+
+
+@settings(max_examples=60)
+@given(st.lists(plain_streams(opens=True), min_size=1, max_size=4), st.booleans())
+def test_written_points_read_back_are_the_same(streams: list[Workload], dsync: bool) -> None:
+    streams = [replace(one, profile=replace(one.profile, dsync=dsync and one.profile.writes)) for one in streams]
+    points = [Point(f"p{n}", (one,), 60 * 10**9, 10 * 10**9) for n, one in enumerate(streams)]
+    content, notes = vdbench.write(points, size_bytes=SIZE)
+    assert not notes.items()
+    assert [said(one) for one in planned(read(content)[0])] == [said(one) for one in points]
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        stream(Closed(3, 4), random_fraction=0.2, working_set_fraction=0.5, start_fraction=0.25),
+        stream(working_set_fraction=0.125),
+        stream(start_fraction=0.9),
+        stream(compressible_fraction=0.6, duplicate_fraction=0.25),
+        stream(random_fraction=0.335),
+    ],
+)
+def test_shares_and_streams_read_back_the_same(asked: Workload) -> None:
+    content, notes = vdbench.write([point(asked)])
+    assert not notes.items()
+    assert [said(one) for one in planned(read(content)[0])] == [said(point(asked))]
+
+
+@pytest.mark.parametrize(
+    ("asked", "note"),
+    [
+        (stream(distribution=Distribution("pareto", 0.9)), "vdbench has no pareto distribution"),
+        (stream(flush_every=4), "vdbench has no flushes between writes"),
+        (stream(think_time_ns=1000), "vdbench has no think time"),
+        (stream(Open(9, 1, 1, Bursts(2, 1, 9))), "vdbench's rate stays the same"),
+        (stream(Closed(2, 3)), "jobs at random places become threads of one storage"),
+        (stream(read_fraction=0.665), "rdpct is whole: 66.5 % is rounded"),
+        (stream(block=(BlockShare(1000, 1.0),)), "sizes are multiples of 512 bytes"),
+        (stream(start_fraction=0.5, working_set_bytes=GIB), "a range is in percent or in bytes"),
+    ],
+)
+def test_what_vdbench_can_t_say_is_noted_with_the_nearest(asked: Workload, note: str) -> None:
+    content, notes = vdbench.write([point(asked)])
+    assert [names for names, message in notes.items() if message.startswith(note)] == [("p",)]
+    read(content)
+
+
+def test_streams_that_run_together_share_the_threads() -> None:
+    both = point(stream(Closed(6), name="data"), stream(Closed(2), name="log", read_fraction=0.0))
+    content, notes = vdbench.write([both])
+    assert "skew=75" in content and "skew=25" in content and "forthreads=(8)" in content
+    ((data, log),) = (one.streams for one in planned(read(content)[0]))
+    assert (data.arrival, log.arrival) == (Closed(6), Closed(2))
+    assert len(notes.items()) == 1
+
+
+# The grammar of docs: comments, general parameters, and definitions whose values are words or lists in brackets.
+_VALUE = r"(?:[\w./$-]+|\([\w.,-]+\))"
+_LINE = re.compile(rf"\*.*|(?:compratio|dedupratio|dedupunit)={_VALUE}|(?:sd|wd|rd)=\w+(?:,[a-z]+={_VALUE})+")
+
+
+@pytest.mark.parametrize("name", suite_names())
+def test_every_suite_of_the_catalog_is_written_in_vdbenchs_grammar(name: str) -> None:
+    ramp = any(entry.ramp for entry in load_suite(name)[0].entries)
+    points = make_plan(load_suite(name)[0], Options(queue_depths=(1, 8) if ramp else None))
+    content, _ = vdbench.write(points)
+    lines = content.splitlines()
+    assert all(_LINE.fullmatch(line) for line in lines)
+    kinds = [line.split("=")[0] for line in lines if line[:3] in ("sd=", "wd=", "rd=")]
+    assert kinds == sorted(kinds, key=["sd", "wd", "rd"].index)
+    names = re.findall(r"^rd=(\w+)", content, re.MULTILINE)
+    assert len(set(names)) == len(names) == len(points)
+    assert len(planned(read(content)[0])) == len(points)
+
+
+WORDS = ["(", ")", ",", "=", "sd=", "rd=x,wd=*", "-1", "9" * 30, "*", "eof\n", "\n", '"', "1-64,d", "default", "0", "%"]
+
+
+@given(st.text())
+def test_any_text_is_a_suite_or_an_error(content: str) -> None:
+    survives(read, content)
+
+
+@given(st.data())
+def test_a_damaged_file_is_a_suite_or_an_error(data: st.DataObject) -> None:
+    whole = data.draw(st.sampled_from([ONE, HCI.read_text(), SWEEP.read_text()]))
+    survives(read, data.draw(damaged(whole, WORDS)))
+
+
+@pytest.mark.parametrize(
+    "content",
+    [
+        "(" * 10**6,
+        "sd=" + "(" * 10**6,
+        "rd=r,wd=(" + "a," * 400_000 + "a)",
+        "sd=a\n" * 200_000,
+        "9" * 10**6 + "=1",
+        ONE.replace("iorate=max", "forthreads=(1-9000,1),foriorate=(1-9000,1)"),
+        ONE.replace("iorate=max", "forxfersize=(1k-9000k,1k),forrdpct=(0-100,1),forseekpct=(0-100,1)"),
+        "".join(f"sd=s{n},openflags=o_direct\nwd=w{n},sd=s*\nrd=r{n},wd=w{n}\n" for n in range(1500)),
+        ONE.replace("sd=sd1\n", "sd=" + "s*" * 200 + "\n"),
+    ],
+)
+def test_huge_and_deep_files_end_soon(content: str) -> None:
+    survives(read, content)
