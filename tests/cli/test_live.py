@@ -13,8 +13,9 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
-from loadline.cli.live import Display, State, counting, lines, model_lines
+from loadline.cli.live import Display, State, counting, lines, model_lines, serving_lines
 from loadline.measuring import event
+from loadline.measuring.emulate import Reading, Served
 from loadline.result.schema import Flow, Result
 
 GOLDEN = Path(__file__).parent.parent / "golden" / "live"
@@ -169,3 +170,31 @@ def test_a_terminal_that_became_narrower_is_cleared_and_a_wider_one_is_not(state
 
     assert [cleared_at(width) for width in (80, 60, 60, 100)] == [False, True, False, False]
     display.end()
+
+
+@pytest.mark.parametrize(("width", "plain"), [(40, False), (80, False), (80, True), (200, False)])
+def test_an_emulated_system_is_shown_with_what_is_wrong_with_it(width: int, plain: bool) -> None:
+    counters = (
+        "answers",
+        "late",
+        "lateness_sum_ns",
+        "failed",
+        "clients_total",
+        "floor_ns",
+        "capacity_bytes",
+        "flushes",
+    )
+    ways = ("ios", "bytes", "latency_sum_ns")
+    now: Served = {
+        **dict.fromkeys([*counters, *(f"{way}_{what}" for way in ("read", "write") for what in ways)], 0),
+        **{"elapsed_ns": 61 * 10**9, "clients": 2, "in_flight": 32, "stored_bytes": 5 * 10**6},
+        **{"lateness_max_ns": 120_000, "read_bins": [], "write_bins": []},
+        "active": ["latency x10 from 30s to 90s", "drive 2 is 40 % rebuilt"],
+    }  # type: ignore[typeddict-item]
+    readings = [Reading(1.0, flow(rate, 9.5), flow(rate, 9.5), Flow(), 0.02) for rate in (800.0, 900.0)]
+    drawn = serving_lines("dl360-g6-p410i, emulated", now, readings, width, 24, plain)
+    assert max(line.cell_len for line in drawn) <= width
+    text = "\n".join(line.plain for line in drawn)
+    assert text.isascii() or not plain
+    for said in ("900", "late 2.00%", "2 clients", "latency x10", "drive 2 is 40 % rebuilt"):
+        assert said in text

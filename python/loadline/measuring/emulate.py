@@ -5,8 +5,12 @@ Start reading at `describe`, then `serve`.
 
 from __future__ import annotations
 
+import contextlib
 import hashlib
 import json
+import os
+import shutil
+import socket
 import tempfile
 from collections import Counter
 from collections.abc import Iterator, Sequence
@@ -30,6 +34,8 @@ Served: TypeAlias = "_core.Served"
 
 #: What the data of an emulated device may take of memory unless somebody says.
 MEMORY_BYTES = 1 << 30
+
+_FOLDER, _SOCKET = "loadline-emulate-", "nbd.sock"
 
 #: Where an emulated system is the target of a run.
 PREFIX = "emulated:"
@@ -112,8 +118,9 @@ def serve(
     Raises:
         InputError: a fault or an address that can't be. TargetError: the socket or the file can't be had.
     """
-    with tempfile.TemporaryDirectory(prefix="loadline-emulate-") as folder:
-        place = address or str(Path(folder) / "nbd.sock")
+    _sweep()
+    with tempfile.TemporaryDirectory(prefix=_FOLDER) as folder:
+        place = address or str(Path(folder) / _SOCKET)
         try:
             emulator = _core.Emulator(
                 emulated.core,
@@ -135,6 +142,17 @@ def serve(
             yield emulator
         finally:
             emulator.stop()
+
+
+def _sweep() -> None:
+    """Takes away the folders of ours whose server was killed: nobody listens at their sockets any more."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
+        with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as knock:
+            try:
+                if folder.stat().st_uid == os.getuid():
+                    knock.connect(str(folder / _SOCKET))
+            except ConnectionRefusedError:
+                shutil.rmtree(folder, ignore_errors=True)
 
 
 def fault(address: str, sentence: str) -> str:
