@@ -10,6 +10,7 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from loadline.measuring.emulate import emulate
     from loadline.measuring.run import resume, run
     from loadline.reporting.report import report
     from loadline.result.schema import Result
@@ -30,6 +31,7 @@ __all__ = [
     "Suite",
     "System",
     "Workload",
+    "emulate",
     "forecast",
     "load_suite",
     "load_system",
@@ -48,6 +50,7 @@ _HOME = {
     "Suite": "workload.suite",
     "System": "system.description",
     "Workload": "workload.profile",
+    "emulate": "measuring.emulate",
     "forecast": "system.forecast",
     "load_suite": "workload.suite",
     "load_system": "system.description",

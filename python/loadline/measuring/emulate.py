@@ -12,6 +12,7 @@ import os
 import shutil
 import socket
 import tempfile
+import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -144,12 +145,40 @@ def serve(
             emulator.stop()
 
 
+@contextmanager
+def emulate(
+    system: str,
+    *,
+    settings: Sequence[str] = (),
+    size_bytes: int | None = None,
+    seed: int = 1,
+    address: str | None = None,
+    data: str | None = None,
+    memory_bytes: int = MEMORY_BYTES,
+    faults: Sequence[str] = (),
+) -> Iterator[Emulator]:
+    """Serves the system of that name or path until the end of the `with`: `describe`, then `serve`, which say the rest.
+
+    Its `address` is for whoever speaks NBD; `fault(sentence)` lets something go wrong.
+
+    Raises:
+        InputError, TargetError: as these.
+    """
+    emulated = describe(system, settings, size_bytes)
+    with serve(emulated, seed=seed, address=address, data=data, memory_bytes=memory_bytes, faults=faults) as emulator:
+        yield emulator
+
+
 def _sweep() -> None:
-    """Takes away the folders of ours whose server was killed: nobody listens at their sockets any more."""
+    """Takes away the folders of ours whose server was killed: nobody listens at their sockets any more.
+
+    Not those of the last minute, in which a server may be about to listen.
+    """
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as knock:
             try:
-                if folder.stat().st_uid == os.getuid():
+                status = folder.stat()
+                if status.st_uid == os.getuid() and status.st_mtime < time.time() - 60:
                     knock.connect(str(folder / _SOCKET))
             except ConnectionRefusedError:
                 shutil.rmtree(folder, ignore_errors=True)
