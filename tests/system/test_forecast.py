@@ -69,7 +69,7 @@ def test_simulation_finds_the_load_line_that_theory_has() -> None:
     line, *probes = forecast("station-mm1", "database-ramp", method="simulate", ios=20_000)
     assert line.outstanding_asked == 4
     assert line.origin == "simulated" and line.total.latency_p99_ns is not None
-    assert {probe.outstanding_asked for probe in probes} >= {1, 2, 5, 8}
+    assert {probe.outstanding_asked for probe in probes} >= {1, 5, 10}
 
 
 def test_a_curve_goes_in_doublings_to_twice_the_load_line_and_is_what_theory_has() -> None:

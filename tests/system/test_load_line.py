@@ -17,7 +17,23 @@ LIMIT = 30.0
 
 
 def outstanding(curve: Callable[[int], float], low: int = 1, high: int = 4096) -> LoadLine[int, float]:
-    return search_outstanding(curve, lambda response: response <= LIMIT, low, high)
+    return search_outstanding(curve, lambda response: response <= LIMIT, low, high, lambda response: response / LIMIT)
+
+
+def rate(
+    curve: Callable[[float], float],
+    limit: float,
+    low: float,
+    high: float,
+    tolerance: float,
+    ceiling: float | None = None,
+) -> LoadLine[float, float]:
+    def saturation(response: float) -> float | None:
+        return ceiling if response == math.inf else None
+
+    return search_rate(
+        curve, lambda response: response <= limit, low, high, lambda response: response / limit, saturation, tolerance
+    )
 
 
 def loads(line: LoadLine[int, float]) -> tuple[int | None, int | None]:
@@ -34,6 +50,22 @@ def test_of_a_rising_curve_the_last_load_that_holds_is_found_with_the_next_one(h
     asked = [probe.load for probe in line.probes]
     assert asked == sorted(set(asked))
     assert len(asked) <= 2 * math.log2(high) + 4
+
+
+@given(st.lists(st.floats(0.2, 1.0), min_size=1, max_size=40), st.floats(0, 5), st.integers(1, 1023))
+def test_of_closed_queues_the_last_load_below_1024_takes_about_nine_probes(
+    demands: list[float], think: float, last: int
+) -> None:
+    """Exact mean value analysis of stations in a row (Reiser and Lavenberg 1980)."""
+    queues, responses = [0.0] * len(demands), [0.0]
+    for load in range(1, 4097):
+        visits = [demand * (1 + queue) for demand, queue in zip(demands, queues, strict=True)]
+        responses.append(sum(visits))
+        queues = [load * visit / (sum(visits) + think) for visit in visits]
+    limit = (responses[last] + responses[last + 1]) / 2
+    line = search_outstanding(responses.__getitem__, lambda r: r <= limit, 1, 4096, lambda r: r / limit)
+    assert loads(line) == (last, last + 1)
+    assert len(line.probes) <= 12
 
 
 @given(st.integers(1, 4095))
@@ -53,12 +85,15 @@ def test_a_load_that_always_holds_ends_at_the_highest_that_is_allowed() -> None:
     assert line.highest is not None and line.highest.answer == 1.0
 
 
-@given(st.integers(2, 1000), st.data())
+@given(st.integers(3, 1000), st.data())
 def test_a_curve_that_comes_back_under_its_limit_is_said_to_do_so(begin: int, data: st.DataObject) -> None:
-    """The gap holds a power of two, and the curve is back before the search has stopped to look."""
-    first = 1 << (begin - 1).bit_length()
-    end = data.draw(st.integers(first, 4 * first - 1))
-    line = outstanding(lambda load: 1000.0 if begin <= load <= end else 1.0, high=1 << 20)
+    """It comes back before twice the load line, where the search looks last."""
+    end = data.draw(st.integers(begin, 2 * begin - 1))
+
+    def curve(load: int) -> float:
+        return LIMIT * load / (begin - 1) if load < begin else 2 * LIMIT if load <= end else 0.1 * LIMIT
+
+    line = outstanding(curve)
     assert not line.monotone
     assert loads(line) == (begin - 1, begin)
     assert any(probe.holds and probe.load > end for probe in line.probes)
@@ -71,16 +106,17 @@ def test_a_curve_that_is_too_slow_only_at_its_beginning_has_no_line_and_is_not_m
 
 @given(st.floats(1.0, 1e9), st.floats(1e-4, 0.5))
 def test_the_highest_rate_is_found_to_the_tolerance(last: float, tolerance: float) -> None:
-    line = search_rate(lambda rate: rate, lambda rate: rate <= last, 1.0, 2e9, tolerance)
+    line = rate(lambda load: load, last, 1.0, 2e9, tolerance)
     assert line.highest is not None and line.next is not None
     assert line.highest.load <= last < line.next.load <= line.highest.load * (1 + tolerance)
 
 
 def test_a_rate_near_to_the_saturation_of_m_m_1_keeps_its_limit() -> None:
     """Kleinrock, Queueing Systems I, 3.2: a mean response of 1 / (mu - lambda), so 30 ms at mu - 1 / 0.03."""
-    line = search_rate(lambda r: 1 / (142 - r) if r < 142 else math.inf, lambda s: s <= 0.03, 1.0, 1e6, 1e-6)
+    line = rate(lambda r: 1 / (142 - r) if r < 142 else math.inf, 0.03, 1.0, 1e6, 1e-6, ceiling=142.0)
     assert line.highest is not None
     assert line.highest.load == pytest.approx(142 - 1 / 0.03, rel=1e-6)
+    assert len(line.probes) <= 9
 
 
 @pytest.mark.parametrize(

@@ -7,7 +7,7 @@ were are in the load line's probes.
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Generic, TypeVar
@@ -18,8 +18,14 @@ from loadline.workload.limit import Limit
 Load = TypeVar("Load", int, float)
 Answer = TypeVar("Answer")
 
-#: Doublings that are looked at above the first load that fails, for one that holds again.
-BEYOND = 2
+# So small a share of the limit is as good as none.
+_TINY = 1e-9
+
+# A search goes up by no more at a time.
+_LEAP = 16
+
+# Doublings above a lowest load that fails, for one that holds.
+_BEYOND = 2
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,20 +56,45 @@ class LoadLine(Generic[Load, Answer]):
 
 def keeps(result: Result, limit: Limit) -> bool:
     """Whether a result keeps the limit; one with an error, or without the figure that is limited, doesn't."""
+    response_ns = _limited_ns(result, limit)
+    return response_ns is not None and limit.holds(response_ns)
+
+
+def share(result: Result, limit: Limit) -> float:
+    """The limited figure as a share of its bound; infinite of a result with an error, or without the figure."""
+    response_ns = _limited_ns(result, limit)
+    return math.inf if response_ns is None else response_ns / limit.bound_ns
+
+
+def _limited_ns(result: Result, limit: Limit) -> float | None:
     flow = {"all": result.total, "reads": result.read, "writes": result.write}[limit.of]
     response_ns: float | None = getattr(flow, f"latency_{limit.statistic}_ns")
-    return result.error is None and response_ns is not None and limit.holds(response_ns)
+    return None if result.error is not None else response_ns
 
 
 def search_outstanding(
-    ask: Callable[[int], Answer], holds: Callable[[Answer], bool], low: int, high: int
+    ask: Callable[[int], Answer],
+    holds: Callable[[Answer], bool],
+    low: int,
+    high: int,
+    share: Callable[[Answer], float],
 ) -> LoadLine[int, Answer]:
     """The largest number of outstanding I/Os from `low` to `high` that holds; the `next` one is 1 more.
 
-    Doubles from `low` until a load fails, looks `BEYOND` doublings further, then bisects: about 2 log2(high / low)
-    probes. A gap that lies between its probes isn't seen.
+    Steps follow what queues do. N I/Os take at most N times as long as one, so the first leap goes to `low` / share.
+    Then response rises nearly evenly with N, and less at first (Lazowska and others 1984, "Quantitative System
+    Performance", chapter 5), so lines through the answers below and above the limit say from where to where it is met.
+    Where that doesn't help the gap is halved. Last comes a probe at twice the load line, unless there was one further
+    up: a curve that isn't monotone shows there. A gap between the probes isn't seen.
+
+    Args:
+        share: of an answer's response in its limit; holds up to 1.
     """
-    return _search(ask, holds, low, high, lambda below, above: (below + above) // 2 if above - below > 1 else None)
+
+    def place(below: int, above: int, aim: float) -> int | None:
+        return None if above - below <= 1 else round(min(max(aim, below + 1), above - 1))
+
+    return _search(_Curve(ask, holds, share, 1.0), low, high, place, lambda below, above: (below + above) // 2)
 
 
 def search_rate(
@@ -71,49 +102,119 @@ def search_rate(
     holds: Callable[[Answer], bool],
     low: float,
     high: float,
+    share: Callable[[Answer], float],
+    saturation: Callable[[Answer], float | None],
     tolerance_fraction: float = 0.01,
 ) -> LoadLine[float, Answer]:
     """The highest offered rate from `low` to `high` that holds; the `next` one is at most `tolerance_fraction` higher.
 
-    Searches as `search_outstanding` does, with the geometric mean for the middle.
+    Searches as `search_outstanding` does; but of open loads 1 / response falls nearly evenly with the rate, to 0 at
+    saturation (of an M/M/1 queue exactly so).
+
+    Args:
+        saturation: what an answer to a higher rate than the system can do says of the highest; None of other answers.
     """
+    step = 1 + tolerance_fraction
 
-    def between(below: float, above: float) -> float | None:
-        return math.sqrt(below * above) if above > below * (1 + tolerance_fraction) else None
+    def place(below: float, above: float, aim: float) -> float | None:
+        if above <= below * step:
+            return None
+        return min(max(aim, below * step), above / step) if above > below * step * step else middle(below, above)
 
-    return _search(ask, holds, low, high, between)
+    def middle(below: float, above: float) -> float:
+        return math.sqrt(below * above)
+
+    def height(answer: Answer) -> float:
+        part = share(answer)
+        return math.inf if part == math.inf else -1 / max(part, _TINY)
+
+    return _search(_Curve(ask, holds, height, -1.0, saturation), low, high, place, middle)
+
+
+class _Curve(Generic[Load, Answer]):
+    """What was asked, as heights that rise nearly evenly with the load, and reach `limit` at the load line."""
+
+    def __init__(
+        self,
+        ask: Callable[[Load], Answer],
+        holds: Callable[[Answer], bool],
+        height: Callable[[Answer], float],
+        limit: float,
+        ceiling: Callable[[Answer], float | None] = lambda _: None,
+    ) -> None:
+        self._ask: Callable[[Load], Answer] = ask
+        self._holds = holds
+        self._height = height
+        self._limit = limit
+        self._ceiling = ceiling
+        self.probes: list[Probe[Load, Answer]] = []
+
+    def probe(self, load: Load) -> Probe[Load, Answer]:
+        answer = self._ask(load)
+        self.probes.append(Probe(load, answer, self._holds(answer)))
+        return self.probes[-1]
+
+    def aim(self) -> float:
+        """Where the limit is met if the curve is convex, as those of queues are; infinite if nothing is known of that.
+
+        A line between two answers meets it too soon, one that is drawn on from two of the same side too late.
+        """
+        known = sorted((float(one.load), self._height(one.answer), one.holds) for one in self.probes)
+        below: list[tuple[float, float]] = [(load, height) for load, height, holds in known if holds]
+        above: list[tuple[float, float]] = [
+            (load, height) for load, height, holds in known if not holds and math.isfinite(height)
+        ]
+        ceilings: list[float] = [ceiling for one in self.probes if (ceiling := self._ceiling(one.answer)) is not None]
+        # There the response has no bound, so its height is 0.
+        above = sorted([*above, *((ceiling, 0.0) for ceiling in ceilings[:1])])
+        if len(known) == 1 and self._limit > 0:
+            below = [(0.0, 0.0), *below]
+        late = min(self._meets(below[-2:]), self._meets(above[:2]))
+        if not above:
+            return late
+        soon, late = self._meets([below[-1], above[0]]), min(late, above[0][0])
+        return (soon + late) / 2 if soon < late else soon
+
+    def _meets(self, points: Sequence[tuple[float, float]]) -> float:
+        if len(points) < 2 or points[1][1] <= points[0][1]:
+            return math.inf
+        (one, low), (other, high) = points
+        return one + (self._limit - low) * (other - one) / (high - low)
 
 
 def _search(
-    ask: Callable[[Load], Answer],
-    holds: Callable[[Answer], bool],
+    curve: _Curve[Load, Answer],
     low: Load,
     high: Load,
-    between: Callable[[Load, Load], Load | None],
+    place: Callable[[Load, Load, float], Load | None],
+    middle: Callable[[Load, Load], Load],
 ) -> LoadLine[Load, Answer]:
     assert 0 < low <= high, "a ramp goes up from above 0"
-    probes: list[Probe[Load, Answer]] = []
-
-    def probe(load: Load) -> Probe[Load, Answer]:
-        answer = ask(load)
-        probes.append(Probe(load, answer, holds(answer)))
-        return probes[-1]
-
-    last = probe(low)
+    last = curve.probe(low)
     while last.holds and last.load < high:
-        last = probe(min(high, last.load * 2))
+        leap = place(last.load, last.load * _LEAP, curve.aim())
+        assert leap is not None, "a leap is wide"
+        last = curve.probe(min(high, leap))
     failed = None if last.holds else last
-    for _ in range(BEYOND):
-        if last.load < high:
-            last = probe(min(high, last.load * 2))
-    held = [one for one in probes if one.holds and (failed is None or one.load < failed.load)]
-    highest = held[-1] if held else None
+    highest = max((one for one in curve.probes if one.holds), key=lambda one: one.load, default=None)
+    slow = 0
     while highest is not None and failed is not None:
-        middle = between(highest.load, failed.load)
-        if middle is None:
+        gap, edge = failed.load - highest.load, curve.probes[-1].load
+        # From a side that doesn't give way it leaps, twice as far each time.
+        aim = edge + (curve.aim() - edge) * 2 ** max(0, slow - 1)
+        if not highest.load < aim < failed.load:
+            aim = middle(highest.load, failed.load)
+        load = place(highest.load, failed.load, aim)
+        if load is None:
             break
-        one = probe(middle)
+        one = curve.probe(load)
         highest, failed = (one, failed) if one.holds else (highest, one)
-    ordered = tuple(sorted(probes, key=lambda one: one.load))
+        slow = slow + 1 if failed.load - highest.load > gap / 2 else 0
+    if failed is not None:
+        for doubling in range(1, (1 if highest else _BEYOND) + 1):
+            far = min(high, 2**doubling * failed.load)
+            if max(one.load for one in curve.probes) < far:
+                curve.probe(far)
+    ordered = tuple(sorted(curve.probes, key=lambda one: one.load))
     monotone = all(below.holds or not above.holds for below, above in pairwise(ordered))
     return LoadLine(highest, failed, monotone, ordered)

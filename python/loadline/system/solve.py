@@ -18,10 +18,9 @@ from loadline.errors import InputError
 from loadline.result.schema import Flow, Result
 from loadline.system.asked import Asked, check_rows, points_of, streams_of
 from loadline.system.description import System, load_system, unroll
-from loadline.system.load_line import LoadLine, Probe, keeps, search_rate
+from loadline.system.load_line import LoadLine, Probe, keeps, search_rate, share
 from loadline.system.pool import Listener, in_order
 from loadline.system.row import finding, load_line_rows, refused_row, row
-from loadline.workload.limit import Limit
 from loadline.workload.plan import Options, Point
 from loadline.workload.profile import Closed, Open, Workload
 
@@ -198,11 +197,15 @@ class _Asking:
         return [replace(rows[0], saturation_iops=saturation_iops), *rows[1:]]
 
     def _by_rate(self, point: Point, low: float, high: float) -> LoadLine[float, Result]:
-        def holds(answer: Result) -> bool:
-            assert point.ramp is not None, "only ramps are searched"
-            return answer.error is None and _keeps(_means(answer), point.ramp.limit)
-
-        found = search_rate(lambda load: self.row(point.at(load)), holds, low, high)
+        assert point.ramp is not None, "only ramps are searched"
+        limit = point.ramp.limit
+        found = search_rate(
+            lambda load: self.row(point.at(load)),
+            lambda answer: keeps(answer, limit),
+            *(low, high),
+            lambda answer: share(answer, limit),
+            lambda answer: answer.saturation_iops if answer.error else None,
+        )
         kept = tuple(probe for probe in found.probes if self._curve or probe in (found.highest, found.next))
         return replace(found, probes=kept)
 
@@ -281,17 +284,6 @@ def _doubts(point: Point, found: _core.Solution) -> tuple[dict[str, Any], ...]:
         " responses below it are averages over all drives"
     )
     return (finding(point, "uneven-drives", "warning", message, {}, "Give --method simulate."),)
-
-
-def _means(answer: Result) -> _At:
-    flows = (answer.total, answer.read, answer.write)
-    total_ns, read_ns, write_ns = (flow.latency_mean_ns for flow in flows)
-    return answer.total.iops or 0.0, total_ns or 0.0, read_ns, write_ns
-
-
-def _keeps(at: _At, limit: Limit) -> bool:
-    response_ns = {"all": at[1], "reads": at[2], "writes": at[3]}[limit.of]
-    return response_ns is not None and limit.holds(response_ns)
 
 
 def _flows(point: Point, at: _At) -> tuple[Flow, Flow, Flow]:
