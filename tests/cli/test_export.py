@@ -65,6 +65,10 @@ def test_another_tools_file_is_forecast(loadline: Loadline, path: Path) -> None:
     shutil.copy(path, loadline.folder)
     done = loadline("forecast", "hdd-7k2", f"./{path.name}", "--json")
     assert done.code == 0 and done.json["results"]
+    # What its reader should know is a line, and a finding of the suite.
+    (note,) = [line for line in done.err.splitlines() if line.startswith(path.name)]
+    found = loadline("suites", f"./{path.name}", "--json").json["findings"]
+    assert [(one["check"], one["message"]) for one in found] == [("suite", note)]
 
 
 @pytest.mark.parametrize("path", FOREIGN, ids=lambda path: path.name)

@@ -14,7 +14,7 @@ from loadline.cli import output
 from loadline.errors import InputError
 from loadline.units import parse_bytes, parse_duration
 from loadline.workload.plan import Options
-from loadline.workload.suite import DEPTHS, RUNTIME_NS, suite_names
+from loadline.workload.suite import DEPTHS, RUNTIME_NS, Suite, load_suite, suite_names
 
 _SYSTEMS = Path(__file__).parent.parent / "catalog" / "systems"
 
@@ -36,6 +36,18 @@ def complete_system(context: click.Context, parameter: click.Parameter, incomple
 def complete_path(_context: click.Context, _parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
     """Files, which the shell finds itself."""
     return [CompletionItem(incomplete, type="file")]
+
+
+def suite(name: str, *, each_section: bool = False) -> tuple[Suite, list[dict[str, Any]]]:
+    """The suite of that name or file; what its reader should know is noted, and given as findings.
+
+    Raises:
+        InputError: as of `load_suite`.
+    """
+    found, warnings = load_suite(name, each_section=each_section)
+    for warning in warnings:
+        output.note(warning)
+    return found, [output.finding("suite", "", warning, "Compare it with the file.") for warning in warnings]
 
 
 def point_options(function: F) -> F:

@@ -15,7 +15,6 @@ from loadline.result.store import check_place, write_bytes
 from loadline.workload.dialects import fio_job, hcibench, icf, vdbench
 from loadline.workload.dialects.text import Notes
 from loadline.workload.plan import Point, make_plan
-from loadline.workload.suite import load_suite
 
 _ENDINGS = (".fio", ".icf", ".vdbench", ".hcibench")
 
@@ -47,16 +46,14 @@ def command(
     if path.suffix not in _ENDINGS:
         raise InputError(f"{file}: its ending names no form", f"Forms: {', '.join(_ENDINGS)}.")
     check_place(path)
-    found, warnings = load_suite(suite, each_section=each_section)
-    for warning in warnings:
-        output.note(warning)
+    found, findings = choice.suite(suite, each_section=each_section)
     points = make_plan(found, choice.read(**options), seed)
     text, notes = _written(path.suffix, points, found.title, choice.size(size), engine)
     write_bytes(path, text.encode("utf-8", "replace"))
     for line in notes.lines(file):
         output.note(line)
     if as_json:
-        output.document(envelope(findings=_findings(notes), file=file))
+        output.document(envelope(findings=findings + _findings(notes), file=file))
     else:
         output.say(f"wrote {file}")
 
@@ -76,16 +73,7 @@ def _written(
 
 
 def _findings(notes: Notes) -> list[dict[str, Any]]:
+    remedy = "Compare nothing that hangs on it, or say it to the other tool by hand."
     return [
-        {
-            "check": "export",
-            "severity": "warning",
-            "run": "",
-            "point": name,
-            "message": message,
-            "numbers": {},
-            "remedy": "Compare nothing that hangs on it, or give the other tool what it lacks by hand.",
-        }
-        for names, message in notes.items()
-        for name in names or ("",)
+        output.finding("export", name, message, remedy) for names, message in notes.items() for name in names or ("",)
     ]

@@ -75,10 +75,11 @@ def command(
         writable(file, drawing)
     choice.warn_of_idle(system, settings, method)
     how = {"solve": "solving", "simulate": "simulating", "rule": "estimating"}[method]
+    asked, _ = choice.suite(suite)
     with counted(f"{how} {system} under {suite}") as listen:
         results = forecast(
             system,
-            suite,
+            asked,
             limit=limits[0] if limits else None,
             method=method,
             settings=settings,

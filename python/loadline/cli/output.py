@@ -64,6 +64,14 @@ def document(body: Mapping[str, Any]) -> None:
     click.echo(json.dumps(body, ensure_ascii=False, indent=1))
 
 
+def finding(check: str, point: str, message: str, remedy: str) -> dict[str, Any]:
+    """A warning among the `findings` of the JSON object; `point` is empty where it's about no point alone."""
+    return {
+        "check": check, "severity": "warning", "run": "", "point": point, "message": message, "numbers": {},
+        "remedy": remedy,
+    }  # fmt: skip
+
+
 def failure(error: LoadlineError, *, as_json: bool) -> None:
     """An error: one message with its remedy, and with `--json` the object on standard output as well."""
     if as_json:

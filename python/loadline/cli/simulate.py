@@ -57,10 +57,11 @@ def command(
     if file is not None:
         writable(file, drawing)
     choice.warn_of_idle(system, settings, "simulate")
+    asked, _ = choice.suite(suite)
     with counted(f"simulating {system} under {suite}") as listen:
         results = simulate(
             system,
-            suite,
+            asked,
             seed=seed,
             settings=settings,
             options=choice.read_model(**options),

@@ -51,9 +51,7 @@ def command(
             raise InputError("--fio and --point need the NAME of a suite", "`loadline suites` lists them.")
         _list(as_json)
         return
-    suite, warnings = load_suite(name, each_section=each_section)
-    for warning in warnings:
-        output.note(warning)
+    suite, findings = choice.suite(name, each_section=each_section)
     points = make_plan(suite, choice.read(**options), seed)
     if point is not None:
         known = [one.name for one in points]
@@ -69,7 +67,7 @@ def command(
             output.warn(f"{suite.name} parts the target: written for one of 1 TiB, for --size isn't given.")
         job = fio_job.write(points, engine=engine or _engine(), size_bytes=size_bytes)
     if as_json:
-        output.document(envelope(suites=[_as_json(suite, points)]))
+        output.document(envelope(suites=[_as_json(suite, points)], findings=findings))
     elif job is not None:
         if seed is None:
             job = f"; without --seed a run draws randseed and records it\n{job}"
