@@ -266,4 +266,6 @@ def test_what_is_no_address_is_refused(uri: str) -> None:
 def test_a_size_is_a_setting_of_an_array() -> None:
     emulated = emulate.describe("dl360-g6-p410i", ["volume.layout=raid5"], 10 * 1024**3)
     assert emulated.size_bytes == 10 * 1024**3
-    assert emulated.system.settings[-1] == ("volume.size", f"{10 * 1024**3}B")
+    assert emulated.system.settings[-1] == ("volume.size", "10G")
+    odd = emulate.describe("dl360-g6-p410i", (), 10 * 1024**3 + 512)
+    assert odd.size_bytes == 10 * 1024**3 + 512

@@ -267,8 +267,9 @@ fn arrays() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
         prop::sample::select(vec!["off", "write-back", "write-through"]),
         any::<bool>(),
         0..2usize,
+        0..2usize,
     )
-        .prop_map(|(layout, mode, rebuilds, spares)| {
+        .prop_map(|(layout, mode, rebuilds, spares, failed)| {
             let mut settings = CACHE.to_vec();
             settings.extend([
                 ("cache.mode", mode),
@@ -281,6 +282,9 @@ fn arrays() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
             }
             if layout.starts_with('v') {
                 settings.push(("pool.spares", ["0", "1"][spares]));
+            }
+            if !["jbod", "raid0", "vraid0"].contains(&layout) {
+                settings.push(("pool.failed", ["0", "1"][failed]));
             }
             settings
         })

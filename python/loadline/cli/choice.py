@@ -186,14 +186,14 @@ def read(
     Raises:
         InputError: a value that can't be.
     """
-    runtime_ns = _duration("--runtime", runtime)
+    runtime_ns = duration("--runtime", runtime)
     if runtime_ns is not None and not RUNTIME_NS[0] <= runtime_ns <= RUNTIME_NS[1]:
         raise InputError(f"--runtime {runtime} is not between 1 ms and 366 days", "Give a time such as 60s.")
     return Options(
         queue_depths=_depths(queue_depth),
         jobs=jobs,
         runtime_ns=runtime_ns,
-        warmup_ns=_duration("--warmup", warmup),
+        warmup_ns=duration("--warmup", warmup),
         variants=variants,
         as_published=as_published,
         quick=quick,
@@ -201,8 +201,8 @@ def read(
     )
 
 
-def size(text: str | None) -> int | None:
-    """--size in bytes.
+def size(text: str | None, option: str = "--size") -> int | None:
+    """An option's size in bytes.
 
     Raises:
         InputError: no size, or below 1 MiB.
@@ -212,13 +212,18 @@ def size(text: str | None) -> int | None:
     try:
         size_bytes = parse_bytes(text)
     except InputError as error:
-        raise InputError(f"--size: {error.message}", error.remedy) from None
+        raise InputError(f"{option}: {error.message}", error.remedy) from None
     if size_bytes < 1024**2:
-        raise InputError(f"--size {text} is too small to measure anything", "Give at least 1M.")
+        raise InputError(f"{option} {text} is too small to measure anything", "Give at least 1M.")
     return size_bytes
 
 
-def _duration(option: str, text: str | None) -> int | None:
+def duration(option: str, text: str | None) -> int | None:
+    """An option's time in ns.
+
+    Raises:
+        InputError: no time.
+    """
     if text is None:
         return None
     try:

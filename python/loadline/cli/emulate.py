@@ -21,7 +21,7 @@ from loadline.errors import InputError
 from loadline.measuring import block
 from loadline.measuring.emulate import MEMORY_BYTES, Emulator, Reading, Served, between, describe, full, serve
 from loadline.reporting.table import count, milliseconds
-from loadline.units import format_bytes, format_duration, format_size, parse_bytes, parse_duration
+from loadline.units import format_duration, format_size
 
 _LOOPBACK = "127.0.0.1:10809"
 _LATE = 0.01
@@ -64,8 +64,8 @@ def command(
     """
     if listen is not None and tcp is not None:
         raise InputError("--listen and --tcp are both given", "Leave out one: it listens at one address.")
-    span_ns = None if span is None else parse_duration(span)
-    memory_bytes = MEMORY_BYTES if memory is None else parse_bytes(memory)
+    span_ns = choice.duration("--for", span)
+    memory_bytes = choice.size(memory, "--memory") or MEMORY_BYTES
     emulated = describe(system, settings, choice.size(size))
     if as_block:
         block.check()
@@ -195,5 +195,5 @@ def _say_end(emulator: Emulator, *, as_json: bool) -> None:
     mean = milliseconds(whole.all.latency_mean_ns)
     output.note(
         f"served {count(answers)} reads and writes in {format_duration(stats['elapsed_ns'])}, mean {mean} ms;"
-        f" {whole.late_fraction or 0:.2%} of the answers came late; data took {format_bytes(stats['stored_bytes'])}"
+        f" {whole.late_fraction or 0:.2%} of the answers came late; data took {format_size(stats['stored_bytes'])}"
     )

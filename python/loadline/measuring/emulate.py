@@ -93,7 +93,9 @@ def describe(name: str, settings: Sequence[str] = (), size_bytes: int | None = N
         return Emulated(system, core, size_bytes)
     if size_bytes in {None, core.capacity_bytes}:
         return Emulated(system, core, core.capacity_bytes)
-    system = replace(system, settings=(*system.settings, ("volume.size", f"{size_bytes}B")))
+    size = format_bytes(size_bytes)
+    size = f"{size}B" if size.isdecimal() else size
+    system = replace(system, settings=(*system.settings, ("volume.size", size)))
     core = system.build()
     return Emulated(system, core, core.capacity_bytes or 0)
 
