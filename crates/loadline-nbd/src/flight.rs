@@ -33,6 +33,8 @@ pub struct Flight {
     pub factor: f64,
     /// A device was asked, so that its latency counts.
     pub modelled: bool,
+    /// The device is asked to flush once it has answered.
+    pub flush_follows: bool,
     /// It has failed already.
     pub refusal: Option<Refusal>,
     /// What it waits for, see [`wait`].

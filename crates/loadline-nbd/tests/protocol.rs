@@ -3,7 +3,12 @@
 mod client;
 
 use client::*;
+use loadline_model::emulation::{Action, Request, Step};
+use loadline_model::fault::Strike;
+use loadline_model::units::Time;
+use loadline_nbd::{Device, Fixed};
 use std::io::Write;
+use std::sync::mpsc::{Sender, channel};
 
 const SIZE: u64 = 1 << 20;
 const UNSUPPORTED: u32 = (1 << 31) + 1;
@@ -242,4 +247,59 @@ fn faults_hold_answers_back_and_fail_requests_until_they_are_over() {
             .contains("\"write_ios\": 1,")
     );
     assert!(!served.server.events().unwrap().is_empty());
+}
+
+/// Answers at once, and tells what it was asked.
+struct Listening(Fixed, Sender<Request>);
+
+impl Device for Listening {
+    fn submit(&mut self, request: Request, at: Time) {
+        self.1.send(request).unwrap();
+        self.0.submit(request, at);
+    }
+
+    fn advance(&mut self, until: Time, budget: &mut u64) -> Step {
+        self.0.advance(until, budget)
+    }
+
+    fn next_event(&mut self) -> Option<Time> {
+        self.0.next_event()
+    }
+
+    fn now(&self) -> Time {
+        self.0.now()
+    }
+
+    fn strike(&mut self, strike: Strike) -> Result<String, loadline_model::Error> {
+        self.0.strike(strike)
+    }
+}
+
+#[test]
+fn a_device_is_asked_for_whole_sectors_and_for_a_flush_where_data_must_be_safe() {
+    let (to, asked) = channel();
+    let served = serve(SIZE, |setup| {
+        setup.device = Box::new(Listening(Fixed::new(Time::ZERO), to));
+    });
+    let mut client = Client::structured(&served.socket);
+    client.write(513, &[1; 100]).unwrap();
+    client.read(0, 4096).unwrap();
+    client.ask(WRITE, FUA, 4096, 512, &[1; 512]).unwrap();
+    client.flush().unwrap();
+    client.ask(TRIM, 0, 100, 1000, &[]).unwrap();
+    client.ask(BLOCK_STATUS, 0, 0, 512, &[]).unwrap();
+    assert_eq!(client.read(SIZE, 512), Err(EINVAL));
+    let asked: Vec<_> = asked
+        .try_iter()
+        .map(|it| (it.action, it.address, it.bytes))
+        .collect();
+    let expected = [
+        (Action::Write, 512, 512),
+        (Action::Read, 0, 4096),
+        (Action::Write, 4096, 512),
+        (Action::Flush, 0, 0),
+        (Action::Flush, 0, 0),
+        (Action::Trim, 0, 1536),
+    ];
+    assert_eq!(asked, expected);
 }

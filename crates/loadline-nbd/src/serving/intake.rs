@@ -4,7 +4,8 @@ use super::{LISTENER, MOST_CLIENTS, Order, PATIENCE, Serving, key};
 use crate::connection::{Connection, Gone, Phase};
 use crate::flight::{Flight, action, ask, refusal, wait};
 use crate::handshake::{Outcome, greet};
-use crate::wire::{REQUEST_BYTES, Refusal, Request, command};
+use crate::wire::{REQUEST_BYTES, Refusal, Request, command, flag};
+use loadline_model::emulation::Action;
 use loadline_model::units::Time;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::OwnedFd;
@@ -268,6 +269,8 @@ impl Serving {
             due: now,
             factor: 1.0,
             modelled: action.is_some(),
+            flush_follows: request.flags & flag::FUA != 0
+                && matches!(action, Some(Action::Write | Action::Trim | Action::Zero)),
             refusal: refused,
             waits: 0,
         };

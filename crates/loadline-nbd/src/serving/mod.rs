@@ -1,27 +1,28 @@
 //! The one thread that serves: it reads requests, hands them to the device, and answers each at its instant.
 //!
 //! A turn looks at the clock, does what is due, and then takes what has come. Between turns it sleeps, but for the last
-//! [`SPIN`] before something is due it looks at the clock and the sockets again and again.
+//! [`SPIN`] before something is due it looks at the clock and the sockets again and again. `intake` has what comes in,
+//! `answering` what goes out, `telling` what is said about it.
 
+mod answering;
 mod intake;
+mod telling;
 
-use crate::connection::{Connection, Gone, Phase, Reply, Tail};
+use crate::connection::{Connection, Gone, Phase};
 use crate::device::Device;
-use crate::flight::{Flight, Flights, wait};
+use crate::flight::Flights;
 use crate::floor::Floor;
-use crate::handshake::{CONTEXT_ID, Export};
+use crate::handshake::Export;
 use crate::listener::Listener;
-use crate::stats::{Stats, json_text};
+use crate::stats::Stats;
 use crate::store::Store;
 use crate::sync::Syncer;
-use crate::wire::{Head, Refusal, Request, chunk, command, flag};
-use loadline_model::Error;
-use loadline_model::emulation::{Action, Step};
 use loadline_model::fault::Faults;
 use loadline_model::units::Time;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::fd::OwnedFd;
+use rustix::process::{getpriority_process, setpriority_process};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -198,8 +199,9 @@ impl Serving {
         // The kernel may put off waking a thread by so much, to wake several at once; 50 us if nobody says anything.
         let _ = rustix::thread::set_current_timer_slack(std::num::NonZeroU64::new(1000));
         // Of this thread only. What else the machine does makes answers late; most users may not ask for that.
-        if std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1) {
-            let _ = rustix::process::setpriority_process(None, NICE);
+        let several = std::thread::available_parallelism().is_ok_and(|cores| cores.get() > 1);
+        if several && getpriority_process(None).is_ok_and(|nice| nice > NICE) {
+            let _ = setpriority_process(None, NICE);
         }
         let mut events = [EVENT; 256];
         loop {
@@ -241,31 +243,6 @@ impl Serving {
         }
     }
 
-    /// The numbers so far.
-    fn stats(&self) -> Stats {
-        let mut stats = self.stats.clone();
-        stats.clients = self.clients() as u64;
-        stats.in_flight = self.flights.len() as u64;
-        stats.stored_bytes = self.store.stored_bytes();
-        stats.floor_ns = self.floor.of(Action::Flush, 0).ns();
-        stats.size_bytes = self.export.size_bytes;
-        stats.elapsed_ns = self.now().ns();
-        stats.active = self.faults.active(self.now());
-        stats.active.extend(self.device.active());
-        stats
-    }
-
-    /// Answers an order that came in a client's negotiation.
-    fn control(&mut self, line: &str) -> Result<String, String> {
-        match line.split_once(' ') {
-            Some(("fault", sentence)) => self.fault(sentence).map(|said| json_text(&said)),
-            None if line == "stats" => Ok(self.stats().to_json()),
-            _ => Err(format!(
-                "{line:?} is no order: write 'stats', or 'fault' and a sentence"
-            )),
-        }
-    }
-
     fn now(&self) -> Time {
         Time::from_ns(self.origin.elapsed().as_nanos() as u64)
     }
@@ -298,221 +275,12 @@ impl Serving {
         Timespec::try_from(Duration::from_nanos(nap.ns())).unwrap_or_default()
     }
 
-    /// Lets the device's time pass up to the present.
-    fn catch_up(&mut self, now: Time) {
-        let mut budget = EVENTS;
-        // Never further than to the next event: requests may still be submitted right behind it.
-        while let Some(until) = self.device.next_event().filter(|&it| it <= now) {
-            match self.device.advance(until, &mut budget) {
-                Step::Answered { tag, at, lost } => self.answered(tag, at, lost, now),
-                Step::Reached => {}
-                Step::Paused => break,
-            }
-        }
-    }
-
-    fn answered(&mut self, tag: u32, at: Time, lost: bool, now: Time) {
-        let Some(flight) = self.flights.get(tag) else {
-            return;
-        };
-        if lost {
-            flight.refusal.get_or_insert(Refusal::Io);
-        }
-        let response = at.saturating_sub(flight.submitted).ns() as f64 * flight.factor;
-        flight.due = flight.asked + Time::from_ns(response as u64);
-        if flight.due > now {
-            self.due.push(Reverse((flight.due, tag)));
-        } else {
-            self.leave(tag, now);
-        }
-    }
-
-    fn answer_due(&mut self, now: Time) {
-        while let Some(&Reverse((due, tag))) = self.due.peek() {
-            if due > now {
-                break;
-            }
-            self.due.pop();
-            self.leave(tag, now);
-        }
-    }
-
-    /// The device has answered; unless a fault holds answers back, so may the server.
-    fn leave(&mut self, tag: u32, now: Time) {
-        if self.faults.held(now).is_some() {
-            self.held.push(tag);
-        } else {
-            self.done(tag, wait::DEVICE, now);
-        }
-    }
-
-    /// Lets go what a fault held back, once it is over.
-    fn let_go(&mut self, now: Time) {
-        if self.held.is_empty() || self.faults.held(now).is_some() {
-            return;
-        }
-        for tag in std::mem::take(&mut self.held) {
-            if let Some(flight) = self.flights.get(tag) {
-                flight.due = now;
-            }
-            self.done(tag, wait::DEVICE, now);
-        }
-    }
-
-    /// Lets happen to drives what is to happen by now.
-    fn strike(&mut self, now: Time) {
-        self.catch_up(now);
-        for strike in self.faults.strikes(now) {
-            let said = self.device.strike(strike);
-            self.tell(said.unwrap_or_else(|error| format!("no fault: {error}")));
-        }
-    }
-
-    /// Keeps a sentence for who asks what happened; the oldest ones go if nobody does.
-    fn tell(&mut self, said: String) {
-        if self.events.len() == MOST_EVENTS {
-            self.events.pop_front();
-        }
-        self.events.push_back(said);
-    }
-
-    /// What happened since the last time.
-    fn events(&mut self) -> Vec<String> {
-        for notice in self.device.notices() {
-            self.tell(notice);
-        }
-        self.events.drain(..).collect()
-    }
-
-    /// Takes a fault; gives it as it was understood.
-    fn fault(&mut self, sentence: &str) -> Result<String, String> {
-        let now = self.now();
-        let understood = self.faults.add(sentence, now);
-        let understood = understood.map_err(|error| match error {
-            Error::Description { why, .. } => why,
-            error => error.to_string(),
-        })?;
-        self.tell(understood.clone());
-        Ok(understood)
-    }
-
-    /// A request no longer waits for something; answers it if that was the last.
-    fn done(&mut self, tag: u32, what: u8, now: Time) {
-        let Some(flight) = self.flights.get(tag) else {
-            return;
-        };
-        flight.waits &= !what;
-        if flight.waits == 0
-            && let Some(flight) = self.flights.remove(tag)
-        {
-            if !self.calibrating {
-                self.stats.count(&flight, now);
-            }
-            self.reply(&flight);
-        }
-    }
-
-    fn reply(&mut self, flight: &Flight) {
-        let slot = flight.slot;
-        let Some(connection) = self.connections.get_mut(slot as usize) else {
-            return;
-        };
-        let Some(connection) = connection
-            .as_mut()
-            .filter(|it| it.generation == flight.generation)
-        else {
-            return;
-        };
-        let Request {
-            cookie,
-            address,
-            bytes,
-            ..
-        } = flight.request;
-        let structured = connection.session.structured;
-        let (head, tail) = match (flight.request.command, flight.refusal) {
-            (command::READ | command::BLOCK_STATUS, Some(refusal)) if structured => {
-                (Head::error(cookie, refusal), Tail::Nothing)
-            }
-            (command::READ, None) => {
-                let head = if structured {
-                    Head::data(cookie, address, bytes)
-                } else {
-                    Head::simple(cookie, None)
-                };
-                let bytes = bytes as usize;
-                let tail = Tail::Data {
-                    cookie,
-                    address,
-                    bytes,
-                };
-                (head, tail)
-            }
-            (command::BLOCK_STATUS, None) => {
-                let one = flight.request.flags & flag::REQ_ONE != 0;
-                let most = if one { 1 } else { EXTENTS };
-                let mut data = CONTEXT_ID.to_be_bytes().to_vec();
-                for extent in self.store.extents(address, bytes, most) {
-                    data.extend(extent.bytes.to_be_bytes());
-                    data.extend(extent.state().to_be_bytes());
-                }
-                let head = Head::chunk(cookie, chunk::BLOCK_STATUS, data.len() as u32);
-                (head, Tail::Bytes(data))
-            }
-            (_, refusal) => (Head::simple(cookie, refusal), Tail::Nothing),
-        };
-        connection.push(Reply {
-            head,
-            tail,
-            ends_request: true,
-        });
-        if !connection.dirty {
-            connection.dirty = true;
-            self.dirty.push(slot);
-        }
-    }
-
     /// Has a client looked after in the next turn.
     fn touch(&mut self, slot: u32, connection: &mut Connection) {
         if !connection.dirty {
             connection.dirty = true;
             self.dirty.push(slot);
         }
-    }
-
-    /// Goes on with ranges that are to read as zeroes.
-    fn zero_some(&mut self, now: Time) {
-        let Some((tag, from)) = self.zeroing.pop_front() else {
-            return;
-        };
-        let Some(flight) = self.flights.get(tag) else {
-            return;
-        };
-        let request = flight.request;
-        let end = request.address + u64::from(request.bytes);
-        let to = end.min(from + ZEROES);
-        let keep_room = request.flags & flag::NO_HOLE != 0;
-        let fast = request.flags & flag::FAST_ZERO != 0;
-        match self.store.zero(from, to - from, keep_room, fast) {
-            Ok(()) if to < end => self.zeroing.push_back((tag, to)),
-            Ok(()) => self.data_done(tag, now),
-            Err(refusal) => {
-                flight.refusal.get_or_insert(refusal);
-                self.done(tag, wait::DATA, now);
-            }
-        }
-    }
-
-    /// A request's data are where they belong; with force unit access they are to be on the disk, too.
-    fn data_done(&mut self, tag: u32, now: Time) {
-        if let (Some(flight), Some(syncer)) = (self.flights.get(tag), &self.syncer)
-            && flight.request.flags & flag::FUA != 0
-            && flight.refusal.is_none()
-        {
-            flight.waits |= wait::SYNC;
-            syncer.ask(tag);
-        }
-        self.done(tag, wait::DATA, now);
     }
 
     /// Sends to, and takes from, clients for which something has changed.
