@@ -82,6 +82,10 @@ class TestRun:
         several = loadline(*words, "--set", "cache.mode=off,write-through")
         assert several.code == 2
         assert "makes 2 systems" in several.err
+        unknown = loadline(
+            "run", suite(loadline.folder, "w 4k 0% 100%", name="dsync"), *words[2:], "--set", "cache.x=1"
+        )
+        assert (unknown.code, "'x'" in unknown.err) == (2, True)
         other = loadline("run", reads(loadline.folder), ".", "--set", "cache.mode=off")
         assert other.code == 2
         assert "--set changes emulated systems" in other.err
