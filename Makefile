@@ -74,7 +74,7 @@ check: $(VENV)/ready $(VENV)/check-tools
 	cargo fmt --all --check
 	cargo clippy --workspace --all-targets --locked --quiet -- -D warnings
 
-bench: $(VENV)/ready
+bench: $(VENV)/ready $(VENV)/test-tools
 	python benches/run.py
 
 # Long: fuzzing with many cases, a thousand kills.

@@ -1,4 +1,4 @@
-"""loadline's own speed, side by side with bare fio, a bare Python, a bare event loop, an empty page. `make bench`.
+"""loadline's own speed, side by side with bare fio, Python and event loops, an empty page, NBD servers. `make bench`.
 
 Every comparison is a ratio of two things measured alternately in one run, as its median and its spread. A machine that
 does other work meanwhile shows it in the spread. Nothing here is a test: `--strict` makes a missed bar an exit code.
@@ -13,6 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import emulate
 import models
 import pages
 import rates
@@ -57,6 +58,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir=options.directory) as name:
         folder = Path(name).resolve()
         rows += models.compare(options.pairs)
+        rows += emulate.compare(folder, options.pairs)
         rows += start.compare(pairs=4 * options.pairs)
         rows += pages.compare(folder, options.pairs)
         rows += wall.compare(folder, points=2 * options.pairs)
