@@ -86,3 +86,14 @@ def test_a_name_of_hcibench_runs_and_is_forecast(loadline: Loadline) -> None:
     done = loadline("run", name, "disk", "--quick", "--runtime", "200ms", "--size", "16M", "--json")
     assert done.code == 0 and done.json["results"][0]["outstanding_asked"] == 4
     assert loadline("forecast", "hdd-7k2", name).code == 0
+
+
+def test_a_job_that_parts_a_target_is_shown_for_one_of_1_tib_and_says_so(loadline: Loadline) -> None:
+    shown = loadline("suites", "six-patterns", "--fio")
+    assert shown.code == 0 and "written for one of 1 TiB" in shown.err
+    assert shown.out.startswith("; for a target of 1 TiB; --size says another\n") and "size=128G\n" in shown.out
+    given = loadline("suites", "six-patterns", "--fio", "--size", "80G")
+    assert not given.err and "size=10G\n" in given.out
+    for said in (shown, given):
+        words = ["fio", "--parse-only", "--filename=x", "-"]
+        assert subprocess.run(words, input=said.out, text=True, capture_output=True).returncode == 0

@@ -90,6 +90,7 @@ def test_sizes_with_shares_of_their_own_are_read_as_their_mean_with_a_note() -> 
         ("'END access specifications\r\n", "", "'MANAGER LIST", ".'MANAGER LIST =*. is not a comment of"),
         ("\t32,DISABLED", "\tmany,DISABLED", "many", "number of outstanding IOs: 'many' is not a number"),
         ("\t131072,4096", "\t131072,x", "x,2\r", "starting sector: 'x' is not a number"),
+        ("\t0          5 ", "\t9999       5 ", "9999", "run time: more than 366 days"),
         ("\t0          5 ", "\t0          five ", "five", "minutes: 'five' is not a number"),
     ],
 )

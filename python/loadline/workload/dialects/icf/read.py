@@ -6,7 +6,6 @@ from collections import Counter
 from dataclasses import dataclass, replace
 from itertools import pairwise
 
-from loadline.errors import InputError
 from loadline.workload.dialects.icf.section import (
     Lines,
     Specification,
@@ -16,9 +15,9 @@ from loadline.workload.dialects.icf.section import (
     specifications,
     workers,
 )
-from loadline.workload.dialects.text import Notes, slug, unique
+from loadline.workload.dialects.text import Notes, Place, slug, unique
 from loadline.workload.profile import BlockShare, Closed, Profile, Workload, access_class
-from loadline.workload.suite import BLOCK_BYTES, JOBS, RUNTIME_NS, WARMUP_NS, Entry, Suite
+from loadline.workload.suite import BLOCK_BYTES, JOBS, Entry, Suite
 
 #: What runs for ever in Iometer, or until somebody stops it.
 UNSAID_RUNTIME_NS = 60 * 10**9
@@ -55,8 +54,6 @@ def read(text: str, name: str, file: str) -> tuple[Suite, list[str]]:
     runtime_ns, warmup_ns = times.runtime_s * 10**9 or UNSAID_RUNTIME_NS, times.ramp_s * 10**9
     if not times.runtime_s:
         notes.add("no run time, so Iometer would run until it is stopped: taken as 60 s (--runtime)")
-    if runtime_ns > RUNTIME_NS[1] or warmup_ns > WARMUP_NS[1]:
-        raise InputError(f"{file}: a run or ramp up time of more than 366 days", "Shorten it.")
     depths = times.depths if "OUTSTANDING" in times.kind.upper() else ()
     if times.kind.upper() not in ("NORMAL", "CYCLE_OUTSTANDING_IOS"):
         notes.add(f"test type {times.kind}: loadline cycles through outstanding I/Os only, not workers and targets")
@@ -67,14 +64,11 @@ def read(text: str, name: str, file: str) -> tuple[Suite, list[str]]:
         notes.add("repeating bytes compress well: loadline writes data that doesn't, unless a suite says so")
     steps = _steps(specs, disks, notes)
     if len(steps) * max(1, len(depths)) > _POINTS:
-        raise InputError(f"{file}: makes more than {_POINTS} points", "Shorten its lists.")
-    often = Counter(tuple(sorted({part.spec for part in step})) for step in steps)
+        raise Place(file, 1).fault(f"makes more than {_POINTS} points", "Assign or cycle less.")
+    often = Counter(_does(step) for step in steps)
     taken: set[str] = set()
     entries = [
-        _entry(
-            step, specs, depths, (runtime_ns, warmup_ns), often[tuple(sorted({p.spec for p in step}))] > 1, taken, notes
-        )
-        for step in steps
+        _entry(step, specs, depths, (runtime_ns, warmup_ns), often[_does(step)] > 1, taken, notes) for step in steps
     ]
     title = times.description or f"Iometer configuration {file}"
     return Suite(name, title, file, "", tuple(entries)), notes.lines(file)
@@ -100,6 +94,11 @@ def _steps(specs: dict[str, Specification], disks: list[Worker], notes: Notes) -
     if not steps:
         raise disks[0].place.fault("its workers are idle throughout", "Assign access specifications to them.")
     return steps
+
+
+def _does(step: dict[_Part, list[int]]) -> tuple[str, ...]:
+    """The access specifications of a step."""
+    return tuple(sorted({part.spec for part in step}))
 
 
 def _known(specs: dict[str, Specification], disks: list[Worker]) -> set[str]:

@@ -19,6 +19,7 @@ _NAMED = (1998, 5, 21)
 # What Iometer's own numbers hold.
 _SECTORS = 2**54
 _MS = 10**9
+_MOST_S = 366 * 86400
 
 #: Lines of one access specification at most, and loads of a cycle.
 MOST_LINES = 100
@@ -144,10 +145,13 @@ def setup(lines: Lines) -> Setup:
         if key == "'test description":
             found.description = lines.value().text[:200]
         elif key == "'run time":
-            hours, minutes, seconds = _numbers(lines.value(), ("hours", "minutes", "seconds"), 10**6)
+            value = lines.value()
+            hours, minutes, seconds = _numbers(value, ("hours", "minutes", "seconds"), _MOST_S)
             found.runtime_s = hours * 3600 + minutes * 60 + seconds
+            if found.runtime_s > _MOST_S:
+                raise value.place.fault("run time: more than 366 days", "Shorten it.")
         elif _is(key, "'ramp up time"):
-            (found.ramp_s,) = _numbers(lines.value(), ("ramp up time",), 10**8)
+            (found.ramp_s,) = _numbers(lines.value(), ("ramp up time",), _MOST_S)
         elif key == "'queue depth cycling":
             found.depths = _cycle(lines.value())
         elif key == "'test type":
