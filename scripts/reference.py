@@ -120,6 +120,7 @@ run's id: date, time, suite, target. It may be copied, archived and moved.
         ├── fio.stderr      fio's messages
         ├── series.parquet  the point interval by interval
         ├── histograms.json latencies of reads and of writes, counted in bins
+        ├── probes/         of a ramp: its probes, each with all of this; what lies above is that of the load line
         └── point.json      the result
 ```
 

@@ -93,7 +93,7 @@ def test_fio_takes_every_suite_of_the_catalog(name: str, tmp_path: Path) -> None
 def test_a_ramp_is_refused_until_fixed_depths_make_it_a_sweep(name: str) -> None:
     suite, _ = load_suite(name)
     with pytest.raises(
-        InputError, match=r"a ramp \(1 to 65536 while mean<=30ms\) can't be run on a real target yet"
+        InputError, match=r"a ramp \(1 to 65536 while mean<=30ms\) can't be said in a job file"
     ) as error:
         fio_job.write(make_plan(suite, Options()))
     assert "--queue-depth 1,2,4,8" in error.value.remedy

@@ -266,7 +266,7 @@ def told(state: State, what: event.Event) -> bool:
         case event.Started():
             run = open_run(what.path)
             state.title = f"{run.suite} on {run.target}"
-            state.expected_ns = {point.name: point.runtime_ns + point.warmup_ns for point in run.plan}
+            state.expected_ns = {point.name: point.expected_ns for point in run.plan}
             state.results = [result for result in run.results() if not result.error]
             return False
         case event.PointStarted():

@@ -99,7 +99,7 @@ def conclude(made: Run, *, as_json: bool) -> int:
             f"Try them again with: loadline resume {made.handle}",
         )
     if as_json:
-        output.document(envelope(results, [summary], output.error_body(failure) if failure else None))
+        output.document(envelope(results + made.probes(), [summary], output.error_body(failure) if failure else None))
     else:
         output.show(results_table(results))
         output.say(f"\nrun {made.id} in {made.handle}")

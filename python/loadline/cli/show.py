@@ -25,7 +25,7 @@ def command(run: str, store: str | None, as_json: bool) -> None:
     found = Store.locate(store, os.environ).find(run)
     results = found.results()
     if as_json:
-        output.document(envelope(results, [found.summary()]))
+        output.document(envelope(results + found.probes(), [found.summary()]))
         return
     summary = found.summary()
     output.say(f"{found.id}: {found.document['suite'].get('title') or found.suite}")

@@ -18,13 +18,15 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from loadline._core import Histogram
 from loadline.errors import InputError, InterruptedRun, RefusedError, StoreError, TargetError
 from loadline.host import provenance
 from loadline.host.link import ceiling_bytes_per_s
 from loadline.host.roots import HERE, Roots
-from loadline.measuring import event, fio, journal, preparing, target
+from loadline.measuring import event, fio, journal, preparing, ramp, target
 from loadline.measuring.point import measure
-from loadline.result.store import Run, Store, begin_point, commit_point, locked, write_json, writing
+from loadline.result.schema import Result
+from loadline.result.store import Run, Store, begin_point, begin_ramp, commit_point, locked, write_json, writing
 from loadline.workload.plan import Options, Point, make_plan
 from loadline.workload.suite import Suite, load_suite
 
@@ -232,13 +234,19 @@ def _point(
     made: Run, index: int, held: target.Target, points: Sequence[Point], loader: fio.Fio, session: Session
 ) -> None:
     point, number, total = points[index], index + 1, len(points)
-    session.listen(event.PointStarted(number, total, point.name, point.runtime_ns + point.warmup_ns))
-    folder = begin_point(made, index)
-    log.info("point %d of %d: %s", number, total, point.name)
-    with writing(folder):
-        result, histograms = measure(
-            point, held, folder, loader, made, session.roots, lambda p: session.listen(p(number, total))
-        )
+
+    def one(point: Point, folder: Path) -> tuple[Result, Mapping[str, Histogram]]:
+        session.listen(event.PointStarted(number, total, point.name, point.expected_ns))
+        log.info("point %d of %d: %s", number, total, point.name)
+        with writing(folder):
+            return measure(point, held, folder, loader, made, session.roots, lambda p: session.listen(p(number, total)))
+
+    if point.ramp is None:
+        folder = begin_point(made, index)
+        result, histograms = one(point, folder)
+    else:
+        folder = begin_ramp(made, index)
+        result, histograms = ramp.find(point, folder, one)
     commit_point(folder, result, histograms)
     if result.error:
         log.warning("point %s failed: %s", point.name, result.error)
@@ -288,13 +296,13 @@ def _plan(
 ) -> event.Planned:
     ceiling = None if aim.device is None else ceiling_bytes_per_s(provenance.links(aim.device))
     rate = ceiling or ASSUMED_CEILING_BYTES_PER_S
-    writing_ns = sum((point.runtime_ns + point.warmup_ns) * _write_ceiling(point) for point in points)
+    writing_ns = sum(point.expected_ns * _write_ceiling(point) for point in points)
     destroys = not aim.scratch and (preparation.needed or any(point.writes for point in points))
     return event.Planned(
         suite=suite,
         target=aim,
         points=points,
-        expected_ns=sum(point.runtime_ns + point.warmup_ns + POINT_OVERHEAD_NS for point in points),
+        expected_ns=sum(point.expected_ns + POINT_OVERHEAD_NS for point in points),
         preparation=preparation,
         destroys=destroys,
         written_at_most_bytes=preparation.fill_bytes + int(writing_ns / 1e9 * rate),

@@ -31,6 +31,9 @@ RUN_COLUMNS = (
     ("declared", "MAP(VARCHAR, VARCHAR)", "$.declared", "what the user said of the target"),
 )
 
+# Points, and the probes of those that are ramps.
+_PLACES = ("points/*", "points/*/probes/*")
+
 # A Parquet file of nothing but its marks and lengths.
 _LEAST_BYTES = 12
 
@@ -96,14 +99,14 @@ def connect(folders: Iterable[str], *, series: bool = True) -> DuckDBPyConnectio
     config = {"autoinstall_known_extensions": "false", "autoload_known_extensions": "false"}
     connection: DuckDBPyConnection = duckdb.connect(config=config)
 
-    def files(name: str) -> str:
+    def files(*names: str) -> str:
         """Those of that name as a list in SQL; empty if there are none, for DuckDB refuses to read no file."""
-        patterns = [f"{folder}/{name}" for folder in folders]
+        patterns = [f"{folder}/{name}" for folder in folders for name in names]
         kept = [one for one in patterns if next(iglob(one), None)]  # noqa: PTH207 - a pattern of several folders
         return f"[{', '.join(map(_text, kept))}]" if kept else ""
 
     folders = list(folders)
-    connection.execute(f"create view results as {_results(files('points/*/point.json'))}")
+    connection.execute(f"create view results as {_results(files(*(f'{place}/point.json' for place in _PLACES)))}")
     connection.execute(f"create view series as {_series(_whole(connection, folders) if series else '')}")
     connection.execute(f"create view runs as {_runs(files('run.json'))}")
     return connection
@@ -111,7 +114,7 @@ def connect(folders: Iterable[str], *, series: bool = True) -> DuckDBPyConnectio
 
 def _whole(connection: DuckDBPyConnection, folders: Iterable[str]) -> str:
     """The series that were written to their end, as a list in SQL: one broken file would fail all the others."""
-    patterns = [f"{folder}/points/*/series.parquet" for folder in folders]
+    patterns = [f"{folder}/{place}/series.parquet" for folder in folders for place in _PLACES]
     found = [path for one in patterns for (path,) in connection.execute("select file from glob(?)", [one]).fetchall()]
     kept = [path for path in found if _is_parquet(Path(path))]
     return f"[{', '.join(map(_text, kept))}]" if kept else ""
@@ -144,8 +147,8 @@ def _series(files: str) -> str:
     types = {name: _SERIES_TYPES[kind] for name, kind, _ in SERIES_COLUMNS}
     if not files:
         return _nothing({"run": "VARCHAR", "point": "VARCHAR", **types})
-    run = "parse_path(filename)[-4] as run"
-    # A point's folder is its number, a dash, and its name.
+    run = "parse_path(filename)[case when parse_path(filename)[-3] = 'probes' then -6 else -4 end] as run"
+    # The folder of a point or probe is its number, a dash, and its name.
     point = "regexp_replace(parse_path(filename)[-2], '^[0-9]+-', '') as point"
     columns = ", ".join(f"{name}::{kind} as {name}" for name, kind in types.items())
     return f"select {run}, {point}, {columns} from read_parquet({files}, filename = true)"

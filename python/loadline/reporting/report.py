@@ -98,5 +98,6 @@ def of_runs(runs: Sequence[Run], command: Sequence[str] = ()) -> Contents:
         done = f"{summary['done']} of {summary['points']} points{failed}"
         about.append(f"`{run.id}`: {what}, {run.started_at}; {done}")
     results = [result for run in runs for result in run.results()]
+    probes = [result for run in runs for result in run.probes()]
     title = f"{runs[0].document['suite']['title']} on {runs[0].target}" if len(runs) == 1 else f"{len(runs)} runs"
-    return Contents(title, tuple(about), results, (results_table(results),), tuple(runs), tuple(command))
+    return Contents(title, tuple(about), results + probes, (results_table(results),), tuple(runs), tuple(command))

@@ -135,10 +135,19 @@ def results_table(results: Sequence[Result]) -> Table:
     notes = [f"{r.point} failed: {r.error}" for r in results if r.error]
     if any(result.quick for result in results):
         notes.append("* quick: a few seconds a point; an impression, not a measurement")
+    notes += [load_line_note(result) for result in results if result.limit and not result.error]
     notes += findings_notes(results)
     return Table(
         ("run", *heads) if several else heads, tuple(groups), frozenset({0, 1} if several else {0}), tuple(notes)
     )
+
+
+def load_line_note(result: Result) -> str:
+    """The load line in words: `database: 27 outstanding keep mean<=30ms, 28 don't; at most 948 IOPS were seen`."""
+    line = result.provenance.get("load_line") or {}
+    beyond = f", {line['next']} don't" if line.get("next") else ", and more wasn't tried"
+    most = f"; at most {count(result.saturation_iops)} IOPS were seen" if result.saturation_iops else ""
+    return f"{result.point}: {result.outstanding_asked} outstanding keep {result.limit}{beyond}{most}"
 
 
 def findings_notes(results: Sequence[Result]) -> Iterator[str]:

@@ -3,6 +3,7 @@
     RUN/run.json                       plan, target, provenance, sessions; format version
     RUN/log.txt                        what loadline did
     RUN/points/001-oltp-db/            the job, the tool's raw output, series.parquet, histograms.json; last point.json
+    RUN/points/002-ramp/probes/01-.../ the same of each probe of a ramp, whose own row is at the load line
 
 `point.json` appears by a rename; that is the commit of a point. A folder without it is a point in progress or a lost
 one, and counts for nothing. Whatever instant a process dies at, every committed point is whole.
@@ -81,30 +82,22 @@ class Run:
 
     def result(self, index: int) -> Result | None:
         """The committed result of that point, None if there is none."""
-        path = self.point_path(index) / "point.json"
-        if not path.exists():
-            return None
-        row: Any = _read_json(path).get("result")
-        try:
-            return Result.from_row(row)
-        except (TypeError, ValueError) as error:
-            raise StoreError(f"{path}: {error}", "It is damaged; `loadline resume` measures the point again.") from None
+        return read_point(self.point_path(index))
 
     def results(self) -> list[Result]:
         """Every committed result, in the plan's order."""
         found = (self.result(index) for index in range(len(self.document["points"])))
         return [result for result in found if result is not None]
 
+    def probes(self) -> list[Result]:
+        """What its ramps asked on their way, in the order of asking; their own rows are among `results`."""
+        folders = (self.point_path(index) for index in range(len(self.document["points"])))
+        found = (read_point(path) for folder in folders for path in probe_paths(folder))
+        return [result for result in found if result is not None]
+
     def histograms(self, index: int) -> dict[str, Histogram]:
         """The point's latency histograms: `read` and `write`; empty if the point failed before it had any."""
-        path = self.point_path(index) / "histograms.json"
-        if not path.exists():
-            return {}
-        stored: Any = _read_json(path).get("histograms")
-        try:
-            return {name: Histogram(bins["ns"], bins["counts"]) for name, bins in stored.items()}
-        except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
-            raise StoreError(f"{path}: not as loadline writes it ({error!r})") from None
+        return read_histograms(self.point_path(index))
 
     def missing(self) -> list[int]:
         """Numbers of the points that have no result, a damaged or a failed one."""
@@ -309,9 +302,64 @@ def locked(run: Run) -> Iterator[None]:
         yield
 
 
+def read_point(folder: Path) -> Result | None:
+    """The result that is committed in a point's or probe's folder, None if there is none.
+
+    Raises:
+        StoreError: it's damaged.
+    """
+    path = folder / "point.json"
+    if not path.exists():
+        return None
+    row: Any = _read_json(path).get("result")
+    try:
+        return Result.from_row(row)
+    except (TypeError, ValueError) as error:
+        raise StoreError(f"{path}: {error}", "It is damaged; `loadline resume` measures the point again.") from None
+
+
+def read_histograms(folder: Path) -> dict[str, Histogram]:
+    """The latency histograms in a point's or probe's folder: `read` and `write`, if there are any.
+
+    Raises:
+        StoreError: they are damaged.
+    """
+    path = folder / "histograms.json"
+    if not path.exists():
+        return {}
+    stored: Any = _read_json(path).get("histograms")
+    try:
+        return {name: Histogram(bins["ns"], bins["counts"]) for name, bins in stored.items()}
+    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
+        raise StoreError(f"{path}: not as loadline writes it ({error!r})") from None
+
+
+def begin_ramp(run: Run, index: int) -> Path:
+    """The folder of a ramp, whose probes of an earlier attempt stay."""
+    path = run.point_path(index)
+    with writing(path):
+        path.mkdir(parents=True, exist_ok=True)
+        (path / "point.json").unlink(missing_ok=True)
+    return path
+
+
+def probe_paths(folder: Path) -> list[Path]:
+    """The folders of a ramp's probes, in the order of asking; none of another point."""
+    return sorted(folder.glob("probes/*-*"))
+
+
+def begin_probe(folder: Path, name: str) -> Path:
+    """An empty folder for the next probe of the ramp in `folder`."""
+    numbers = [int(path.name.partition("-")[0]) for path in probe_paths(folder)]
+    return _emptied(folder / "probes" / f"{max(numbers, default=0) + 1:02d}-{name}")
+
+
 def begin_point(run: Run, index: int) -> Path:
     """An empty folder for the point; what a lost attempt left in it is removed, a failed attempt's result last."""
-    path = run.point_path(index)
+    return _emptied(run.point_path(index))
+
+
+def _emptied(path: Path) -> Path:
     with writing(path):
         if path.exists():
             # Renamed away first, so that a half-removed folder never looks like a result.

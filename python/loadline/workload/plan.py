@@ -31,6 +31,10 @@ class Options:
     limit: Limit | None = None
 
 
+# Of a search for a load line: nearly none takes more.
+_PROBES = 9
+
+
 @dataclass(frozen=True, slots=True)
 class Point:
     """One measurement to make: streams that run together against the target.
@@ -45,6 +49,11 @@ class Point:
     seed: int | None = None
     quick: bool = False
     ramp: Ramp | None = None
+
+    @property
+    def expected_ns(self) -> int:
+        """How long it takes at most, about: a ramp is a search, of seven probes or some more."""
+        return (self.runtime_ns + self.warmup_ns) * (1 if self.ramp is None else _PROBES)
 
     @property
     def writes(self) -> bool:

@@ -57,8 +57,8 @@ def write(
     for number, point in enumerate(points):
         if point.ramp is not None:
             raise InputError(
-                f"{point.name}: a ramp ({point.ramp}) can't be run on a real target yet",
-                "Run fixed depths with --queue-depth 1,2,4,8, or leave it out with --profile.",
+                f"{point.name}: a ramp ({point.ramp}) can't be said in a job file of fio's",
+                "Give fixed depths with --queue-depth 1,2,4,8, or leave it out with --profile.",
             )
         for index, stream in enumerate(point.streams):
             name = point.name if len(point.streams) == 1 else f"{point.name}.{stream.profile.name}"

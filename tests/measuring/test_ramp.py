@@ -1,0 +1,103 @@
+"""Ramps on targets, which are emulated queues whose load line theory knows."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import pytest
+
+import loadline
+from loadline.errors import InputError, InterruptedRun
+from loadline.measuring import event
+from loadline.reporting.question import ask
+from loadline.reporting.report import report
+from loadline.result.store import Run, Store
+from loadline.workload.suite import parse_suite
+
+STORE = Store(Path("loadline-runs"))
+
+#: A server that takes always the same time: n at once wait n times as long, so 5 keep 110 ms and 6 don't.
+STATION = """
+title = "One server that takes 20 ms"
+[[station]]
+name = "server"
+service = { constant = "20ms" }
+"""
+
+SUITE = """
+title = "Reads up to a limit"
+runtime = "400ms"
+[[profile]]
+name = "reads"
+block = "4k"
+read = "100%"
+random = "100%"
+limit = "mean<=110ms"
+"""
+
+
+@pytest.fixture
+def station(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "station.toml").write_text(STATION)
+    return f"emulated:{tmp_path / 'station.toml'}"
+
+
+def measured(target: str, listen: event.Listener = lambda _: None) -> Run:
+    return loadline.run(parse_suite(SUITE, "reads", "reads"), target, size_bytes=1 << 26, seed=1, listen=listen)
+
+
+def test_a_ramp_finds_the_load_line_that_theory_has(station: str) -> None:
+    run = measured(station)
+    (row,) = run.results()
+    assert row.error is None
+    assert (row.role, row.point, row.outstanding_asked, row.limit) == ("point", "reads", 5, "mean<=110ms")
+    assert row.provenance["load_line"] == {"axis": "outstanding", "load": 5, "next": 6, "monotone": True}
+    assert row.total.latency_mean_ns == pytest.approx(100e6, rel=0.08)
+    assert row.saturation_iops == pytest.approx(50, rel=0.1)
+    probes = run.probes()
+    assert {5, 6} <= {probe.outstanding_asked for probe in probes}
+    assert len(probes) <= 9 and {probe.role for probe in probes} == {"probe"}
+    assert run.histograms(0)["read"].count > 0
+
+    store = run.path.parent
+    said = ask(store, "select role, count(*) from results group by role order by role").rows
+    assert said == [("point", 1), ("probe", len(probes))]
+    ((runs, points),) = ask(store, "select count(distinct run), count(distinct point) from series").rows
+    assert (runs, points) == (1, 1 + len(probes))
+    body = json.loads(report([run], Path("ramp.json")).read_text())
+    assert ([row["role"] for row in body["results"]], len(body["probes"])) == (["point"], len(probes))
+
+
+def test_probes_outlive_an_interruption_and_are_not_asked_again(station: str) -> None:
+    def stop(what: event.Event) -> None:
+        if isinstance(what, event.PointStarted) and what.name != "reads-qd1":
+            raise KeyboardInterrupt
+
+    with pytest.raises(InterruptedRun):
+        measured(station, stop)
+    (run,) = STORE.runs()
+    assert (run.results(), [probe.point for probe in run.probes()]) == ([], ["reads-qd1"])
+    asked: list[str] = []
+
+    def note(what: event.Event) -> None:
+        if isinstance(what, event.PointStarted):
+            asked.append(what.name)
+
+    resumed = loadline.resume(run, listen=note)
+    assert resumed.results()[0].outstanding_asked == 5
+    assert asked and "reads-qd1" not in asked
+
+
+def test_a_limit_that_not_even_one_keeps_is_a_row_that_says_so(station: str) -> None:
+    suite = parse_suite(SUITE.replace("110ms", "1ms"), "reads", "reads")
+    (row,) = loadline.run(suite, station, size_bytes=1 << 26, seed=1).results()
+    assert row.error == "not even the lowest load, 1, keeps mean<=1ms" and row.total.iops is None
+
+
+def test_a_ramp_over_a_rate_is_refused_before_anything_is_touched(station: str) -> None:
+    suite = parse_suite(SUITE + 'ramp = { axis = "rate", from = "10/s", to = "1k/s" }\n', "reads", "reads")
+    with pytest.raises(InputError, match="a ramp over a rate"):
+        loadline.run(suite, station, size_bytes=1 << 26)
+    assert STORE.runs() == []
