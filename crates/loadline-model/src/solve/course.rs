@@ -9,7 +9,7 @@ use super::windows::Pace;
 use crate::array::mirror::Mirrors;
 use crate::layout::{Extent, WritePlan};
 use crate::memo::Memo;
-use crate::sim::Way;
+use crate::sim::{Purpose, Rng, Seed, Way};
 use crate::system::MirrorRead;
 use std::collections::BTreeMap;
 use std::sync::{Arc, LazyLock};
@@ -17,6 +17,9 @@ use std::sync::{Arc, LazyLock};
 /// Windows before it counts, and those that count.
 const BEFORE: usize = 400;
 const COUNTED: usize = 1600;
+
+/// The same with arrivals by chance.
+const COUNTED_OPEN: usize = 6400;
 
 /// Courses that were followed before, some ten kB each: a load line lies on the curve that its profile's own load is on.
 static FOLLOWED: LazyLock<Memo<Question, Arc<Course>>> = LazyLock::new(|| Memo::new(1 << 10));
@@ -52,8 +55,8 @@ pub(super) struct Destages {
 pub(super) struct Course {
     /// Windows of all streams per ns.
     pub(super) windows_per_ns: f64,
-    /// From asking for a window to its end, ns.
-    pub(super) fetches_ns: Vec<f64>,
+    /// Mean time that a read waits for its window, ns; 0 where reading waits for windows.
+    pub(super) waited_ns: f64,
 }
 
 /// Everything that a course depends on.
@@ -112,14 +115,16 @@ impl Streams {
             ends: (0..self.count).map(|_| End::default()).collect(),
             jobs: Vec::new(),
             above: 0.0,
-            above_sum: 0.0,
+            writing_sum: 0.0,
             band: self.destages.map_or(1.0, |destages| destages.most),
             under_way: 0.0,
             stripe: self.start.div_ceil(stripe_bytes),
             held: Vec::new(),
             asked: 0,
             begun: Vec::new(),
-            fetches_ns: Vec::new(),
+            fetched: 0,
+            waited: [0.0; 2],
+            rng: Seed(0).rng(Purpose::Arrival, 0),
             extents: Vec::new(),
             plan: WritePlan::default(),
         };
@@ -137,18 +142,15 @@ struct End {
     last_ns: f64,
     /// The others that have come, with when.
     came: BTreeMap<u64, f64>,
+    /// Reads from outside: how many have arrived, and when those that wait for a window did.
+    reads: u64,
+    waiting: BTreeMap<u64, Vec<u64>>,
 }
 
 /// What has gone to drives.
 enum Job {
-    Window {
-        stream: u32,
-        number: u64,
-        asked_ns: u64,
-    },
-    Destage {
-        writes: Vec<Extent>,
-    },
+    Window { stream: u32, number: u64 },
+    Destage { writes: Vec<Extent> },
 }
 
 struct Walk<'a> {
@@ -160,9 +162,9 @@ struct Walk<'a> {
     ends: Vec<End>,
     /// With accesses left.
     jobs: Vec<(usize, Job)>,
-    /// Dirty stripes above the low water mark, and their sum over windows.
+    /// Dirty stripes above the low water mark, and the sum of those under way over windows.
     above: f64,
-    above_sum: f64,
+    writing_sum: f64,
     band: f64,
     under_way: f64,
     /// The next to be destaged.
@@ -172,7 +174,10 @@ struct Walk<'a> {
     asked: usize,
     /// When windows began to be read.
     begun: Vec<f64>,
-    fetches_ns: Vec<f64>,
+    /// Windows that have come, and reads from outside since it counts with the time that they have waited, ns.
+    fetched: usize,
+    waited: [f64; 2],
+    rng: Rng,
     extents: Vec<Extent>,
     plan: WritePlan,
 }
@@ -188,20 +193,29 @@ impl Walk<'_> {
             for _ in 0..first {
                 self.bench.put(0, Event::Ask(stream));
             }
+            if !self.pace.waits {
+                self.ask(0, stream);
+            }
         }
         let counted = |walk: &Self| {
             if walk.pace.waits {
                 walk.begun.len()
             } else {
-                walk.fetches_ns.len()
+                walk.fetched
             }
         };
-        while counted(self) < BEFORE + COUNTED {
+        let counts = if self.pace.waits {
+            COUNTED
+        } else {
+            COUNTED_OPEN
+        };
+        while counted(self) < BEFORE + counts {
             let Some((now, event)) = self.bench.next() else {
                 break;
             };
             match event {
-                Event::Ask(stream) => self.ask(now, stream),
+                Event::Ask(stream) if self.pace.waits => self.ask(now, stream),
+                Event::Ask(stream) => self.arrive(now, stream),
                 Event::Free(_) => {}
                 Event::Done(_, job) => self.end(now, job),
             }
@@ -210,7 +224,7 @@ impl Walk<'_> {
         let first = BEFORE.min(last);
         Course {
             windows_per_ns: (last - first) as f64 / (self.begun[last] - self.begun[first]),
-            fetches_ns: self.fetches_ns.split_off(BEFORE.min(self.fetches_ns.len())),
+            waited_ns: self.waited[1] / self.waited[0].max(1.0),
         }
     }
 
@@ -224,12 +238,14 @@ impl Walk<'_> {
             }
             self.asked += 1;
             self.above += destages.a_window;
-            self.above_sum += self.above.max(0.0);
+            self.writing_sum += self.under_way;
             if self.asked == BEFORE / 2 {
-                self.above_sum = 0.0;
+                self.writing_sum = 0.0;
             } else if self.asked == BEFORE && self.band < destages.band {
-                // Settled with marks near each other, which takes less time; now those of the cache.
-                self.above = self.above_sum / (BEFORE / 2) as f64 * destages.band / self.band;
+                // Settled with marks near each other, which takes less time; now those of the cache, at the level between as many
+                // under way as that takes and one less.
+                let writing = (self.writing_sum / (BEFORE / 2) as f64).floor();
+                self.above = writing * destages.band / destages.most;
                 self.band = destages.band;
             }
             self.destage(now);
@@ -248,21 +264,46 @@ impl Walk<'_> {
             .layout
             .read(address, bytes, &mut choose, &mut self.extents);
         let job = self.jobs.len() as u64;
-        self.jobs.push((
-            self.extents.len(),
-            Job::Window {
-                stream,
-                number,
-                asked_ns: now,
-            },
-        ));
+        self.jobs
+            .push((self.extents.len(), Job::Window { stream, number }));
         for extent in std::mem::take(&mut self.extents) {
             self.bench.submit(now, extent, Way::Read, job);
         }
         if !self.pace.waits {
             self.begun.push(now as f64);
-            let next = now + self.pace.passing_ns as u64;
-            self.bench.put(next, Event::Ask(stream));
+        }
+    }
+
+    /// A read comes from outside, and the next one is on its way: it asks for another window when half of the last one is left, and
+    /// waits for its own if that isn't there.
+    fn arrive(&mut self, now: u64, stream: u32) {
+        let reads = self.pace.reads;
+        let apart_ns = self.rng.exponential() * self.pace.passing_ns / reads;
+        self.bench.put(now + apart_ns as u64, Event::Ask(stream));
+        let end = &mut self.ends[stream as usize];
+        end.reads += 1;
+        let read = end.reads as f64 / reads;
+        let number = (read.ceil() as u64).max(1) - 1;
+        while end
+            .came
+            .first_key_value()
+            .is_some_and(|first| *first.0 < number)
+        {
+            end.came.pop_first();
+        }
+        if end.came.contains_key(&number) {
+            self.wait(0.0);
+        } else {
+            end.waiting.entry(number).or_default().push(now);
+        }
+        if self.ends[stream as usize].asked as f64 <= read + 0.5 {
+            self.ask(now, stream);
+        }
+    }
+
+    fn wait(&mut self, ns: f64) {
+        if self.fetched > BEFORE {
+            self.waited = [self.waited[0] + 1.0, self.waited[1] + ns];
         }
     }
 
@@ -274,12 +315,8 @@ impl Walk<'_> {
             return;
         }
         match of {
-            &mut Job::Window {
-                stream,
-                number,
-                asked_ns,
-            } => {
-                self.fetches_ns.push((now - asked_ns) as f64);
+            &mut Job::Window { stream, number } => {
+                self.fetched += 1;
                 self.came(now, stream, number);
             }
             Job::Destage { writes } if !writes.is_empty() => {
@@ -302,12 +339,16 @@ impl Walk<'_> {
     /// A window is there: those who have asked for its reads get them, and ask for more on the way. Nobody waits for an earlier
     /// window first; but what lies beyond all that is outstanding hasn't been asked for.
     fn came(&mut self, now: u64, stream: u32, number: u64) {
-        if !self.pace.waits {
-            return;
-        }
         let pace = self.pace;
         let end = &mut self.ends[stream as usize];
         end.came.insert(number, now as f64);
+        if !pace.waits {
+            // All that have waited go on together, and pass one after the other.
+            for (before, since) in (0u32..).zip(end.waiting.remove(&number).unwrap_or_default()) {
+                self.wait((now - since) as f64 + f64::from(before) * pace.alone_ns);
+            }
+            return;
+        }
         while let Some(first) = end.came.first_entry() {
             if first.key() + 1 > end.begun + pace.outstanding() {
                 return;

@@ -257,13 +257,11 @@ impl Solver<'_> {
             let apart_ns = before
                 .map(|part| part.mean_ns(&self.classes))
                 .fold(0.0, f64::max);
-            let course = self.mix.course(self.view, ahead.open(reads_per_ns));
+            let course = self
+                .mix
+                .course(self.view, ahead.open(reads_per_ns, apart_ns));
             let waited_ns = if let Some(course) = course {
-                let waited = course
-                    .fetches_ns
-                    .iter()
-                    .map(|&fetch_ns| ahead.waited_ns(reads_per_ns, fetch_ns, apart_ns));
-                waited.sum::<f64>() / course.fetches_ns.len().max(1) as f64
+                course.waited_ns
             } else {
                 let fetch_ns = inside / drives.rates(inside).at(inside)
                     + drives.in_line_ns(per_ns * self.sets.all(), ahead.reads.recip());

@@ -18,7 +18,8 @@ pub(super) struct Pace {
     pub(super) lead: f64,
     /// Time to read a window that is there, ns.
     pub(super) passing_ns: f64,
-    /// Reads in a window, and the time of one that is there and alone, ns.
+    /// Reads in a window, and the time of one that is there and alone, ns; of reads from outside the time between those that pass
+    /// one after the other.
     pub(super) reads: f64,
     pub(super) alone_ns: f64,
     /// Reading waits for windows; else it goes on as it would, whatever has come.
@@ -56,13 +57,13 @@ impl Ahead {
         }
     }
 
-    /// With reads that arrive at a rate, whatever waits.
-    pub(super) fn open(&self, reads_per_ns: f64) -> Pace {
+    /// With reads that arrive at a rate, whatever waits, and then pass the narrowest place `apart_ns` after each other.
+    pub(super) fn open(&self, reads_per_ns: f64, apart_ns: f64) -> Pace {
         Pace {
             lead: 0.5,
             passing_ns: self.streams * self.reads / reads_per_ns,
             reads: self.reads,
-            alone_ns: 0.0,
+            alone_ns: apart_ns,
             waits: false,
         }
     }
