@@ -9,7 +9,7 @@ use std::sync::Arc;
 
 impl Mix {
     /// Time that a mean I/O waits for the drives when so many arrive per ns, where the modelled drive itself must tell: of a load in order,
-    /// or where drives acknowledge writes from their buffers; `None` elsewhere.
+    /// where drives acknowledge writes from their buffers, or beside the destages of a single one; `None` elsewhere.
     ///
     /// A set waits for the slowest of its drives, which are taken as independent.
     pub(super) fn driven_ns(
@@ -25,7 +25,9 @@ impl Mix {
                 .accesses
                 .iter()
                 .any(|access| access.kind != service::Kind::Read);
-        if !buffered && self.order.is_none() {
+        // Of one drive destaging has one write under way at a time, where it keeps up.
+        let alone = view.pool.drives == 1 && !self.destaging.is_empty();
+        if !buffered && self.order.is_none() && !alone {
             return None;
         }
         let an_io: f64 = load.accesses.iter().map(|access| access.weight).sum();
@@ -37,7 +39,8 @@ impl Mix {
         });
         let here = if self.order.is_some() { 1.0 } else { drives };
         let accesses_per_s = per_ns * 1e9 * an_io / here;
-        let found = service::arriving(view.model, &options, &load, accesses_per_s, turns);
+        let writing = alone.then_some(self.most_destages as u32);
+        let found = service::arriving(view.model, &options, &load, accesses_per_s, turns, writing);
         let steps = self
             .kinds
             .iter()

@@ -13,6 +13,9 @@ const COUNTED: u32 = 20_000;
 /// Requests before it counts.
 const BEFORE: u32 = 4_000;
 
+/// Writes in the background that wait for each one more at the drive: many, as a cache's marks are far apart, and few enough to settle.
+const CROWD: usize = 32;
+
 /// Response times of one way.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub struct Responses {
@@ -32,7 +35,8 @@ pub struct Turns {
 }
 
 /// Response times of hosts' reads and writes, when accesses of `load` are drawn at `per_s` by a Poisson process, of which this drive
-/// gets those that are its turn.
+/// gets those that are its turn. With `writing`, writes in the background wait before the drive, so that one is there at a time, and
+/// more, up to so many, while many wait.
 ///
 /// # Panics
 /// As [`service`](super::service), and at a rate that isn't positive.
@@ -42,6 +46,7 @@ pub fn arriving(
     load: &Load,
     per_s: f64,
     turns: Option<Turns>,
+    writing: Option<u32>,
 ) -> [Responses; 2] {
     load.check(model);
     assert!(per_s > 0.0, "{per_s} a second never arrive");
@@ -51,6 +56,9 @@ pub fn arriving(
         free: (0..u64::from(tags)).collect(),
         waiting: VecDeque::new(),
         turns,
+        most_writing: writing.map_or(usize::MAX, |most| most as usize),
+        writing: 0,
+        held: VecDeque::new(),
         sums: [[0.0; 3]; 2],
     };
     open.measure(1e9 / per_s)
@@ -62,6 +70,10 @@ struct Open<'a> {
     /// Arrivals that have found no free tag.
     waiting: VecDeque<Time>,
     turns: Option<Turns>,
+    /// Writes in the background at the drive, the most of them, and those that wait before it, each with its access.
+    most_writing: usize,
+    writing: usize,
+    held: VecDeque<usize>,
     /// By way: count, sum and sum of squares of responses.
     sums: [[f64; 3]; 2],
 }
@@ -77,7 +89,7 @@ impl Open<'_> {
             if arrival == BEFORE {
                 self.sums = Default::default();
             }
-            if !self.here() {
+            if !self.here() || self.holds() {
                 continue;
             }
             match self.free.pop() {
@@ -109,6 +121,44 @@ impl Open<'_> {
         here
     }
 
+    /// Whether the next access is a write in the background that waits before the drive.
+    fn holds(&mut self) -> bool {
+        if self.most_writing == usize::MAX {
+            return false;
+        }
+        let number = self.closed.chosen.take();
+        let number = number.unwrap_or_else(|| self.closed.choose());
+        if !self.writes_behind(number) {
+            self.closed.chosen = Some(number);
+            return false;
+        }
+        self.held.push_back(number);
+        !self.write_held()
+    }
+
+    fn ends_writing(&mut self, background: bool, way: Way) -> bool {
+        let ends = self.most_writing < usize::MAX && background && way == Way::Write;
+        self.writing = self.writing.saturating_sub(usize::from(ends));
+        ends
+    }
+
+    fn writes_behind(&self, number: usize) -> bool {
+        let access = &self.closed.load.accesses[number];
+        access.background && access.kind != super::Kind::Read
+    }
+
+    /// Takes one of those that wait, if another may go to the drive.
+    fn write_held(&mut self) -> bool {
+        let wanted = 1 + self.held.len() / CROWD;
+        if self.writing >= wanted.min(self.most_writing) {
+            return false;
+        }
+        let next = self.held.pop_front();
+        self.writing += usize::from(next.is_some());
+        self.closed.chosen = next;
+        next.is_some()
+    }
+
     /// Everything that happens before the next arrival.
     fn pass(&mut self, until: Time) {
         while let Some((now, token)) = self.closed.answer_before(until) {
@@ -122,6 +172,8 @@ impl Open<'_> {
                 self.closed
                     .coming
                     .push_back((now + self.closed.pause, token));
+            } else if self.ends_writing(background, way) && self.write_held() {
+                self.closed.submit(now, token);
             } else if let Some(arrived) = self.waiting.pop_front() {
                 self.closed.submit(now, token);
                 self.closed.submitted[token as usize].0 = arrived;
