@@ -172,6 +172,8 @@ fn open_loads_are_solved_within_a_tenth_of_what_is_simulated() {
         ("dl360-g6-p410i", &[], (65536, 0.0, 0.0), 0.6),
         ("md-raid5-8x2tb", &[], (8192, 0.67, 1.0), 0.3),
         ("eva-v2-10k", &[], (8192, 0.67, 1.0), 0.3),
+        // One drive has its destages one at a time.
+        ("perc-h730-1x4tb", &[], (8192, 0.67, 1.0), 0.3),
         // Reads that have waited for a window pass the bus one after the other.
         ("eva-v2-10k", &[], (65536, 0.98, 0.0), 0.3),
     ] {
