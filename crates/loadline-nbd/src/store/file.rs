@@ -49,17 +49,20 @@ impl DataFile {
                 "is served already by another emulator: stop that one, or name another file".into(),
             ));
         }
+        let data = DataFile {
+            file: Arc::new(file),
+        };
         if found.len() > size_bytes {
             let long = found.len();
             return Err(wrong(format!(
                 "has {long} bytes, the device only {size_bytes}: give the device that size, or name another file"
             )));
         }
-        file.set_len(size_bytes)
-            .and_then(|()| file.sync_all())
+        let sized = data.file.set_len(size_bytes);
+        sized
+            .and_then(|()| data.file.sync_all())
             .map_err(|error| wrong(reason(&error)))?;
-        let file = Arc::new(file);
-        Ok(DataFile { file })
+        Ok(data)
     }
 
     /// For who syncs it.
@@ -171,6 +174,14 @@ impl DataFile {
             at = hole;
         }
         extents
+    }
+}
+
+impl Drop for DataFile {
+    /// A process that is being started elsewhere in this one has the file open too until it is another program, so closing it
+    /// isn't enough to unlock it.
+    fn drop(&mut self) {
+        let _ = flock(&self.file, FlockOperation::Unlock);
     }
 }
 
