@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, Literal, TypeAlias
 
 from loadline.errors import InputError
 from loadline.units import format_bytes
@@ -14,6 +14,14 @@ from loadline.workload.suite import Entry, Published, Suite, nearest
 
 QUICK_NS = 5 * 10**9
 QUICK_WARMUP_NS = 10**9
+
+#: No point ends as precise before it has been measured for so long.
+PRECISE_FROM_NS = 10 * 10**9
+
+#: How precise a point has to be to end before its run time, unless somebody says.
+PRECISION = 0.01
+
+Stop: TypeAlias = Literal["precise", "fixed"]
 
 
 @dataclass(frozen=True, slots=True)
