@@ -238,7 +238,19 @@ def test_missing_rustfmt_and_clippy_come_from_rustup(machine: Machine) -> None:
     assert machine.did == ["rustup --quiet component add rustfmt clippy"]
 
 
-TESTED_WITH = ("mkfs.ext4", "mkfs.xfs", "mkfs.btrfs", "mkswap", "losetup", "sfdisk", "pvcreate", "ps")
+TESTED_WITH = (
+    "mkfs.ext4",
+    "mkfs.xfs",
+    "mkfs.btrfs",
+    "mkswap",
+    "losetup",
+    "sfdisk",
+    "pvcreate",
+    "ps",
+    "nbdinfo",
+    "nbdkit",
+    "qemu-img",
+)
 
 
 def test_a_chromium_is_installed_for_the_tests_and_chrome_will_do(machine: Machine) -> None:

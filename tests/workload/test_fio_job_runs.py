@@ -45,8 +45,21 @@ def target(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return path
 
 
-def run(folder: Path, target: Path, point: Point, size_bytes: int | None = SIZE, *, log: bool = True) -> Ran:
-    (folder / "job.fio").write_text(fio_job.write([point], size_bytes=size_bytes))
+def run(
+    folder: Path,
+    target: Path,
+    point: Point,
+    size_bytes: int | None = SIZE,
+    *,
+    log: bool = True,
+    ios: int | None = 3000,
+) -> Ran:
+    """Runs a point for so many requests of each job, however long they take; None: for its run time."""
+    job = fio_job.write([point], size_bytes=size_bytes)
+    if ios:
+        assert "time_based=1" in job
+        job = job.replace("time_based=1", f"number_ios={ios}\nio_size=1g")
+    (folder / "job.fio").write_text(job)
     words = ["fio", f"--filename={target}", "--output-format=json", "--eta=never", "--output=out.json"]
     words += ["--write_lat_log=log", "--log_offset=1"] if log else []
     done = subprocess.run([*words, "job.fio"], cwd=folder, capture_output=True, text=True, timeout=60)
@@ -58,7 +71,7 @@ def run(folder: Path, target: Path, point: Point, size_bytes: int | None = SIZE,
     return Ran(json.loads((folder / "out.json").read_text())["jobs"], jobs)
 
 
-def point(arrival: Closed | Open = Closed(1), runtime_ns: int = 3 * 10**8, **keys: object) -> Point:  # noqa: B008
+def point(arrival: Closed | Open = Closed(1), runtime_ns: int = 50 * 10**9, **keys: object) -> Point:  # noqa: B008
     fields: dict[str, object] = {"name": "p", "read_fraction": 1.0, "random_fraction": 1.0, "access_class": "random"}
     fields |= {"block": (BlockShare(4096, 1.0),), **keys}
     return Point("p", (Workload(Profile(**fields), arrival),), runtime_ns, 0, 7)  # type: ignore[arg-type]
@@ -126,7 +139,7 @@ def test_the_same_seed_asks_for_the_same_blocks_and_another_one_for_others(tmp_p
 @pytest.mark.parametrize("jobs", [1, 4])
 def test_an_open_load_comes_at_its_rate_whatever_the_number_of_jobs(tmp_path: Path, target: Path, jobs: int) -> None:
     one = point(Open(1200, 32, jobs), runtime_ns=4 * 10**9, read_fraction=0.75, block=(BlockShare(512, 1.0),))
-    (stream,) = run(tmp_path, target, one, log=False).streams
+    (stream,) = run(tmp_path, target, one, log=False, ios=None).streams
     # Five standard deviations of a Poisson count.
     assert stream["read"]["total_ios"] == pytest.approx(3600, abs=5 * 60)
     assert stream["write"]["total_ios"] == pytest.approx(1200, abs=5 * 35)
@@ -166,15 +179,17 @@ def test_the_target_is_held_with_o_direct_and_with_o_dsync_where_asked(
 
 
 def test_a_job_pauses_after_each_burst(tmp_path: Path, target: Path) -> None:
-    one = point(Closed(4), runtime_ns=10**9, think_time_ns=10**8, burst=10)
-    (stream,) = run(tmp_path, target, one, log=False).streams
-    assert 80 <= stream["read"]["total_ios"] <= 140
+    one = point(Closed(4), think_time_ns=10**8, burst=10)
+    (stream,) = run(tmp_path, target, one, log=False, ios=100).streams
+    # Nine pauses at least, in ms.
+    assert stream["read"]["runtime"] >= 900
 
 
 def test_run_times_and_warm_ups_are_kept_to_the_millisecond(tmp_path: Path, target: Path) -> None:
     one = point(runtime_ns=250_000_000)
-    (stream,) = run(tmp_path, target, Point("p", one.streams, one.runtime_ns, 150_000_000), log=False).streams
-    assert stream["read"]["runtime"] == pytest.approx(250, abs=25)
+    (stream,) = run(tmp_path, target, Point("p", one.streams, one.runtime_ns, 150_000_000), log=False, ios=None).streams
+    # Not the whole second that a coarser unit would make of it.
+    assert 225 <= stream["read"]["runtime"] < 900
 
 
 def share_below(requests: list[Request], offset: float) -> float:
@@ -209,7 +224,8 @@ def written(folder: Path, **shares: float) -> bytes:
     with path.open("wb") as file:
         subprocess.run(["head", "-c", str(size), "/dev/urandom"], stdout=file, check=True)
     block = (BlockShare(65536, 1.0),)
-    run(folder, path, point(Closed(4), 5 * 10**8, read_fraction=0.0, random_fraction=0.0, block=block, **shares), size)
+    one = point(Closed(4), read_fraction=0.0, random_fraction=0.0, block=block, **shares)
+    run(folder, path, one, size, ios=size // 65536)
     return path.read_bytes()
 
 
