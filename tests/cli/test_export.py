@@ -42,12 +42,18 @@ def test_an_option_of_run_changes_what_is_written(loadline: Loadline) -> None:
     assert text.count("elapsed=9,") == 2 and "forthreads=(4)" in text
 
 
+def test_a_search_is_written_as_plain_points_and_that_is_said(loadline: Loadline) -> None:
+    done = loadline("export", "database-ramp", "-o", "out.fio")
+    assert "out.fio can't search (1 to 65536 while mean<=30ms): written as qd1, qd2, qd4" in done.err
+    depths = [line for line in (loadline.folder / "out.fio").read_text().splitlines() if line.startswith("iodepth=")]
+    assert depths == [f"iodepth={1 << n}" for n in range(8)]
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["typical-12", "-o", "out.doc"], "out.doc: its ending names no form"),
         (["typical-12", "-o", "nowhere/out.fio"], "there is no directory nowhere"),
-        (["database-ramp", "-o", "out.icf"], "a ramp (1 to 65536 while mean<=30ms) can't be written for another tool"),
         (["hci", "-o", "out.fio"], "8 jobs side by side take 1.25% of the target each"),
         (["typical12", "-o", "out.fio"], "no suite is named 'typical12'"),
     ],

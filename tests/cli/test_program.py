@@ -29,7 +29,6 @@ KEYS = ["format", "results", "probes", "runs", "findings", "error"]
         (["run", "typical-12"], 2, "input"),
         (["run", "typical-12", "/dev/null", "--profile", "oltp"], 2, "input"),
         (["suites", "typical-12", "--point", "nope"], 2, "input"),
-        (["suites", "database-ramp", "--fio"], 2, "input"),
         (["suites", "--fio"], 2, "input"),
         (["show", "nothing"], 2, "input"),
         (["report", "nothing", "-o", "x.csv"], 2, "input"),

@@ -101,3 +101,20 @@ def test_a_ramp_over_a_rate_is_refused_before_anything_is_touched(station: str) 
     with pytest.raises(InputError, match="a ramp over a rate"):
         loadline.run(suite, station, size_bytes=1 << 26)
     assert STORE.runs() == []
+
+
+#: Two servers: two outstanding do all that they can, and more wait.
+BEST = SUITE.replace('limit = "mean<=110ms"', 'best = "rate"\nqueue_depth = [1, 2, 4]')
+
+
+def test_the_best_depth_is_found_with_where_95_percent_of_its_rate_begin(station: str) -> None:
+    Path(station.removeprefix("emulated:")).write_text(STATION.replace("[[station]]", "[[station]]\nservers = 2"))
+    run = loadline.run(parse_suite(BEST, "reads", "reads"), station, size_bytes=1 << 26, seed=1)
+    (row,) = run.results()
+    assert row.error is None and (row.point, row.role) == ("reads", "point")
+    assert row.saturation_iops == pytest.approx(100, rel=0.1) and row.total.iops == row.saturation_iops
+    assert row.saturation_95_outstanding == 2
+    assert row.saturation_outstanding == row.outstanding_asked
+    assert [probe.outstanding_asked for probe in run.probes()] == [1, 2, 4]
+    assert run.histograms(0)["read"].count > 0
+    assert loadline.resume(run).results() == [row]

@@ -73,3 +73,22 @@ def test_the_zones_of_a_disk_cover_it_without_a_gap() -> None:
     assert ranges[0][0] == 0
     assert all(abs(start + length - after) < step for (start, length), (after, _) in pairwise(ranges))
     assert size - step < sum(ranges[-1]) <= size
+
+
+def test_the_saturation_series_is_the_sources_five_hosts_and_its_cache_ranges() -> None:
+    found = {point.name: point for point in points("saturation")}
+    asked = {
+        name: (
+            *(point.streams[0].profile.block[0].size_bytes, figures(point)[1:], point.streams[0].arrival.jobs),
+            *(point.streams[0].profile.working_set_bytes, point.best and (point.best.of, point.best.queue_depths)),
+        )
+        for name, point in found.items()
+    }
+    doublings = (1, 2, 4, 8, 16, 32, 64, 128)
+    assert asked == {
+        "sequential-read-64k": (65536, (100, 0), 5, None, ("rate", doublings)),
+        "sequential-write-64k": (65536, (0, 0), 5, None, ("rate", doublings)),
+        "cache-latency-512": (512, (100, 100), 1, 16 * 512, ("latency", (1, 2, 4))),
+        "cache-latency-2k": (2048, (100, 100), 1, 16 * 512, ("latency", (1, 2, 4))),
+        "cache-rate-512": (512, (100, 100), 4, 128 * 512, ("rate", (1, 2, 4, 8))),
+    }

@@ -51,7 +51,7 @@ def again(text: str) -> str:
 def test_a_suite_of_the_catalog_read_back_is_written_the_same(
     name: str, options: Options, size_bytes: int | None
 ) -> None:
-    points = make_plan(load_suite(name)[0], options)
+    points = [probe for one in make_plan(load_suite(name)[0], options) for probe in one.grid()]
     text = fio_job.write(points, size_bytes=SIZE if fio_job.needs_size(points) else size_bytes)
     assert again(text) == text
 
@@ -81,8 +81,7 @@ def test_fio_takes_any_points_that_are_written(points: list[Point]) -> None:
 @pytest.mark.parametrize("name", suite_names())
 def test_fio_takes_every_suite_of_the_catalog(name: str, tmp_path: Path) -> None:
     job = tmp_path / "job.fio"
-    options = Options(variants=True, queue_depths=(1, 8) if name in RAMPS else None)
-    points = make_plan(load_suite(name)[0], options)
+    points = [probe for one in make_plan(load_suite(name)[0], Options(variants=True)) for probe in one.grid()]
     size_bytes = SIZE if fio_job.needs_size(points) else None
     job.write_text(fio_job.write(points, engine="io_uring", size_bytes=size_bytes))
     done = subprocess.run(["fio", "--parse-only", "--filename=x", str(job)], capture_output=True, text=True)
@@ -93,7 +92,7 @@ def test_fio_takes_every_suite_of_the_catalog(name: str, tmp_path: Path) -> None
 def test_a_ramp_is_refused_until_fixed_depths_make_it_a_sweep(name: str) -> None:
     suite, _ = load_suite(name)
     with pytest.raises(
-        InputError, match=r"a ramp \(1 to 65536 while mean<=30ms\) can't be said in a job file"
+        InputError, match=r"a search \(1 to 65536 while mean<=30ms\) can't be said in a job file"
     ) as error:
         fio_job.write(make_plan(suite, Options()))
     assert "--queue-depth 1,2,4,8" in error.value.remedy

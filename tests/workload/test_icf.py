@@ -179,8 +179,8 @@ def test_the_size_of_the_target_makes_sectors_of_percents() -> None:
     assert [said(one) for one in planned(read(content)[0])] == [said(asked)]
 
 
-def test_a_ramp_is_refused() -> None:
-    with pytest.raises(InputError, match=r"a ramp .* can't be written for another tool") as error:
+def test_a_search_is_refused() -> None:
+    with pytest.raises(InputError, match=r"a search .* can't be written for another tool") as error:
         icf.write(make_plan(load_suite("database-ramp")[0], Options()))
     assert "--queue-depth" in error.value.remedy
 

@@ -9,7 +9,7 @@ from hypothesis import given
 from workload.strategies import points as any_points
 
 from loadline.errors import InputError
-from loadline.workload.limit import Limit, Ramp, parse_limit
+from loadline.workload.limit import Best, Limit, Ramp, parse_limit
 from loadline.workload.plan import Options, Point, make_plan
 from loadline.workload.profile import BlockShare, Closed, Open, Profile
 from loadline.workload.suite import load_suite, parse_suite
@@ -130,6 +130,22 @@ def test_a_ramp_makes_plain_points_of_its_probes() -> None:
     assert (point.at(3).name, point.at(3).ramp, point.at(3).streams[0].arrival) == ("a-qd3", None, Closed(3, 1))
     (point,) = plan(HEAD + RAMP.replace("from = 2, to = 100", 'axis = "rate", from = "1k/s", to = "50k/s"'))
     assert (point.at(2e3).name, point.at(2e3).streams[0].arrival) == ("a-r2000", Open(2000, 32, 1))
+
+
+def test_a_best_depth_is_one_point_that_tries_them_all_unless_depths_are_given() -> None:
+    text = HEAD + "queue_depth = [8, 1, 64]\n" + PROFILE.format("a") + 'jobs = 2\nbest = "latency"\n'
+    (point,) = plan(text)
+    assert (point.name, point.best, point.searches) == ("a", Best("latency", (1, 8, 64)), True)
+    assert point.expected_ns == 3 * (point.runtime_ns + point.warmup_ns)
+    assert [probe.streams[0].arrival for probe in point.grid()] == [Closed(1, 2), Closed(8, 2), Closed(64, 2)]
+    assert Point.from_json(json.loads(json.dumps(point.to_json()))) == point
+    assert [(p.name, p.best) for p in plan(text, Options(queue_depths=(2, 4)))] == [("a-qd2", None), ("a-qd4", None)]
+
+
+def test_without_a_search_a_ramp_is_doublings_of_its_lowest_load() -> None:
+    (point,) = plan(HEAD + RAMP)
+    assert [probe.streams[0].arrival.queue_depth for probe in point.grid()] == [2, 4, 8, 16, 32, 64]
+    assert [probe.name for probe in point.at(7).grid()] == ["a-qd7"]
 
 
 @pytest.mark.parametrize("axis", ["", 'axis = "rate", '])

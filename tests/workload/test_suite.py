@@ -246,6 +246,8 @@ def test_every_key_means_what_the_reference_says() -> None:
         (HEAD + PROFILE + "limit = 30", "profile a: limit: a value of type int is not a limit"),
         (HEAD + PROFILE + "ramp = { from = 1 }", "profile a: `ramp` needs a `limit`"),
         (HEAD + PROFILE + LIMIT + "queue_depth = 4", "profile a: `limit` makes it a ramp, .* leave both out"),
+        (HEAD + PROFILE + LIMIT + 'best = "rate"', "profile a: `best` compares queue depths; leave out limit"),
+        (HEAD + PROFILE + 'best = "iops"', "profile a: best: Input should be 'rate' or 'latency'"),
         (HEAD + PROFILE + LIMIT + "jobs = 2", "profile a: jobs: a ramp has one number of jobs"),
         (HEAD + PROFILE + LIMIT + "ramp = { frm = 1 }", "profile a: ramp: frm: unknown key"),
         (HEAD + PROFILE + LIMIT + "ramp = { from = 8, to = 8 }", "profile a: ramp: goes from 8 to 8"),

@@ -197,8 +197,7 @@ _LINE = re.compile(rf"\*.*|(?:compratio|dedupratio|dedupunit)={_VALUE}|(?:sd|wd|
 
 @pytest.mark.parametrize("name", suite_names())
 def test_every_suite_of_the_catalog_is_written_in_vdbenchs_grammar(name: str) -> None:
-    ramp = any(entry.ramp for entry in load_suite(name)[0].entries)
-    points = make_plan(load_suite(name)[0], Options(queue_depths=(1, 8) if ramp else None))
+    points = [probe for point in make_plan(load_suite(name)[0], Options()) for probe in point.grid()]
     content, _ = vdbench.write(points)
     lines = content.splitlines()
     assert all(_LINE.fullmatch(line) for line in lines)

@@ -13,7 +13,7 @@ from click.shell_completion import CompletionItem
 from loadline.cli import output
 from loadline.errors import InputError
 from loadline.units import parse_bytes, parse_duration
-from loadline.workload.plan import Options
+from loadline.workload.plan import Options, Point
 from loadline.workload.suite import DEPTHS, RUNTIME_NS, Suite, load_suite, suite_names
 
 _SYSTEMS = Path(__file__).parent.parent / "catalog" / "systems"
@@ -199,6 +199,15 @@ def read(
         quick=quick,
         only=only,
     )
+
+
+def unrolled(points: Sequence[Point], where: str) -> tuple[Point, ...]:
+    """Points for a tool that can't search: a search is written as plain points, which is said on standard error."""
+    for point in points:
+        if point.searches:
+            loads = ", ".join(probe.name.removeprefix(f"{point.name}-") for probe in point.grid())
+            output.warn(f"{point.name}: {where} can't search ({point.ramp or point.best}): written as {loads}.")
+    return tuple(probe for point in points for probe in point.grid())
 
 
 def size(text: str | None, option: str = "--size") -> int | None:

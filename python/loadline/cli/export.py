@@ -47,7 +47,7 @@ def command(
         raise InputError(f"{file}: its ending names no form", f"Forms: {', '.join(_ENDINGS)}.")
     check_place(path)
     found, findings = choice.suite(suite, each_section=each_section)
-    points = make_plan(found, choice.read(**options), seed)
+    points = choice.unrolled(make_plan(found, choice.read(**options), seed), file)
     text, notes = _written(path.suffix, points, found.title, choice.size(size), engine)
     write_bytes(path, text.encode("utf-8", "replace"))
     for line in notes.lines(file):

@@ -62,6 +62,7 @@ def command(
         points = tuple(one for one in points if one.name == point)
     job, size_bytes = None, choice.size(size)
     if as_fio or point is not None:
+        points = choice.unrolled(points, "a job file")
         if size_bytes is None and fio_job.needs_size(points):
             size_bytes = _ASSUMED_BYTES
             output.warn(f"{suite.name} parts the target: written for one of 1 TiB, for --size isn't given.")
@@ -120,7 +121,7 @@ def _rows(point: Point) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
     for stream in point.streams:
         profile, arrival = stream.profile, stream.arrival
-        load = _load(arrival) if point.ramp is None else str(point.ramp)
+        load = str(point.ramp or point.best) if point.searches else _load(arrival)
         name = point.name if len(point.streams) == 1 else f"{point.name}: {profile.name}"
         rows.append(
             (

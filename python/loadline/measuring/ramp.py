@@ -1,6 +1,6 @@
-"""A ramp on a target: probes at one load after the other, until its load line is known.
+"""A search on a target: probes at one load after the other, until a load line or the best depth is known.
 
-Each probe has a folder of its own within the ramp's, and is kept whatever comes after it: `resume` asks for no load
+Each probe has a folder of its own within the point's, and is kept whatever comes after it: `resume` asks for no load
 twice.
 """
 
@@ -15,7 +15,8 @@ from loadline._core import Histogram
 from loadline.result.schema import Result
 from loadline.result.store import begin_probe, commit_point, probe_paths, read_histograms, read_point
 from loadline.system.load_line import keeps, search_outstanding, share
-from loadline.system.row import load_line_rows
+from loadline.system.row import best_rows, load_line_rows
+from loadline.workload.limit import Ramp
 from loadline.workload.plan import Point
 
 # One job of fio's keeps so many outstanding with every engine.
@@ -26,30 +27,28 @@ Measure = Callable[[Point, Path], tuple[Result, Mapping[str, Histogram]]]
 
 
 class _FailedError(Exception):
-    """A probe failed, so nothing can be said of the ramp."""
+    """A probe failed, so nothing can be said of the point."""
 
     def __init__(self, result: Result) -> None:
         self.result = result
 
 
 def find(point: Point, folder: Path, measure: Measure) -> tuple[Result, Mapping[str, Histogram]]:
-    """The row at the load line of a ramp over outstanding I/Os, and its histograms; its series is put into `folder`.
+    """The row of a search, at the load line or the best depth, and its histograms; its series is put into `folder`.
 
     If a probe failed, a row with its error; if not even the lowest load keeps the limit, one that says so.
 
     Raises:
         As `measure`; whatever is raised, the probes that were done are kept.
     """
-    ramp = point.ramp
-    assert ramp is not None and ramp.axis == "outstanding", "only such ramps are measured"
-    limit = ramp.limit
+    limit = None if point.ramp is None else str(point.ramp.limit)
     places: dict[str, Path] = {}
     for path in probe_paths(folder):
         known = read_point(path)
         if known is not None and known.error is None:
             places[known.point] = path
 
-    def ask(load: int) -> Result:
+    def ask(load: float) -> Result:
         at = point.at(load)
         if at.name in places:
             found = read_point(places[at.name])
@@ -57,7 +56,7 @@ def find(point: Point, folder: Path, measure: Measure) -> tuple[Result, Mapping[
             return found
         place = begin_probe(folder, at.name)
         measured, histograms = measure(at, place)
-        found = replace(measured, role="probe", limit=str(limit))
+        found = replace(measured, role="probe", limit=limit)
         commit_point(place, found, histograms)
         if found.error is not None:
             raise _FailedError(found)
@@ -65,19 +64,33 @@ def find(point: Point, folder: Path, measure: Measure) -> tuple[Result, Mapping[
         return found
 
     try:
-        line = search_outstanding(
-            ask,
-            lambda answer: keeps(answer, limit),
-            int(ramp.low),
-            max(int(ramp.low), min(_MOST, int(ramp.high))),
-            lambda answer: share(answer, limit),
-        )
+        row, shown = _load_line(point, point.ramp, ask) if point.ramp is not None else _best(point, ask)
     except _FailedError as failed:
         error = f"{failed.result.point}: {failed.result.error}"
         return replace(failed.result, role="point", point=point.name, error=error), {}
-    row = replace(load_line_rows(point, line)[0], role="point")
-    if line.highest is None:
+    row = replace(row, role="point")
+    if shown is None:
         return row, {}
-    place = places[line.highest.answer.point]
-    shutil.copyfile(place / "series.parquet", folder / "series.parquet")
-    return row, read_histograms(place)
+    shutil.copyfile(places[shown] / "series.parquet", folder / "series.parquet")
+    return row, read_histograms(places[shown])
+
+
+def _load_line(point: Point, ramp: Ramp, ask: Callable[[float], Result]) -> tuple[Result, str | None]:
+    """The row of a ramp, and the name of the probe that it shows; None where not even the lowest load holds."""
+    assert ramp.axis == "outstanding", "only such ramps are measured"
+    line = search_outstanding(
+        ask,
+        lambda answer: keeps(answer, ramp.limit),
+        int(ramp.low),
+        max(int(ramp.low), min(_MOST, int(ramp.high))),
+        lambda answer: share(answer, ramp.limit),
+    )
+    return load_line_rows(point, line)[0], None if line.highest is None else line.highest.answer.point
+
+
+def _best(point: Point, ask: Callable[[float], Result]) -> tuple[Result, str]:
+    """The row of the best depth, and the name of its probe."""
+    assert point.best is not None, "the point is a search"
+    row = best_rows(point, [ask(depth) for depth in point.best.queue_depths])[0]
+    assert row.queue_depth is not None, "probes are closed, of one stream"
+    return row, point.at(row.queue_depth).name

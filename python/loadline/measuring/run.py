@@ -241,7 +241,7 @@ def _point(
         with writing(folder):
             return measure(point, held, folder, loader, made, session.roots, lambda p: session.listen(p(number, total)))
 
-    if point.ramp is None:
+    if not point.searches:
         folder = begin_point(made, index)
         result, histograms = one(point, folder)
     else:

@@ -227,7 +227,7 @@ def check_fits(points: tuple[Point, ...], target: Target) -> None:
                 f"{point.name}: a ramp over a rate ({point.ramp}) can't be run on a real target yet",
                 'Give axis = "outstanding" to its ramp; `loadline forecast` and `simulate` answer it as it is.',
             )
-    points = tuple(point if point.ramp is None else point.at(point.ramp.low) for point in points)
+    points = tuple(probe for point in points for probe in point.grid())
     fio_job.write(points, size_bytes=target.used_bytes)
     for point in points:
         for stream in point.streams:

@@ -43,8 +43,10 @@ def _load(result: Result) -> str:
 
 
 def _asked(answer: Answer) -> str:
-    """The load; of a ramp the load line with the next load, which fails: `345, not 346`."""
+    """The load; of a ramp the load line with the next load, which fails: `345, not 346`; of a best rate, 95 % of it."""
     result = answer.asked
+    if result.provenance.get("best") and result.saturation_95_outstanding:
+        return f"{_load(result)}, 95 % at {result.saturation_95_outstanding}"
     line = result.provenance.get("load_line") or {}
     depth, following = line.get("load"), line.get("next")
     if not depth or not following or result.outstanding_asked is None:

@@ -136,6 +136,7 @@ def results_table(results: Sequence[Result]) -> Table:
     if any(result.quick for result in results):
         notes.append("* quick: a few seconds a point; an impression, not a measurement")
     notes += [load_line_note(result) for result in results if result.limit and not result.error]
+    notes += [best_note(result) for result in results if result.provenance.get("best") and not result.error]
     notes += findings_notes(results)
     return Table(
         ("run", *heads) if several else heads, tuple(groups), frozenset({0, 1} if several else {0}), tuple(notes)
@@ -148,6 +149,14 @@ def load_line_note(result: Result) -> str:
     beyond = f", {line['next']} don't" if line.get("next") else ", and more wasn't tried"
     most = f"; at most {count(result.saturation_iops)} IOPS were seen" if result.saturation_iops else ""
     return f"{result.point}: {result.outstanding_asked} outstanding keep {result.limit}{beyond}{most}"
+
+
+def best_note(result: Result) -> str:
+    """Where the best of several depths was: `read: the highest rate was at 40 outstanding; 95 % of it at 10`."""
+    outstanding, near = result.outstanding_asked, result.saturation_95_outstanding
+    if result.provenance["best"]["of"] == "latency":
+        return f"{result.point}: the lowest latency was at {outstanding} outstanding"
+    return f"{result.point}: the highest rate was at {outstanding} outstanding; 95 % of it at {near}"
 
 
 def findings_notes(results: Sequence[Result]) -> Iterator[str]:

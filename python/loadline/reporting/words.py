@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
 from loadline.reporting.contents import Contents
-from loadline.reporting.table import count, findings_notes, megabytes, milliseconds
+from loadline.reporting.table import best_note, count, findings_notes, megabytes, milliseconds
 from loadline.result.schema import Result
 
 _ORIGINS = {
@@ -76,6 +76,7 @@ def _figures(points: Sequence[Result]) -> Iterator[str]:
         yield _line(lines[0])
     elif lines:
         yield from (f"Highest: {_line(max(lines, key=_iops))}", f"Lowest: {_line(min(lines, key=_iops))}")
+    yield from (f"{best_note(point)}." for point in good if point.provenance.get("best"))
     if len(good) == 1 and not lines:
         (only,) = good
         said = [f"{count(only.total.iops)} IOPS", f"{megabytes(only.total)} MB/s"]

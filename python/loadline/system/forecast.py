@@ -96,7 +96,9 @@ def forecast(
 
 
 def _with_limit(point: Point, limit: Limit | None) -> Point | None:
-    """The ramp that finds the point's load line; None for closed and open streams together, which have no one axis."""
+    """The ramp that finds the point's load line; None of a best depth, and of closed and open streams together."""
+    if point.best is not None:
+        return None
     if point.ramp is not None:
         return point if limit is None else replace(point, ramp=replace(point.ramp, limit=limit))
     limit = limit or parse_limit(DEFAULT_LIMIT)

@@ -1,8 +1,9 @@
-"""The row of a point that a model answered: what was asked, whatever answered it."""
+"""The row of a point that a model answered: what was asked, whatever answered it; and the rows of searches."""
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -75,8 +76,9 @@ def load_line_rows(point: Point, line: LoadLine[Any, Result], saturation_iops: f
     assert ramp is not None, "only ramps have load lines"
     limit = str(ramp.limit)
     probes = [replace(probe.answer, role="probe", limit=limit) for probe in line.probes if probe is not line.highest]
-    rates = [probe.answer.total.iops for probe in line.probes if probe.answer.total.iops is not None]
-    saturation_iops = max(rates, default=None) if saturation_iops is None else saturation_iops
+    where = _saturation([probe.answer for probe in line.probes])
+    if saturation_iops is not None:
+        where = {"saturation_iops": saturation_iops}
     found: dict[str, Any] = {
         "axis": ramp.axis,
         "load": line.highest and line.highest.load,
@@ -104,9 +106,53 @@ def load_line_rows(point: Point, line: LoadLine[Any, Result], saturation_iops: f
             *(at_line,),
             point=point.name,
             limit=limit,
-            saturation_iops=saturation_iops,
             findings=tuple({**one, "point": point.name} for one in findings),
             provenance=provenance,
+            **where,
         ),
         *probes,
     ]
+
+
+# So near to saturation more outstanding I/Os mostly wait.
+_NEAR = 0.95
+
+
+def _saturation(answers: Sequence[Result]) -> dict[str, Any]:
+    """The highest rate of the answers, where it was found, and the fewest outstanding I/Os that came near it."""
+    rates = [(answer.total.iops, answer.outstanding_asked) for answer in answers if answer.total.iops is not None]
+    if not rates:
+        return {"saturation_iops": None}
+    highest, outstanding = max(rates, key=lambda rate: rate[0])
+    near = [asked for iops, asked in rates if asked is not None and iops >= _NEAR * highest]
+    return {
+        "saturation_iops": highest,
+        "saturation_outstanding": outstanding,
+        "saturation_95_outstanding": min(near, default=None),
+    }
+
+
+def best_rows(point: Point, answers: Sequence[Result]) -> list[Result]:
+    """The best of the answers to a point's depths as its row, then all others as probes, in order of depth.
+
+    Of equal ones the first counts. An answer with an error is none; if all are, the first of them is the row.
+    """
+    assert point.best is not None, "only such points have a best answer"
+    of_rate = point.best.of == "rate"
+
+    def worth(answer: Result) -> float:
+        figure = answer.total.iops if of_rate else answer.total.latency_mean_ns
+        if answer.error is not None or figure is None:
+            return -math.inf
+        return figure if of_rate else -figure
+
+    best = max(answers, key=worth)
+    where = _saturation([answer for answer in answers if answer.error is None]) if of_rate else {}
+    found = {"of": point.best.of, "queue_depth": best.queue_depth, "queue_depths": list(point.best.queue_depths)}
+    findings = tuple({**one, "point": point.name} for one in best.findings)
+    if of_rate and len(answers) > 1 and where.get("saturation_95_outstanding") == answers[-1].outstanding_asked:
+        message = f"the rate still rose up to {best.outstanding_asked} outstanding, the most that was tried"
+        findings += (finding(point, "saturation", "note", message, {}, "Try fixed depths beyond: --queue-depth."),)
+    provenance = {**best.provenance, "best": found}
+    row = replace(best, role="point", point=point.name, findings=findings, provenance=provenance, **where)
+    return [row, *(replace(answer, role="probe") for answer in answers if answer is not best)]

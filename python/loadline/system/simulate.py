@@ -21,7 +21,7 @@ from loadline.system.asked import Asked, check_rows, pairs, points_of, streams_o
 from loadline.system.description import System, load_system, unroll
 from loadline.system.load_line import keeps, search_outstanding, search_rate, share
 from loadline.system.pool import Listener, in_order
-from loadline.system.row import busiest, finding, load_line_rows, refused_row, row
+from loadline.system.row import best_rows, busiest, finding, load_line_rows, refused_row, row
 from loadline.units import format_duration, format_percent, parse_fraction
 from loadline.workload.plan import Options, Point
 from loadline.workload.profile import Closed, Open
@@ -133,7 +133,7 @@ def simulate(
     return answers(pairs(systems, points), suite, effort(ios, until_precision, replications), threads, listen)
 
 
-#: What a task of the pool gives: outcomes of one replication, rows of a ramp, or why there are none.
+#: What a task of the pool gives: outcomes of one replication, rows of a search, or why there are none.
 _Part = list[_core.Outcome] | list[Result] | InputError
 
 
@@ -148,8 +148,8 @@ def answers(
     tasks: list[Callable[[Event], _Part]] = []
     owners: list[int] = []
     for number, (one, point) in enumerate(asked):
-        each: list[Callable[[Event], _Part]] = [partial(_ramp, one, point, suite, work)]
-        if point.ramp is None:
+        each: list[Callable[[Event], _Part]] = [partial(_search, one, point, suite, work)]
+        if not point.searches:
             each = [partial(_answer, one, point, work, replication) for replication in range(work.replications)]
         owners += [number] * len(each)
         tasks += [partial(_or_refused, task) for task in each]
@@ -185,13 +185,13 @@ def _shown(system: System, point: Point, suite: str | None, found: list[Result] 
 def _assembled(
     system: System, point: Point, suite: str | None, work: Effort, parts: Sequence[Any]
 ) -> list[Result] | InputError:
-    """The rows out of a point's replications, or of its ramp; what one of them was refused for, if one was."""
+    """The rows out of a point's replications, or of its search; what one of them was refused for, if one was."""
     refused = next((part for part in parts if isinstance(part, InputError)), None)
     if refused is not None:
         return refused
-    if point.ramp is not None:
-        ramp: list[Result] = parts[0]
-        return ramp
+    if point.searches:
+        found: list[Result] = parts[0]
+        return found
     return [result(system, point, suite, [part[0] for part in parts], work, parts[0][1:])]
 
 
@@ -243,14 +243,18 @@ def _replication(system: System, point: Point, work: Effort, number: int, stop: 
     return simulation.outcome()
 
 
-def _ramp(system: System, point: Point, suite: str | None, work: Effort, stop: Event) -> list[Result]:
-    ramp = point.ramp
-    assert ramp is not None, "only ramps are searched"
-
-    def ask(load: float) -> Result:
-        at = point.at(load)
+def _search(system: System, point: Point, suite: str | None, work: Effort, stop: Event) -> list[Result]:
+    def plain(at: Point) -> Result:
         outcomes = [_replication(system, at, work, number, stop) for number in range(work.replications)]
         return result(system, at, suite, outcomes, work)
+
+    if point.best is not None:
+        return best_rows(point, [plain(at) for at in point.grid()])
+    ramp = point.ramp
+    assert ramp is not None, "other points aren't searched"
+
+    def ask(load: float) -> Result:
+        return plain(point.at(load))
 
     def holds(answer: Result) -> bool:
         return keeps(answer, ramp.limit)

@@ -20,7 +20,7 @@ from loadline.system.asked import Asked, check_rows, points_of, streams_of
 from loadline.system.description import System, load_system, unroll
 from loadline.system.load_line import LoadLine, Probe, keeps, search_rate, share
 from loadline.system.pool import Listener, in_order
-from loadline.system.row import finding, load_line_rows, refused_row, row
+from loadline.system.row import best_rows, finding, load_line_rows, refused_row, row
 from loadline.workload.plan import Options, Point
 from loadline.workload.profile import Closed, Open, Workload
 
@@ -134,7 +134,7 @@ def _of_streams(
             raise CancelledError
         try:
             asking = asking or _Asking(built, suite, explain, curve)
-            results += [asking.row(point)] if point.ramp is None else asking.ramp(point)
+            results += asking.rows(point)
         except InputError as refusal:
             refusals.append(refusal)
             results.append(refused_row(built.system, point, suite, "solved", refusal))
@@ -151,6 +151,12 @@ class _Asking:
         self._explain = explain
         self._curve = curve
         self._last: tuple[tuple[Workload, ...], int, _core.Solution] | None = None
+
+    def rows(self, point: Point) -> list[Result]:
+        """The row of a plain point, or those of a search."""
+        if point.best is not None:
+            return best_rows(point, [self.row(probe) for probe in point.grid()])
+        return [self.row(point)] if point.ramp is None else self.ramp(point)
 
     def row(self, point: Point) -> Result:
         """The row of a plain point."""

@@ -1,4 +1,4 @@
-"""A limit on response time, and the ramp that finds the highest load under it: the load line."""
+"""What a point may search for: the load line, the highest load under a limit; or the best of some depths."""
 
 from __future__ import annotations
 
@@ -58,6 +58,26 @@ class Ramp:
         """For people: `1 to 4096 while mean<=30ms`; the numbers of an open ramp are rates."""
         per = "/s" if self.axis == "rate" else ""
         return f"{self.low:g}{per} to {self.high:g}{per} while {self.limit}"
+
+
+@dataclass(frozen=True, slots=True)
+class Best:
+    """Several queue depths of which the best counts: the highest rate, or the lowest mean latency.
+
+    Response is ignored where the rate counts, so that is saturation.
+    """
+
+    of: Literal["rate", "latency"]
+    queue_depths: tuple[int, ...]
+
+    @staticmethod
+    def from_json(data: dict[str, Any]) -> Best:
+        """The one whose `asdict` this is. KeyError and TypeError mean that something else wrote it."""
+        return Best(data["of"], tuple(data["queue_depths"]))
+
+    def __str__(self) -> str:
+        """For people: `best rate of depths 1, 2, 4`."""
+        return f"best {self.of} of depths {', '.join(map(str, self.queue_depths))}"
 
 
 def parse_limit(text: object) -> Limit:

@@ -8,7 +8,7 @@ from typing import Any, Literal, TypeAlias
 
 from loadline.errors import InputError
 from loadline.units import format_bytes
-from loadline.workload.limit import Limit, Ramp
+from loadline.workload.limit import Best, Limit, Ramp
 from loadline.workload.profile import Closed, Open, Workload
 from loadline.workload.suite import Entry, Published, Suite, nearest
 
@@ -42,12 +42,15 @@ class Options:
 # Of a search for a load line: nearly none takes more.
 _PROBES = 9
 
+# How far up a ramp is written where nobody searches: the field report on the EVA v.2 goes from 1 to 128.
+_GRID = 128
+
 
 @dataclass(frozen=True, slots=True)
 class Point:
     """One measurement to make: streams that run together against the target.
 
-    With a `ramp` it is a search over their load, and `at` makes its probes.
+    With a `ramp` or a `best` it is a search over their load, and `at` makes its probes.
     """
 
     name: str
@@ -57,11 +60,18 @@ class Point:
     seed: int | None = None
     quick: bool = False
     ramp: Ramp | None = None
+    best: Best | None = None
+
+    @property
+    def searches(self) -> bool:
+        """Whether it asks at several loads for its one answer."""
+        return self.ramp is not None or self.best is not None
 
     @property
     def expected_ns(self) -> int:
         """How long it takes at most, about: a ramp is a search, of seven probes or some more."""
-        return (self.runtime_ns + self.warmup_ns) * (1 if self.ramp is None else _PROBES)
+        probes = len(self.best.queue_depths) if self.best is not None else 1 if self.ramp is None else _PROBES
+        return (self.runtime_ns + self.warmup_ns) * probes
 
     @property
     def writes(self) -> bool:
@@ -80,7 +90,7 @@ class Point:
         return "+".join(stream.profile.name for stream in self.streams)
 
     def at(self, load: float) -> Point:
-        """The plain point at one load of the ramp's axis: outstanding I/Os, or I/Os a second, of each stream."""
+        """The plain point at one load of the search: outstanding I/Os a job, or I/Os a second, of each stream."""
 
         def change(stream: Workload) -> Workload:
             arrival = stream.arrival
@@ -90,7 +100,18 @@ class Point:
 
         axis = "r" if isinstance(self.streams[0].arrival, Open) else "qd"
         streams = tuple(change(stream) for stream in self.streams)
-        return replace(self, name=f"{self.name}-{axis}{load:.15g}", streams=streams, ramp=None)
+        return replace(self, name=f"{self.name}-{axis}{load:.15g}", streams=streams, ramp=None, best=None)
+
+    def grid(self) -> tuple[Point, ...]:
+        """Plain points in the place of a search: at all depths of a `best`, at doublings of a ramp; else itself."""
+        if self.best is not None:
+            return tuple(self.at(depth) for depth in self.best.queue_depths)
+        if self.ramp is None:
+            return (self,)
+        loads, most = [self.ramp.low], min(self.ramp.high, max(self.ramp.low, 1) * _GRID)
+        while loads[-1] * 2 <= most:
+            loads.append(loads[-1] * 2)
+        return tuple(self.at(load) for load in loads)
 
     def to_json(self) -> dict[str, Any]:
         """Plain JSON types; `from_json` is the inverse."""
@@ -102,23 +123,25 @@ class Point:
             "seed": self.seed,
             "quick": self.quick,
             "ramp": None if self.ramp is None else asdict(self.ramp),
+            "best": None if self.best is None else asdict(self.best),
         }
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Point:
         """The point that `to_json` wrote. KeyError and TypeError mean that something else wrote it."""
         streams = tuple(Workload.from_json(stream) for stream in data["streams"])
-        ramp = data.get("ramp")
+        ramp, best = data.get("ramp"), data.get("best")
         return Point(
             *(data["name"], streams, data["runtime_ns"], data["warmup_ns"], data["seed"], data["quick"]),
             ramp=None if ramp is None else Ramp.from_json(ramp),
+            best=None if best is None else Best.from_json(best),
         )
 
 
 def make_plan(suite: Suite, options: Options, seed: int | None = None) -> tuple[Point, ...]:
     """The points of `suite`, in its order, sweeps unrolled; point k gets `seed` + k, so no two ask for the same blocks.
 
-    A ramp stays one point, unless queue depths are given, which make it a closed sweep over them.
+    A search stays one point, unless queue depths are given, which make it a closed sweep over them.
 
     Raises:
         InputError: `only` names a profile that the suite doesn't have, options contradict each other, or two points
@@ -150,9 +173,10 @@ def make_plan(suite: Suite, options: Options, seed: int | None = None) -> tuple[
 
 def _points(entry: Entry, suite: Suite, options: Options) -> list[Point]:
     loads, runtime_ns, warmup_ns, ramp = entry.loads, entry.runtime_ns, entry.warmup_ns, entry.ramp
+    best = None if options.queue_depths else entry.best
     if options.as_published:
         published = suite.published
-        if ramp is None:
+        if ramp is None and best is None:
             loads = tuple(dict.fromkeys(_loaded(load, published.queue_depth, published.jobs) for load in loads))
         loads = tuple(_touching(load, published) for load in loads)
         runtime_ns = runtime_ns if published.runtime_ns is None else published.runtime_ns
@@ -178,7 +202,7 @@ def _points(entry: Entry, suite: Suite, options: Options) -> list[Point]:
         warmup_ns = min(warmup_ns, QUICK_WARMUP_NS)
         runtime_ns = min(runtime_ns, QUICK_NS - warmup_ns)
     return [
-        Point(entry.name + _suffix(load, loads), load, runtime_ns, warmup_ns, None, options.quick, ramp)
+        Point(entry.name + _suffix(load, loads), load, runtime_ns, warmup_ns, None, options.quick, ramp, best)
         for load in loads
     ]
 

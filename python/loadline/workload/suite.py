@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadline.errors import InputError
-from loadline.workload.limit import Ramp
+from loadline.workload.limit import Best, Ramp
 from loadline.workload.profile import Arrival, Bursts, Closed, Open, Workload
 
 CATALOG = Path(__file__).parent.parent / "catalog" / "suites"
@@ -34,7 +34,8 @@ _VDBENCH = re.compile(r"(?:sd|hd|debug|data_?errors|compratio|dedup[a-z]+|messag
 class Entry:
     """One line of a suite: the streams that run together, once for each of `loads` (a sweep has several).
 
-    With a `ramp` each load is the lowest of a point whose answer is a load line.
+    With a `ramp` each load is the lowest of a point whose answer is a load line; with `best` the first of those that
+    the point tries.
     """
 
     name: str
@@ -44,6 +45,7 @@ class Entry:
     analysis: str = ""
     variant: bool = False
     ramp: Ramp | None = None
+    best: Best | None = None
 
 
 @dataclass(frozen=True, slots=True)

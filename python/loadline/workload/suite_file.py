@@ -14,7 +14,7 @@ from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Fie
 
 from loadline.errors import InputError
 from loadline.units import format_duration, format_percent, parse_bytes, parse_duration, parse_fraction, parse_rate
-from loadline.workload.limit import Limit, Ramp, parse_limit
+from loadline.workload.limit import Best, Limit, Ramp, parse_limit
 from loadline.workload.profile import Arrival, BlockShare, Bursts, Distribution, Profile, Workload, access_class
 from loadline.workload.suite import (
     BLOCK_BYTES,
@@ -227,6 +227,7 @@ class _ProfileText(_Text):
     bursts: _BurstsText | None = None
     limit: LimitText | None = None
     ramp: _RampText | None = None
+    best: Literal["rate", "latency"] | None = None
     runtime: Runtime | None = None
     warmup: Warmup | None = None
 
@@ -244,6 +245,8 @@ class _ProfileText(_Text):
             raise ValueError('`ramp` needs a `limit`, such as limit = "mean<=30ms"')
         if self.limit is not None and (self.queue_depth is not None or self.rate is not None):
             raise ValueError("`limit` makes it a ramp, which finds queue_depth or rate by itself; leave both out")
+        if self.best is not None and (self.limit is not None or self.rate is not None):
+            raise ValueError("`best` compares queue depths; leave out limit and rate")
         for start, _ in self.start:
             touched = start + (self.working_set[0] or 0.0)
             if touched > 1 + 1e-9 or start == 1:
@@ -312,7 +315,7 @@ def parse(text: str, name: str, file: str) -> Suite:
         * len(p.start)
         * (
             len(p.jobs or parsed.jobs)
-            * len(p.queue_depth or parsed.queue_depth)
+            * (1 if p.best else len(p.queue_depth or parsed.queue_depth))
             * max(1, len(p.rate or parsed.rate or []))
             if p.limit is None
             else 1
@@ -371,6 +374,8 @@ def _entry(text: _ProfileText, suite: _SuiteText, file: str, *, variant: bool) -
         analysis=text.analysis,
     )
     ramp = _ramp(text)
+    depths = tuple(sorted(text.queue_depth or suite.queue_depth))
+    best = None if text.best is None else Best(text.best, depths)
     try:
         arrivals = _arrivals(text, suite, ramp)
     except InputError as error:
@@ -383,7 +388,7 @@ def _entry(text: _ProfileText, suite: _SuiteText, file: str, *, variant: bool) -
     loads = tuple((Workload(profile, one),) for profile in profiles for one in arrivals)
     runtime = suite.runtime if text.runtime is None else text.runtime
     warmup = suite.warmup if text.warmup is None else text.warmup
-    return Entry(text.name, loads, runtime, warmup, text.analysis, variant, ramp)
+    return Entry(text.name, loads, runtime, warmup, text.analysis, variant, ramp, best)
 
 
 def _ramp(text: _ProfileText) -> Ramp | None:
@@ -394,13 +399,15 @@ def _ramp(text: _ProfileText) -> Ramp | None:
 
 
 def _arrivals(text: _ProfileText, suite: _SuiteText, ramp: Ramp | None) -> list[Arrival]:
-    """The arrivals of the sweep; of a ramp the one that it begins with."""
+    """The arrivals of the sweep; of a search the one that it begins with."""
     depths, all_jobs = text.queue_depth or suite.queue_depth, text.jobs or suite.jobs
     rates: list[float] | list[None] = text.rate or suite.rate or [None]
     if ramp is not None:
         if len(all_jobs) > 1 or (ramp.axis == "outstanding" and all_jobs != [1]):
             raise InputError("jobs: a ramp has one number of jobs, and one of outstanding I/Os has 1", "Set jobs = 1.")
         depths, rates = ([int(ramp.low)], [None]) if ramp.axis == "outstanding" else (depths[-1:], [ramp.low])
+    if text.best is not None:
+        depths, rates = [min(depths)], [None]
     bursts = None if text.bursts is None else Bursts(text.bursts.times, text.bursts.length, text.bursts.every)
     if bursts is not None and rates == [None]:
         raise InputError("bursts: they are those of an open load", 'Add the mean rate, such as rate = "5k/s".')

@@ -101,9 +101,9 @@ def fixed(points: Sequence[Point]) -> Sequence[Point]:
         InputError: one is a ramp, which no other tool knows.
     """
     for point in points:
-        if point.ramp is not None:
+        if point.searches:
             raise InputError(
-                f"{point.name}: a ramp ({point.ramp}) can't be written for another tool",
+                f"{point.name}: a search ({point.ramp or point.best}) can't be written for another tool",
                 "Give fixed depths with --queue-depth 1,2,4,8, or leave it out with --profile.",
             )
     return points

@@ -55,9 +55,9 @@ def write(
         "group_reporting=1",
     ]
     for number, point in enumerate(points):
-        if point.ramp is not None:
+        if point.searches:
             raise InputError(
-                f"{point.name}: a ramp ({point.ramp}) can't be said in a job file of fio's",
+                f"{point.name}: a search ({point.ramp or point.best}) can't be said in a job file of fio's",
                 "Give fixed depths with --queue-depth 1,2,4,8, or leave it out with --profile.",
             )
         for index, stream in enumerate(point.streams):
