@@ -92,3 +92,25 @@ def test_the_saturation_series_is_the_sources_five_hosts_and_its_cache_ranges() 
         "cache-latency-2k": (2048, (100, 100), 1, 16 * 512, ("latency", (1, 2, 4))),
         "cache-rate-512": (512, (100, 100), 4, 128 * 512, ("rate", (1, 2, 4, 8))),
     }
+
+
+# Source: SNIA's Performance Test Specification 2.0.1, sections 6 to 9.
+def test_snias_tests_are_its_mixes_and_sizes_in_its_order_for_a_minute_a_round() -> None:
+    found = points("snia-pts")
+    assert {(point.runtime_ns, point.warmup_ns) for point in found} == {(60 * 10**9, 0)}
+    asked = {
+        test: [figures(point)[:2] for point in found if point.rounds and point.rounds.name == test]
+        for test in ("write-saturation", "iops", "throughput-1M", "throughput-128k", "latency")
+    }
+    mixes, sizes = (100, 95, 65, 50, 35, 5, 0), (1024, 128, 64, 32, 16, 8, 4, 0)
+    assert asked == {
+        "write-saturation": [(4, 0)],
+        "iops": [(size, mix) for mix in mixes for size in sizes],
+        "throughput-1M": [(1024, 100), (1024, 0)],
+        "throughput-128k": [(128, 100), (128, 0)],
+        "latency": [(size, mix) for mix in (100, 65, 0) for size in (8, 4, 0)],
+    }
+    rounds = {each.name: each for point in found if (each := point.rounds)}
+    assert {(each.window, each.most, each.fill) for each in rounds.values()} == {(5, 25, 2), (5, 1440, 0)}
+    assert rounds["iops"].track == ("iops-b4k-rd0", "iops-b64k-rd65", "iops-b1M-rd100")
+    assert (rounds["latency"].figure, rounds["write-saturation"].written) == ("latency", 4)

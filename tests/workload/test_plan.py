@@ -12,6 +12,7 @@ from loadline.errors import InputError
 from loadline.workload.limit import Best, Limit, Ramp, parse_limit
 from loadline.workload.plan import Options, Point, make_plan
 from loadline.workload.profile import BlockShare, Closed, Open, Profile
+from loadline.workload.rounds import Rounds
 from loadline.workload.suite import load_suite, parse_suite
 
 HEAD = 'title = "T"\nruntime = "60s"\nwarmup = "10s"\n'
@@ -130,6 +131,21 @@ def test_a_ramp_makes_plain_points_of_its_probes() -> None:
     assert (point.at(3).name, point.at(3).ramp, point.at(3).streams[0].arrival) == ("a-qd3", None, Closed(3, 1))
     (point,) = plan(HEAD + RAMP.replace("from = 2, to = 100", 'axis = "rate", from = "1k/s", to = "50k/s"'))
     assert (point.at(2e3).name, point.at(2e3).streams[0].arrival) == ("a-r2000", Open(2000, 32, 1))
+
+
+ROUNDS = '[[rounds]]\nname = "r"\nmost = 9\nfill = 2\ntrack = ["a-b4k-rd0"]\n'
+
+
+def test_points_of_rounds_are_swept_over_reads_first_and_know_their_rounds() -> None:
+    swept = PROFILE.format("a").replace('"50%"', '["100%", "0%"]').replace('"4k"', '["8k", "4k"]') + 'rounds = "r"\n'
+    points = plan(HEAD + ROUNDS + swept)
+    assert [p.name for p in points] == ["a-b8k-rd100", "a-b4k-rd100", "a-b8k-rd0", "a-b4k-rd0"]
+    assert {p.rounds for p in points} == {Rounds("r", 9, 5, ("a-b4k-rd0",), "rate", 2)}
+    assert points[0].expected_ns == 9 * (points[0].runtime_ns + points[0].warmup_ns)
+    assert Point.from_json(json.loads(json.dumps(points[0].to_json()))) == points[0]
+    assert len(plan(HEAD + ROUNDS + swept, Options(queue_depths=(1, 8)))) == 8
+    with pytest.raises(InputError, match="rounds r track 'a-b4k-rd0', which is no point of theirs"):
+        plan(HEAD + ROUNDS + swept.replace('"0%"', '"5%"'))
 
 
 def test_a_best_depth_is_one_point_that_tries_them_all_unless_depths_are_given() -> None:

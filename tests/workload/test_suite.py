@@ -20,6 +20,7 @@ from loadline.workload.suite import CATALOG, Published, load_suite, parse_suite,
 
 HEAD = 'title = "T"\nruntime = "5s"\n'
 PROFILE = '[[profile]]\nname = "a"\nblock = "4k"\nread = "50%"\nrandom = "100%"\n'
+ROUNDS = '[[rounds]]\nname = "r"\nmost = 9\ntrack = ["a"]\n'
 LIMIT = 'limit = "mean<=30ms"\n'
 HALF_ZONED = 'distribution = { zoned = [{ access = "100%", space = "50%" }] }'
 
@@ -247,6 +248,11 @@ def test_every_key_means_what_the_reference_says() -> None:
         (HEAD + PROFILE + "ramp = { from = 1 }", "profile a: `ramp` needs a `limit`"),
         (HEAD + PROFILE + LIMIT + "queue_depth = 4", "profile a: `limit` makes it a ramp, .* leave both out"),
         (HEAD + PROFILE + LIMIT + 'best = "rate"', "profile a: `best` compares queue depths; leave out limit"),
+        (HEAD + ROUNDS + PROFILE + 'rounds = "b"', "profile a: there are no rounds named 'b'"),
+        (HEAD + ROUNDS + PROFILE + 'rounds = "r"\nbest = "rate"', "profile a: `rounds` are of plain points"),
+        (HEAD + ROUNDS.replace("most = 9", "most = 4") + PROFILE, "rounds r: `most` is 4 rounds, fewer than the 5"),
+        (HEAD + ROUNDS + "wndow = 3\n" + PROFILE, "rounds r: wndow: unknown key"),
+        (HEAD + ROUNDS.replace("[[", "[").replace("]]", "]") + PROFILE, "rounds: Input should be a valid list"),
         (HEAD + PROFILE + 'best = "iops"', "profile a: best: Input should be 'rate' or 'latency'"),
         (HEAD + PROFILE + LIMIT + "jobs = 2", "profile a: jobs: a ramp has one number of jobs"),
         (HEAD + PROFILE + LIMIT + "ramp = { frm = 1 }", "profile a: ramp: frm: unknown key"),

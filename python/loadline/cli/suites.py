@@ -119,6 +119,7 @@ def _explain(suite: Suite, points: tuple[Point, ...]) -> None:
 
 def _rows(point: Point) -> list[tuple[str, ...]]:
     rows: list[tuple[str, ...]] = []
+    turn = "" if point.rounds is None else f" x {point.rounds.window} to {point.rounds.most}"
     for stream in point.streams:
         profile, arrival = stream.profile, stream.arrival
         load = str(point.ramp or point.best) if point.searches else _load(arrival)
@@ -126,7 +127,7 @@ def _rows(point: Point) -> list[tuple[str, ...]]:
         rows.append(
             (
                 *(name, profile.block_text(), profile.mix_text(), format_percent(profile.random_fraction).rstrip("%")),
-                *(profile.access_class, load, format_duration(point.warmup_ns + point.runtime_ns)),
+                *(profile.access_class, load, format_duration(point.warmup_ns + point.runtime_ns) + turn),
             )
         )
     return rows

@@ -88,6 +88,7 @@ def fill(
     points: Sequence[Point],
     seed: int,
     progress: Callable[[int], None],
+    block_bytes: int = FILL_BLOCK_BYTES,
 ) -> None:
     """Writes the first `fill_bytes` once, in sequence, with data that doesn't compress (or as the suite says).
 
@@ -95,7 +96,7 @@ def fill(
         TargetError, ToolError: it can't be filled.
     """
     compressible, duplicate = content(points)
-    whole = fill_bytes // FILL_BLOCK_BYTES * FILL_BLOCK_BYTES
+    whole = fill_bytes // block_bytes * block_bytes
     job = ["[fill]", f"ioengine={fio.engine}", "direct=1", "thread=1", "rw=write", "iodepth=16", "refill_buffers=1"]
     job += ["allow_file_create=0", "fallocate=none", f"randseed={seed}", "lat_percentiles=1", "clat_percentiles=0"]
     job += ["end_fsync=1"]
@@ -106,13 +107,13 @@ def fill(
     block = target.logical_block_bytes
     tail = (fill_bytes - whole) // block * block
     # Direct I/O wants whole logical blocks; what a file has beyond its last one no point can touch either.
-    for bs, offset, size in ((FILL_BLOCK_BYTES, 0, whole), (block, whole, tail)):
+    for bs, offset, size in ((block_bytes, 0, whole), (block, whole, tail)):
         if not size:
             continue
         text = "\n".join([*job, f"bs={bs}", f"offset={offset}", f"size={size}"]) + "\n"
         outcome = fio.execute(
             text,
-            target.path,
+            target.uri or target.path,
             folder,
             limit_ns=None,
             on_bytes=lambda done, start=offset: progress(start + done),  # type: ignore[misc]

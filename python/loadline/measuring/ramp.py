@@ -26,11 +26,48 @@ _MOST = 4096
 Measure = Callable[[Point, Path], tuple[Result, Mapping[str, Histogram]]]
 
 
-class _FailedError(Exception):
+class FailedError(Exception):
     """A probe failed, so nothing can be said of the point."""
 
     def __init__(self, result: Result) -> None:
         self.result = result
+
+
+class Probes:
+    """The probes of one point, kept in its folder; `known` are those that succeeded, by name."""
+
+    def __init__(self, folder: Path, measure: Measure, limit: str | None = None) -> None:
+        self.known: dict[str, Path] = {}
+        self._folder = folder
+        self._measure = measure
+        self._limit = limit
+        for path in probe_paths(folder):
+            found = read_point(path)
+            if found is not None and found.error is None:
+                self.known[found.point] = path
+
+    def ask(self, point: Point) -> Result:
+        """The row of a plain point: measured now, unless it's known.
+
+        Raises:
+            FailedError: with the row, which is kept; else as the measuring does.
+        """
+        if point.name in self.known:
+            found = read_point(self.known[point.name])
+            assert found is not None, "it was read before"
+            return found
+        place = begin_probe(self._folder, point.name)
+        measured, histograms = self._measure(point, place)
+        found = replace(measured, role="probe", limit=self._limit)
+        commit_point(place, found, histograms)
+        if found.error is not None:
+            raise FailedError(found)
+        self.known[point.name] = place
+        return found
+
+    def histograms(self, name: str) -> dict[str, Histogram]:
+        """Those of a probe that is known."""
+        return read_histograms(self.known[name])
 
 
 def find(point: Point, folder: Path, measure: Measure) -> tuple[Result, Mapping[str, Histogram]]:
@@ -41,38 +78,21 @@ def find(point: Point, folder: Path, measure: Measure) -> tuple[Result, Mapping[
     Raises:
         As `measure`; whatever is raised, the probes that were done are kept.
     """
-    limit = None if point.ramp is None else str(point.ramp.limit)
-    places: dict[str, Path] = {}
-    for path in probe_paths(folder):
-        known = read_point(path)
-        if known is not None and known.error is None:
-            places[known.point] = path
+    probes = Probes(folder, measure, None if point.ramp is None else str(point.ramp.limit))
 
     def ask(load: float) -> Result:
-        at = point.at(load)
-        if at.name in places:
-            found = read_point(places[at.name])
-            assert found is not None, "it was read before"
-            return found
-        place = begin_probe(folder, at.name)
-        measured, histograms = measure(at, place)
-        found = replace(measured, role="probe", limit=limit)
-        commit_point(place, found, histograms)
-        if found.error is not None:
-            raise _FailedError(found)
-        places[at.name] = place
-        return found
+        return probes.ask(point.at(load))
 
     try:
         row, shown = _load_line(point, point.ramp, ask) if point.ramp is not None else _best(point, ask)
-    except _FailedError as failed:
+    except FailedError as failed:
         error = f"{failed.result.point}: {failed.result.error}"
         return replace(failed.result, role="point", point=point.name, error=error), {}
     row = replace(row, role="point")
     if shown is None:
         return row, {}
-    shutil.copyfile(places[shown] / "series.parquet", folder / "series.parquet")
-    return row, read_histograms(places[shown])
+    shutil.copyfile(probes.known[shown] / "series.parquet", folder / "series.parquet")
+    return row, probes.histograms(shown)
 
 
 def _load_line(point: Point, ramp: Ramp, ask: Callable[[float], Result]) -> tuple[Result, str | None]:

@@ -23,7 +23,7 @@ from loadline.errors import InputError, InterruptedRun, RefusedError, StoreError
 from loadline.host import provenance
 from loadline.host.link import ceiling_bytes_per_s
 from loadline.host.roots import HERE, Roots
-from loadline.measuring import event, fio, journal, preparing, ramp, target
+from loadline.measuring import event, fio, journal, preparing, ramp, rounds, target
 from loadline.measuring.point import measure
 from loadline.result.schema import Result
 from loadline.result.store import Run, Store, begin_point, begin_ramp, commit_point, locked, write_json, writing
@@ -210,7 +210,7 @@ def _go(
     session: Session,
 ) -> Run:
     """One session: fills the points that are missing. The run is locked by the caller."""
-    writes = preparation.needed or any(point.writes for point in points)
+    writes = preparation.needed or any(point.writes or _fills(point) for point in points)
     missing = made.missing()
     with _interruptible(made), _logged(made), journal.kept(made, session.listen) as listen:
         session = replace(session, listen=listen)
@@ -221,8 +221,11 @@ def _go(
                 log.info("target %s, %s with %s", held.name, loader.version, loader.engine)
                 if preparation.needed:
                     _prepare(made, held, preparation, loader, points, session)
-                for index in missing:
-                    _point(made, index, held, points, loader, session)
+                for group in _groups(points, missing):
+                    if points[group[0]].rounds is None:
+                        _point(made, group[0], held, points, loader, session)
+                    else:
+                        _rounds(made, group, held, points, loader, session)
         finally:
             made = _close(made, aim, session)
     failed = [index for index in made.missing() if made.result(index) is not None]
@@ -230,10 +233,23 @@ def _go(
     return made
 
 
-def _point(
+def _groups(points: Sequence[Point], missing: Sequence[int]) -> list[list[int]]:
+    """The numbers of missing points, each by itself; of rounds with a missing point, all of their points together."""
+    groups: list[list[int]] = []
+    for index in missing:
+        together = points[index].rounds
+        if together is None:
+            groups.append([index])
+        elif not any(index in group for group in groups):
+            groups.append([other for other, point in enumerate(points) if point.rounds == together])
+    return groups
+
+
+def _measure(
     made: Run, index: int, held: target.Target, points: Sequence[Point], loader: fio.Fio, session: Session
-) -> None:
-    point, number, total = points[index], index + 1, len(points)
+) -> ramp.Measure:
+    """What measures a point, or a probe of the point of that number."""
+    number, total = index + 1, len(points)
 
     def one(point: Point, folder: Path) -> tuple[Result, Mapping[str, Histogram]]:
         session.listen(event.PointStarted(number, total, point.name, point.expected_ns))
@@ -241,16 +257,51 @@ def _point(
         with writing(folder):
             return measure(point, held, folder, loader, made, session.roots, lambda p: session.listen(p(number, total)))
 
+    return one
+
+
+def _point(
+    made: Run, index: int, held: target.Target, points: Sequence[Point], loader: fio.Fio, session: Session
+) -> None:
+    point, one = points[index], _measure(made, index, held, points, loader, session)
     if not point.searches:
         folder = begin_point(made, index)
         result, histograms = one(point, folder)
     else:
         folder = begin_ramp(made, index)
         result, histograms = ramp.find(point, folder, one)
+    _commit(index, folder, result, histograms, len(points), session)
+
+
+def _rounds(
+    made: Run, group: Sequence[int], held: target.Target, points: Sequence[Point], loader: fio.Fio, session: Session
+) -> None:
+    folders = [begin_ramp(made, index) for index in group]
+    members = [
+        rounds.Member(points[index], folder, _measure(made, index, held, points, loader, session))
+        for index, folder in zip(group, folders, strict=True)
+    ]
+
+    def fill(times: int) -> None:
+        # A model's times don't hang on what it holds.
+        for number in range(0 if held.emulated else times):
+            reason = f"rounds {members[0].rounds.name} begin with {times} fills, this is number {number + 1}"
+            whole = preparing.Preparation(True, reason, held.used_bytes)
+            _prepare(made, held, whole, loader, points, session, rounds.FILL_BLOCK_BYTES)
+
+    for index, folder, (result, histograms) in zip(
+        group, folders, rounds.find(members, fill, held.used_bytes), strict=True
+    ):
+        _commit(index, folder, result, histograms, len(points), session)
+
+
+def _commit(
+    index: int, folder: Path, result: Result, histograms: Mapping[str, Histogram], total: int, session: Session
+) -> None:
     commit_point(folder, result, histograms)
     if result.error:
-        log.warning("point %s failed: %s", point.name, result.error)
-    session.listen(event.PointFinished(number, total, result))
+        log.warning("point %s failed: %s", result.point, result.error)
+    session.listen(event.PointFinished(index + 1, total, result))
 
 
 def _prepare(
@@ -260,6 +311,7 @@ def _prepare(
     loader: fio.Fio,
     points: Sequence[Point],
     session: Session,
+    block_bytes: int = preparing.FILL_BLOCK_BYTES,
 ) -> None:
     folder = made.path / "preparation"
     progress = preparing.Pace(preparation.fill_bytes)
@@ -271,7 +323,8 @@ def _prepare(
 
     with writing(folder):
         folder.mkdir(exist_ok=True)
-        preparing.fill(loader, held, folder, preparation.fill_bytes, points, made.document["options"]["seed"], listen)
+        seed = made.document["options"]["seed"]
+        preparing.fill(loader, held, folder, preparation.fill_bytes, points, seed, listen, block_bytes)
     session.listen(event.Preparing(preparation.fill_bytes, preparation.fill_bytes, 0))
 
 
@@ -297,7 +350,8 @@ def _plan(
     ceiling = None if aim.device is None else ceiling_bytes_per_s(provenance.links(aim.device))
     rate = ceiling or ASSUMED_CEILING_BYTES_PER_S
     writing_ns = sum(point.expected_ns * _write_ceiling(point) for point in points)
-    destroys = not aim.scratch and (preparation.needed or any(point.writes for point in points))
+    destroys = not aim.scratch and (preparation.needed or any(point.writes or _fills(point) for point in points))
+    fills = sum(each.fill for each in {point.rounds for point in points if point.rounds is not None})
     return event.Planned(
         suite=suite,
         target=aim,
@@ -305,10 +359,15 @@ def _plan(
         expected_ns=sum(point.expected_ns + POINT_OVERHEAD_NS for point in points),
         preparation=preparation,
         destroys=destroys,
-        written_at_most_bytes=preparation.fill_bytes + int(writing_ns / 1e9 * rate),
+        written_at_most_bytes=preparation.fill_bytes + fills * aim.used_bytes + int(writing_ns / 1e9 * rate),
         ceiling_bytes_per_s=rate,
         ceiling_assumed=ceiling is None,
     )
+
+
+def _fills(point: Point) -> bool:
+    """Whether its rounds write the target before they begin."""
+    return point.rounds is not None and point.rounds.fill > 0
 
 
 def _write_ceiling(point: Point) -> float:

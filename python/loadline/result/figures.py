@@ -38,3 +38,39 @@ def merged(flows: Sequence[_core.Flow]) -> Flow:
 
 def _known(percentile_ns: int | None) -> int | None:
     return None if percentile_ns is None or percentile_ns >= _LAST_BIN_NS else percentile_ns
+
+
+def pooled(flows: Sequence[Flow], histograms: Sequence[_core.Histogram]) -> Flow:
+    """Flows that ran one after the other for equal times, as one.
+
+    Rates are averaged, means weighted by their I/Os, deviations pooled, percentiles taken from the merged histograms.
+    """
+    known = [(flow.iops, flow) for flow in flows if flow.iops]
+    if not known:
+        return flows[0] if flows else Flow()
+    ios = sum(iops for iops, _ in known)
+    whole = _core.Histogram()
+    for histogram in histograms:
+        whole = whole.merged(histogram)
+    mean_ns = _weighted([(iops, flow.latency_mean_ns) for iops, flow in known])
+    squares = _weighted([(iops, _mean_square(flow)) for iops, flow in known])
+    longest = [flow.latency_max_ns for _, flow in known if flow.latency_max_ns is not None]
+    return Flow(
+        iops=ios / len(flows),
+        bytes_per_s=sum(flow.bytes_per_s or 0.0 for _, flow in known) / len(flows),
+        latency_mean_ns=mean_ns,
+        latency_stddev_ns=None if squares is None or mean_ns is None else max(0.0, squares - mean_ns**2) ** 0.5,
+        latency_max_ns=max(longest) if len(longest) == len(known) else None,
+        **{name: _known(whole.percentile_ns(percent)) for name, percent in PERCENTILES.items()},
+    )
+
+
+def _mean_square(flow: Flow) -> float | None:
+    if flow.latency_mean_ns is None or flow.latency_stddev_ns is None:
+        return None
+    return flow.latency_mean_ns**2 + flow.latency_stddev_ns**2
+
+
+def _weighted(values: Sequence[tuple[float, float | None]]) -> float | None:
+    kept = [(weight, value) for weight, value in values if value is not None]
+    return sum(weight * value for weight, value in kept) / sum(w for w, _ in kept) if len(kept) == len(values) else None

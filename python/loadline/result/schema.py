@@ -75,7 +75,7 @@ class Result:
     runtime_ns: int | None = _is("time that was measured, warm-up left out")
     warmup_ns: int | None = _is("warm-up before it")
     steady: bool | None = _is("whether the point was steady; NULL: not judged")
-    ended_by: str | None = _is("the rule that ended it: `runtime`, or `error`")
+    ended_by: str | None = _is("the rule that ended it: `runtime`, `error`; of rounds `steady`, `written` or `rounds`")
     quick: bool = _is("made under --quick: an impression, not a measurement", default=False)
     saturation_iops: float | None = _is("of a search: the highest rate found")
     saturation_outstanding: int | None = _is("outstanding I/Os asked for where saturation_iops was found")

@@ -10,6 +10,7 @@ from loadline.errors import InputError
 from loadline.units import format_bytes
 from loadline.workload.limit import Best, Limit, Ramp
 from loadline.workload.profile import Closed, Open, Workload
+from loadline.workload.rounds import Rounds
 from loadline.workload.suite import Entry, Published, Suite, nearest
 
 QUICK_NS = 5 * 10**9
@@ -50,7 +51,8 @@ _GRID = 128
 class Point:
     """One measurement to make: streams that run together against the target.
 
-    With a `ramp` or a `best` it is a search over their load, and `at` makes its probes.
+    With a `ramp` or a `best` it is a search over their load, and `at` makes its probes. With `rounds` it is measured in
+    turn with the other points of the same rounds.
     """
 
     name: str
@@ -61,6 +63,7 @@ class Point:
     quick: bool = False
     ramp: Ramp | None = None
     best: Best | None = None
+    rounds: Rounds | None = None
 
     @property
     def searches(self) -> bool:
@@ -70,8 +73,12 @@ class Point:
     @property
     def expected_ns(self) -> int:
         """How long it takes at most, about: a ramp is a search, of seven probes or some more."""
-        probes = len(self.best.queue_depths) if self.best is not None else 1 if self.ramp is None else _PROBES
-        return (self.runtime_ns + self.warmup_ns) * probes
+        times = 1 if self.ramp is None else _PROBES
+        if self.best is not None:
+            times = len(self.best.queue_depths)
+        if self.rounds is not None:
+            times = self.rounds.most
+        return (self.runtime_ns + self.warmup_ns) * times
 
     @property
     def writes(self) -> bool:
@@ -124,17 +131,19 @@ class Point:
             "quick": self.quick,
             "ramp": None if self.ramp is None else asdict(self.ramp),
             "best": None if self.best is None else asdict(self.best),
+            "rounds": None if self.rounds is None else asdict(self.rounds),
         }
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Point:
         """The point that `to_json` wrote. KeyError and TypeError mean that something else wrote it."""
         streams = tuple(Workload.from_json(stream) for stream in data["streams"])
-        ramp, best = data.get("ramp"), data.get("best")
+        ramp, best, rounds = (data.get(key) for key in ("ramp", "best", "rounds"))
         return Point(
             *(data["name"], streams, data["runtime_ns"], data["warmup_ns"], data["seed"], data["quick"]),
             ramp=None if ramp is None else Ramp.from_json(ramp),
             best=None if best is None else Best.from_json(best),
+            rounds=None if rounds is None else Rounds.from_json(rounds),
         )
 
 
@@ -168,6 +177,7 @@ def make_plan(suite: Suite, options: Options, seed: int | None = None) -> tuple[
         raise InputError(
             f"suite {suite.name} makes {times} points named {name!r}", "Rename the profile, or change its sweep."
         )
+    _check_tracked(points, suite)
     return tuple(points if seed is None else (replace(point, seed=seed + k) for k, point in enumerate(points)))
 
 
@@ -202,9 +212,31 @@ def _points(entry: Entry, suite: Suite, options: Options) -> list[Point]:
         warmup_ns = min(warmup_ns, QUICK_WARMUP_NS)
         runtime_ns = min(runtime_ns, QUICK_NS - warmup_ns)
     return [
-        Point(entry.name + _suffix(load, loads), load, runtime_ns, warmup_ns, None, options.quick, ramp, best)
+        Point(
+            entry.name + _suffix(load, loads),
+            load,
+            runtime_ns,
+            warmup_ns,
+            None,
+            options.quick,
+            ramp,
+            best,
+            entry.rounds,
+        )
         for load in loads
     ]
+
+
+def _check_tracked(points: list[Point], suite: Suite) -> None:
+    """Whether all that rounds track are points of theirs."""
+    for rounds in dict.fromkeys(point.rounds for point in points if point.rounds is not None):
+        members = [point.name for point in points if point.rounds == rounds]
+        for name in rounds.track:
+            if not replace(rounds, track=(name,)).tracked(members):
+                raise InputError(
+                    f"suite {suite.name}: rounds {rounds.name} track {name!r}, which is no point of theirs",
+                    nearest(name, members, f"They have: {', '.join(members[:8])}."),
+                )
 
 
 def _check_answered(entry: Entry, limit: Limit) -> None:
@@ -235,7 +267,7 @@ def _loaded(load: tuple[Workload, ...], queue_depth: int | None, jobs: int | Non
 
 
 def _suffix(load: tuple[Workload, ...], loads: tuple[tuple[Workload, ...], ...]) -> str:
-    """What tells the loads of a sweep apart in a point's name: `-b4k`, `-at50`, `-qd8`, `-j4`, `-r5000`."""
+    """What tells the loads of a sweep apart in a point's name: `-b4k`, `-rd70`, `-at50`, `-qd8`, `-j4`, `-r5000`."""
 
     def axes(one: tuple[Workload, ...]) -> dict[str, object]:
         profile, first = one[0].profile, one[0].arrival
@@ -243,7 +275,8 @@ def _suffix(load: tuple[Workload, ...], loads: tuple[tuple[Workload, ...], ...])
         block = format_bytes(profile.block[0].size_bytes) if len(profile.block) == 1 else "mix"
         percent = f"{profile.start_fraction * 100:.6g}"
         start = percent if profile.start_bytes is None else f"{format_bytes(profile.start_bytes)}B"
-        return {"b": block, "at": start, "qd": first.queue_depth, "j": first.jobs, "r": rate}
+        read = f"{profile.read_fraction * 100:.6g}"
+        return {"b": block, "rd": read, "at": start, "qd": first.queue_depth, "j": first.jobs, "r": rate}
 
     all_axes = [axes(one) for one in loads]
     return "".join(f"-{axis}{value}" for axis, value in axes(load).items() if len({a[axis] for a in all_axes}) > 1)

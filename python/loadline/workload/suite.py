@@ -11,6 +11,7 @@ from pathlib import Path
 from loadline.errors import InputError
 from loadline.workload.limit import Best, Ramp
 from loadline.workload.profile import Arrival, Bursts, Closed, Open, Workload
+from loadline.workload.rounds import Rounds
 
 CATALOG = Path(__file__).parent.parent / "catalog" / "suites"
 
@@ -35,7 +36,7 @@ class Entry:
     """One line of a suite: the streams that run together, once for each of `loads` (a sweep has several).
 
     With a `ramp` each load is the lowest of a point whose answer is a load line; with `best` the first of those that
-    the point tries.
+    the point tries. With `rounds` the points are measured in turn with others of the group.
     """
 
     name: str
@@ -46,6 +47,7 @@ class Entry:
     variant: bool = False
     ramp: Ramp | None = None
     best: Best | None = None
+    rounds: Rounds | None = None
 
 
 @dataclass(frozen=True, slots=True)

@@ -16,6 +16,7 @@ from loadline.errors import InputError
 from loadline.units import format_duration, format_percent, parse_bytes, parse_duration, parse_fraction, parse_rate
 from loadline.workload.limit import Best, Limit, Ramp, parse_limit
 from loadline.workload.profile import Arrival, BlockShare, Bursts, Distribution, Profile, Workload, access_class
+from loadline.workload.rounds import Rounds
 from loadline.workload.suite import (
     BLOCK_BYTES,
     DEPTHS,
@@ -118,6 +119,7 @@ Name = Annotated[str, BeforeValidator(_unreserved), Field(pattern=r"^[A-Za-z0-9]
 Depths = Annotated[list[Depth], BeforeValidator(_listed), Field(min_length=1), AfterValidator(_different)]
 JobCounts = Annotated[list[Jobs], BeforeValidator(_listed), Field(min_length=1), AfterValidator(_different)]
 Sizes = Annotated[list[Size], BeforeValidator(_listed), Field(min_length=1), AfterValidator(_different)]
+Shares = Annotated[list[Share], BeforeValidator(_listed), Field(min_length=1), AfterValidator(_different)]
 Starts = Annotated[list[Start], BeforeValidator(_listed), Field(min_length=1), AfterValidator(_different)]
 Rates = Annotated[list[Rate], BeforeValidator(_listed), Field(min_length=1), AfterValidator(_different)]
 
@@ -207,7 +209,7 @@ class _RampText(_Text):
 class _ProfileText(_Text):
     name: Name
     block: Sizes | dict[str, Any]
-    read: Share
+    read: Shares
     random: Share
     # `class` is a keyword of Python, so the field has the name of what it becomes.
     access_class: Literal["combined", "random", "sequential"] | None = Field(default=None, alias="class")
@@ -228,6 +230,7 @@ class _ProfileText(_Text):
     limit: LimitText | None = None
     ramp: _RampText | None = None
     best: Literal["rate", "latency"] | None = None
+    rounds: str | None = None
     runtime: Runtime | None = None
     warmup: Warmup | None = None
 
@@ -247,6 +250,8 @@ class _ProfileText(_Text):
             raise ValueError("`limit` makes it a ramp, which finds queue_depth or rate by itself; leave both out")
         if self.best is not None and (self.limit is not None or self.rate is not None):
             raise ValueError("`best` compares queue depths; leave out limit and rate")
+        if self.rounds is not None and (self.limit is not None or self.best is not None):
+            raise ValueError("`rounds` are of plain points; leave out limit and best")
         for start, _ in self.start:
             touched = start + (self.working_set[0] or 0.0)
             if touched > 1 + 1e-9 or start == 1:
@@ -259,6 +264,26 @@ class _ProfileText(_Text):
         if isinstance(self.block, dict):
             return [_shares(self.block)]
         return [(BlockShare(size, 1.0),) for size in self.block]
+
+
+class _RoundsText(_Text):
+    name: Name
+    most: Annotated[int, Field(ge=2, le=10_000, strict=True)]
+    window: Annotated[int, Field(ge=2, le=100, strict=True)] = 5
+    track: list[str] = Field(min_length=1)
+    figure: Literal["rate", "latency"] = "rate"
+    fill: Annotated[int, Field(ge=0, le=10, strict=True)] = 0
+    written: float | None = Field(default=None, gt=0, le=1000)
+
+    @model_validator(mode="after")
+    def _whole_window(self) -> _RoundsText:
+        if self.most < self.window:
+            raise ValueError(f"`most` is {self.most} rounds, fewer than the {self.window} of the window")
+        return self
+
+    def plain(self) -> Rounds:
+        """The rounds that it says."""
+        return Rounds(**{**self.model_dump(), "track": tuple(self.track)})
 
 
 class _PublishedText(_Text):
@@ -279,6 +304,7 @@ class _SuiteText(_Text):
     jobs: JobCounts = [1]
     rate: Rates | None = None
     published: _PublishedText = _PublishedText()
+    rounds: list[_RoundsText] = []
     profile: list[_ProfileText] = Field(min_length=1)
     variant: list[_ProfileText] = []
 
@@ -293,6 +319,7 @@ _TABLES: tuple[tuple[str, type[BaseModel]], ...] = (
     ("bursts", _BurstsText),
     ("ramp", _RampText),
 )
+_HEADS: tuple[tuple[str, type[BaseModel]], ...] = (("rounds", _RoundsText),)
 
 
 def parse(text: str, name: str, file: str) -> Suite:
@@ -311,7 +338,8 @@ def parse(text: str, name: str, file: str) -> Suite:
         raise _fault(error, data, file) from None
     profiles = [*parsed.profile, *parsed.variant]
     points = sum(
-        len(p.blocks())
+        len(p.read)
+        * len(p.blocks())
         * len(p.start)
         * (
             len(p.jobs or parsed.jobs)
@@ -359,7 +387,7 @@ def _entry(text: _ProfileText, suite: _SuiteText, file: str, *, variant: bool) -
     first = Profile(
         name=text.name,
         block=(),
-        read_fraction=text.read,
+        read_fraction=text.read[0],
         random_fraction=text.random,
         access_class=text.access_class or access_class(text.random),
         distribution=_distribution(text.distribution),
@@ -373,7 +401,7 @@ def _entry(text: _ProfileText, suite: _SuiteText, file: str, *, variant: bool) -
         burst=text.burst,
         analysis=text.analysis,
     )
-    ramp = _ramp(text)
+    ramp, rounds = _ramp(text), _rounds(text, suite, file)
     depths = tuple(sorted(text.queue_depth or suite.queue_depth))
     best = None if text.best is None else Best(text.best, depths)
     try:
@@ -381,14 +409,15 @@ def _entry(text: _ProfileText, suite: _SuiteText, file: str, *, variant: bool) -
     except InputError as error:
         raise InputError(f"{file}: profile {text.name}: {error.message}", error.remedy) from None
     profiles = [
-        replace(first, block=block, start_fraction=start_fraction, start_bytes=start_bytes)
+        replace(first, read_fraction=read, block=block, start_fraction=start_fraction, start_bytes=start_bytes)
+        for read in text.read
         for block in text.blocks()
         for start_fraction, start_bytes in text.start
     ]
     loads = tuple((Workload(profile, one),) for profile in profiles for one in arrivals)
     runtime = suite.runtime if text.runtime is None else text.runtime
     warmup = suite.warmup if text.warmup is None else text.warmup
-    return Entry(text.name, loads, runtime, warmup, text.analysis, variant, ramp, best)
+    return Entry(text.name, loads, runtime, warmup, text.analysis, variant, ramp, best, rounds)
 
 
 def _ramp(text: _ProfileText) -> Ramp | None:
@@ -396,6 +425,16 @@ def _ramp(text: _ProfileText) -> Ramp | None:
         return None
     ramp = text.ramp or _RampText()
     return Ramp(text.limit, ramp.axis, *ramp.range())
+
+
+def _rounds(text: _ProfileText, suite: _SuiteText, file: str) -> Rounds | None:
+    if text.rounds is None:
+        return None
+    known = {one.name: one for one in suite.rounds}
+    if text.rounds not in known:
+        remedy = nearest(text.rounds, known, f"Known: {', '.join(known) or 'none'}; write [[rounds]].")
+        raise InputError(f"{file}: profile {text.name}: there are no rounds named {text.rounds[:64]!r}", remedy)
+    return known[text.rounds].plain()
 
 
 def _arrivals(text: _ProfileText, suite: _SuiteText, ramp: Ramp | None) -> list[Arrival]:
@@ -445,8 +484,9 @@ def _fault(error: ValidationError, data: dict[str, Any], file: str) -> InputErro
 def _keys(above: tuple[int | str, ...]) -> list[str]:
     """The keys that are known in the table that is reached by the keys `above`."""
     model: type[BaseModel] = _SuiteText
-    for key, inner in _TABLES:
-        if key in above:
+    for key, inner in (*_TABLES, *_HEADS):
+        # What a profile says of rounds is their name, no table.
+        if key in above and not (inner is _RoundsText and above[0] != "rounds"):
             model = inner
     return [field.alias or key for key, field in model.model_fields.items()]
 
