@@ -96,23 +96,26 @@ RESULTS = f"""\
 
 ## The row
 
-A result is one row a point. `loadline report RUN -o FILE.csv` writes these columns, `--json` prints them. The unit is
-the last word of a name: `_ns` is nanoseconds, `_per_s` a second, `_fraction` a share from 0 to 1. What is unknown is
-NULL (an empty cell, `null`), never 0. Columns without a prefix count reads and writes together.
+A result is one row a point, repetition and target; of several targets at once there is one of all together too, whose
+`target` is `*`, and which no sum may count beside theirs. `loadline report RUN -o FILE.csv` writes these columns,
+`--json` prints them. The unit is the last word of a name: `_ns` is nanoseconds, `_per_s` a second, `_fraction` a share
+from 0 to 1. What is unknown is NULL (an empty cell, `null`), never 0. Columns without a prefix count reads and writes
+together.
 """
 
 FOLDER = """\
 ## The run folder
 
 A run is a folder in the store, which is `--store DIR`, else `$LOADLINE_STORE`, else `./loadline-runs`. Its name is the
-run's id: date, time, suite, target. It may be copied, archived and moved.
+run's id: date, time, suite, target. It may be copied, archived and moved. Points are numbered in the order of
+measuring: each repetition, and of targets in turn each target, has a folder of its own.
 
 ```text
 20260301-101500-typical-12-sdb/
 ├── run.json                the plan, the target, and what each session ran on
 ├── log.txt                 what loadline did, with times
 ├── lock                    held while a process measures into the run
-├── preparation/            the fill, where one was needed: fio's job and output
+├── preparation/            the fill, where one was needed: fio's job and output; of several targets a folder each
 └── points/
     └── 001-oltp-db/
         ├── job.fio         the job that fio ran; its command line is in log.txt
@@ -121,7 +124,8 @@ run's id: date, time, suite, target. It may be copied, archived and moved.
         ├── series.parquet  the point interval by interval
         ├── histograms.json latencies of reads and of writes, counted in bins
         ├── probes/         of a ramp: its probes, each with all of this; what lies above is that of the load line
-        └── point.json      the result
+        ├── targets.json    of several targets at once: the row of each
+        └── point.json      the result, of all targets together
 ```
 
 `point.json` is written last, under another name, and renamed: then the point exists. A process that is killed loses the
@@ -132,13 +136,16 @@ again.
 RUN_JSON = {
     "format": f"format number, {FORMAT} in this version; a newer one is refused, an older one is read",
     "suite": "`name`, `title`, `source`, `analysis`",
-    "target": "`given`, `kind`, `path`, `device`, sizes in bytes, and the `identity` by which resume knows it again",
-    "points": "the plan: each point with its streams, times and seed",
-    "options": "`prepare`, `engine`, `seed`",
+    "target": "`given`, `kind`, `path`, `device`, sizes in bytes, and the `identity` by which resume knows it again;"
+    " of several targets names and sizes of all",
+    "targets": "only of several: each as one target is in `target`",
+    "points": "the plan, in the order of measuring: each point with its streams, times and seed, its `repeat`, and of"
+    " targets in turn the number of its `target`, from 0",
+    "options": "`prepare`, `engine`, `seed`, `order`, `repeats`",
     "tags": "from `--tag`",
     "declared": "from `--declare`: settings that can't be captured, kept apart from those that were",
     "sessions": "one for `run` and one for each `resume`: times, command, versions of loadline and fio, facts of the"
-    " machine and the device, the device's health before and after",
+    " machine; `devices`: of each target's device its facts, and its health before and after",
 }
 
 POINT_JSON = {
@@ -146,9 +153,15 @@ POINT_JSON = {
     "result": "the row",
 }
 
+TARGETS_JSON = {
+    "format": "as above",
+    "targets": "the rows, in the order of the targets",
+}
+
 HISTOGRAMS_JSON = {
     "format": "as above",
     "histograms": "`read` and `write`, each as `ns` (a value for each bin) and `counts`; fio's bins, 64 an octave",
+    "targets": "only of several at once: the same of each",
 }
 
 SERIES = """\
@@ -180,6 +193,8 @@ def results() -> str:
     parts = [RESULTS, _table(("column", "type", "meaning"), rows)]
     parts += [FOLDER, "`run.json`:\n", _table(("key", "what it holds"), _coded(RUN_JSON))]
     parts += ["`point.json`:\n", _table(("key", "what it holds"), _coded(POINT_JSON))]
+    parts += ["`targets.json`, which counts once there is a `point.json` beside it:\n"]
+    parts += [_table(("key", "what it holds"), _coded(TARGETS_JSON))]
     parts += ["`histograms.json`, of points that had an I/O:\n"]
     parts += [_table(("key", "what it holds"), _coded(HISTOGRAMS_JSON))]
     parts += [SERIES, _table(("column", "type", "meaning"), of_series)]

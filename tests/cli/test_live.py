@@ -45,7 +45,8 @@ def state() -> State:
     ]
     return State(
         title="typical-12 on /dev/disk/by-id/nvme-A_Very_Long_Model_Name_That_Goes_On_S3RN0X0M",
-        expected_ns=dict.fromkeys(points, 30 * 10**9),
+        expected_ns=[30 * 10**9] * len(points),
+        done_ns=60 * 10**9,
         results=done,
         current=event.PointStarted(3, 12, "oltp-db", 30 * 10**9),
         progress=[progress(second, 40_000 + 9_000 * (second % 4)) for second in range(1, 18)],
@@ -96,9 +97,9 @@ def test_before_the_first_figure_they_are_unknown_and_not_zero(state: State) -> 
 
 
 def test_filling_the_target_is_shown_with_what_is_left(state: State) -> None:
-    state.current, state.preparing = None, event.Preparing(25 * 10**9, 100 * 10**9, 90 * 10**9)
+    state.current, state.preparing = None, event.Preparing("/dev/sdx", 25 * 10**9, 100 * 10**9, 90 * 10**9)
     text = screen(state, 80)
-    assert "filling the target: 25 GB of 100 GB, 90 s left" in text
+    assert "filling /dev/sdx: 25 GB of 100 GB, 90 s left" in text
     assert "25%" in text
 
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,6 +10,7 @@ import pytest
 import loadline
 from loadline._core import Histogram
 from loadline.measuring import event
+from loadline.measuring.point import Measured
 from loadline.measuring.rounds import Member, find
 from loadline.result.schema import Flow, Result
 from loadline.result.store import probe_paths, read_histograms
@@ -53,7 +54,7 @@ class Fake:
         self.asked: list[Point] = []
         self.fills: list[int] = []
 
-    def measure(self, point: Point, folder: Path) -> tuple[Result, Mapping[str, Histogram]]:
+    def measure(self, point: Point, folder: Path) -> Measured:
         if len(self.asked) + 1 == self.stop_at:
             raise KeyboardInterrupt
         self.asked.append(point)
@@ -64,7 +65,7 @@ class Fake:
             iops=rate, bytes_per_s=rate * 4096, latency_mean_ns=1e6, latency_stddev_ns=0.0, latency_max_ns=10**6
         )
         row = Result(point=point.name, total=flow, write=flow, runtime_ns=10**9, findings=({"message": "same"},))
-        return row, {"write": Histogram([10**6], [int(rate)])}
+        return Measured(row, {"write": Histogram([10**6], [int(rate)])})
 
     def find(self, size_bytes: int = GIB) -> list[Result]:
         return [row for row, _ in find(self.members, self.fills.append, size_bytes)]
@@ -103,9 +104,9 @@ def test_a_round_that_fails_fails_the_points_of_its_group_with_what_they_were_as
     fake = Fake(tmp_path, lambda number: 100.0)
     measure = fake.measure
 
-    def fails(point: Point, folder: Path) -> tuple[Result, Mapping[str, Histogram]]:
-        row, histograms = measure(point, folder)
-        return (Result(point=point.name, error="gone"), {}) if "8k-round2" in point.name else (row, histograms)
+    def fails(point: Point, folder: Path) -> Measured:
+        measured = measure(point, folder)
+        return Measured(Result(point=point.name, error="gone"), {}) if "8k-round2" in point.name else measured
 
     fake.members = [Member(one.point, one.folder, fails) for one in fake.members]
     rows = fake.find()
@@ -140,5 +141,5 @@ def test_a_target_is_filled_as_often_as_is_asked_and_then_measured_in_rounds(tmp
     # The scratch file is new, so it's filled once before.
     assert len(fills) == 3
     assert "bs=131072" in (run.path / "preparation" / "job.fio").read_text()
-    probes = [read_histograms(probe)["write"] for probe in probe_paths(run.point_path(0))]
+    probes = [read_histograms(probe)[0]["write"] for probe in probe_paths(run.point_path(0))]
     assert run.histograms(0)["write"].count == sum(probe.count for probe in probes)

@@ -44,26 +44,30 @@ class State:
 
     Attributes:
         title: what is measured on what.
-        expected_ns: of each point of the plan, by its name, in order.
+        expected_ns: of each point of the plan, in order.
+        done_ns: of those, what the points that are done were expected to take.
         results: of the points that are done.
         progress: what the point in progress has said, oldest first.
         preparing: of the filling before the first point.
         elapsed_ns: since this session began.
+        in_turn: several targets are loaded one after the other.
     """
 
     title: str
-    expected_ns: dict[str, int] = field(default_factory=dict)
+    expected_ns: list[int] = field(default_factory=list)
+    done_ns: int = 0
     results: list[Result] = field(default_factory=list)
     current: event.PointStarted | None = None
     progress: list[event.Progress] = field(default_factory=list)
     preparing: event.Preparing | None = None
     elapsed_ns: int = 0
+    in_turn: bool = False
 
 
 def lines(state: State, width: int, height: int, *, plain: bool) -> list[Text]:
     """The display in lines of at most `width`; `plain` for consoles without Unicode."""
     drawn = [Text(state.title, style="bold", end="")]
-    drawn += _earlier(state.results, width, max(1, height - _OTHER_ROWS))
+    drawn += _earlier(state.results, width, max(1, height - _OTHER_ROWS), targets=state.in_turn)
     drawn.append(Text())
     if state.preparing is not None:
         drawn += _filling(state.preparing, width, plain)
@@ -112,14 +116,18 @@ def _fitted(drawn: list[Text], width: int, plain: bool) -> list[Text]:
     return drawn
 
 
-def _earlier(results: Sequence[Result], width: int, rows: int) -> list[Text]:
+def _earlier(results: Sequence[Result], width: int, rows: int, *, targets: bool = False) -> list[Text]:
     if not results:
         return []
+
+    def name(result: Result) -> str:
+        return f"{_name(result)} on {result.target}" if targets else _name(result)
+
     figures = list(_FIGURES)
     while figures and _NAME + sum(size for _, size in figures) + 2 > width:
         figures.pop()
     name_width = min(
-        width - sum(size for _, size in figures) - 2, max(_NAME, *(len(_name(result)) + 3 for result in results))
+        width - sum(size for _, size in figures) - 2, max(_NAME, *(len(name(result)) + 3 for result in results))
     )
     head = "".join(name.rjust(size) for name, size in figures)
     drawn = [Text(f"  {'point'.ljust(name_width)}{head}", style="dim")]
@@ -127,22 +135,28 @@ def _earlier(results: Sequence[Result], width: int, rows: int) -> list[Text]:
         drawn.append(Text(f"  {len(results) - rows} earlier points", style="dim"))
     for result in results[-rows:]:
         star = "*" if result.quick else ""
-        name = f"{_cut(_name(result), name_width - 1 - len(star))}{star}".ljust(name_width)
+        named = f"{_cut(name(result), name_width - 1 - len(star))}{star}".ljust(name_width)
         if result.error:
-            drawn.append(Text(f"  {name}").append(f" failed: {result.error}", style="red"))
+            drawn.append(Text(f"  {named}").append(f" failed: {result.error}", style="red"))
             continue
         cells = [count(result.total.iops), megabytes(result.total)]
         cells += [milliseconds(flow.latency_mean_ns) for flow in (result.read, result.write)]
         cells += [milliseconds(flow.latency_p99_ns) for flow in (result.read, result.write)]
         drawn.append(
-            Text("  " + name + "".join(cell.rjust(size) for cell, (_, size) in zip(cells, figures, strict=False)))
+            Text("  " + named + "".join(cell.rjust(size) for cell, (_, size) in zip(cells, figures, strict=False)))
         )
     return drawn
 
 
 def _name(result: Result) -> str:
-    """The point, and of a model's the settings that it was asked under."""
-    return " ".join([result.point, *(result.tags.values() if result.origin != "measured" else ())])
+    """The point and which repetition it is, and of a model's the settings that it was asked under."""
+    return " ".join(
+        [_again(result.point, result.repeat), *(result.tags.values() if result.origin != "measured" else ())]
+    )
+
+
+def _again(name: str, repeat: int) -> str:
+    return name if repeat == 1 else f"{name} ({repeat})"
 
 
 def _current(current: event.PointStarted, progress: Sequence[event.Progress], width: int, plain: bool) -> list[Text]:
@@ -151,7 +165,8 @@ def _current(current: event.PointStarted, progress: Sequence[event.Progress], wi
     times = f"{_clock(elapsed_ns)} of {_clock(current.expected_ns)}"
     if now is not None and now.warmup:
         times += ", warm-up"
-    name = _cut(current.name, width - len(times) - 12)
+    on = f" on {current.target}" if current.target else ""
+    name = _cut(_again(current.name, current.repeat) + on, width - len(times) - 12)
     drawn = [
         Text(f"{current.number}/{current.total} ", style="bold").append(name).append(f"  {times}", style="dim"),
         _bar(elapsed_ns / max(1, current.expected_ns), width, plain),
@@ -174,14 +189,13 @@ def _figures(kind: str, flow: Flow) -> Text:
 
 def _filling(now: event.Preparing, width: int, plain: bool) -> list[Text]:
     left = "" if now.remaining_ns is None else f", {format_duration(now.remaining_ns)} left"
-    said = f"filling the target: {format_size(now.done_bytes)} of {format_size(now.total_bytes)}{left}"
+    said = f"filling {now.target}: {format_size(now.done_bytes)} of {format_size(now.total_bytes)}{left}"
     return [Text(said), _bar(now.done_bytes / max(1, now.total_bytes), width, plain)]
 
 
 def _plan(state: State, width: int, plain: bool) -> list[Text]:
     done, total = len(state.results), len(state.expected_ns)
-    whole_ns = sum(state.expected_ns.values())
-    done_ns = sum(state.expected_ns.get(result.point, 0) for result in state.results)
+    whole_ns, done_ns = sum(state.expected_ns), state.done_ns
     if state.current is not None and state.progress:
         done_ns += min(state.progress[-1].elapsed_ns, state.current.expected_ns)
     left = f", about {format_duration(max(0, whole_ns - done_ns))} left" if done < total else ""
@@ -266,8 +280,12 @@ def told(state: State, what: event.Event) -> bool:
         case event.Started():
             run = open_run(what.path)
             state.title = f"{run.suite} on {run.target}"
-            state.expected_ns = {point.name: point.expected_ns for point in run.plan}
-            state.results = [result for result in run.results() if not result.error]
+            state.expected_ns = [point.expected_ns for point in run.plan]
+            state.in_turn = any(point.target is not None for point in run.plan)
+            missing = set(run.missing())
+            found = {index: run.result(index) for index in range(len(run.plan)) if index not in missing}
+            state.results = [result for result in found.values() if result is not None]
+            state.done_ns = sum(state.expected_ns[index] for index in found)
             return False
         case event.PointStarted():
             state.current, state.progress, state.preparing = what, [], None
@@ -275,6 +293,7 @@ def told(state: State, what: event.Event) -> bool:
             state.progress.append(what)
         case event.PointFinished():
             state.results.append(what.result)
+            state.done_ns += state.expected_ns[what.number - 1]
             state.current, state.progress = None, []
         case event.Preparing() if what.done_bytes < what.total_bytes:
             state.preparing = what

@@ -55,7 +55,23 @@ def is_screen() -> bool:
 
 def plan_lines(planned: event.Planned) -> list[str]:
     """What is going to happen, before anything is touched."""
-    target, points = planned.target, planned.points
+    points, targets = planned.points, planned.targets
+    said = f"{len(points)} point" + ("s" if len(points) != 1 else "")
+    repeats = max((point.repeat for point in points), default=1)
+    how = [f"{repeats} repetitions"] if repeats > 1 else []
+    how += ["in random order"] if planned.order == "random" else []
+    if len(targets) > 1:
+        how.append(f"{len(targets)} targets {'in turn' if planned.in_turn else 'at once, each with the whole load'}")
+    fills = any(intended.preparation.needed for intended in targets)
+    lines = [
+        f"suite    {planned.suite}: {', '.join([said, *how])}, about {format_duration(planned.expected_ns)}"
+        + (f", plus the time to fill the target{'s' * (len(targets) > 1)}" if fills else "")
+    ]
+    return lines + [line for intended in targets for line in _intended_lines(intended)]
+
+
+def _intended_lines(intended: event.Intended) -> list[str]:
+    target, preparation = intended.target, intended.preparation
     device = target.device
     about = f"{format_size(target.used_bytes)} of {format_size(target.size_bytes)}"
     if target.emulated is not None:
@@ -66,23 +82,16 @@ def plan_lines(planned: event.Planned) -> list[str]:
         named = [text for text in (device.vendor, device.model) if text]
         named += [f"serial {device.serial}"] if device.serial else []
         about = ", ".join([" ".join(named), about]) if named else about
-    count_ = f"{len(points)} point" + ("s" if len(points) != 1 else "")
-    lines = [
-        f"suite    {planned.suite}: {count_}, about {format_duration(planned.expected_ns)}"
-        + (", plus the time to fill the target" if planned.preparation.needed else ""),
-        f"target   {target.given} ({about})",
-    ]
-    if planned.preparation.needed:
-        lines.append(
-            f"prepare  {planned.preparation.reason}; {format_size(planned.preparation.fill_bytes)} are written first"
-        )
-    if planned.destroys:
+    lines = [f"target   {target.given} ({about})"]
+    if preparation.needed:
+        lines.append(f"prepare  {preparation.reason}; {format_size(preparation.fill_bytes)} are written first")
+    if intended.destroys:
         lines.append(f"destroys everything in the first {format_size(target.used_bytes)} of {target.name}")
-    if planned.written_at_most_bytes:
-        by = "assumed ceiling" if planned.ceiling_assumed else "link's rate"
+    if intended.written_at_most_bytes:
+        by = "assumed ceiling" if intended.ceiling_assumed else "link's rate"
         lines.append(
-            f"writes   at most {format_size(planned.written_at_most_bytes)}"
-            f" (by the {by} of {format_size(planned.ceiling_bytes_per_s)}/s)"
+            f"writes   at most {format_size(intended.written_at_most_bytes)}"
+            f" (by the {by} of {format_size(intended.ceiling_bytes_per_s)}/s)"
         )
     else:
         lines.append("writes   nothing")
@@ -97,7 +106,7 @@ def _line(what: event.Event) -> None:
         case event.Started():
             output.note(f"run      {what.run}" + (f", {what.done} of {what.total} points done" if what.done else ""))
         case event.Preparing() if what.done_bytes == what.total_bytes:
-            output.note(f"filled   {format_size(what.total_bytes)}")
+            output.note(f"filled   {what.target}: {format_size(what.total_bytes)}")
         case event.PointFinished():
             output.note(f"[{what.number}/{what.total}] {_figures(what)}")
         case event.Warned():
@@ -108,11 +117,13 @@ def _line(what: event.Event) -> None:
 
 def _figures(finished: event.PointFinished) -> str:
     result = finished.result
+    name = result.point + (f" (repetition {result.repeat})" if result.repeat > 1 else "")
+    name += f" on {finished.target}" if finished.target else ""
     if result.error:
-        return f"{result.point}: failed: {result.error}"
+        return f"{name}: failed: {result.error}"
     total = result.total
     rate = None if total.bytes_per_s is None else total.bytes_per_s / 1e6
-    return f"{result.point}: {count(total.iops)} IOPS, {count(rate)} MB/s, {milliseconds(total.latency_mean_ns)} ms"
+    return f"{name}: {count(total.iops)} IOPS, {count(rate)} MB/s, {milliseconds(total.latency_mean_ns)} ms"
 
 
 def _json(what: event.Event) -> None:

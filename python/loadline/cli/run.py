@@ -1,4 +1,4 @@
-"""`loadline run SUITE TARGET`."""
+"""`loadline run SUITE TARGET...`."""
 
 from __future__ import annotations
 
@@ -10,21 +10,36 @@ import click
 from loadline.cli import choice, output
 from loadline.cli.progress import display, progress_option
 from loadline.errors import TargetError
-from loadline.measuring import event
 from loadline.measuring.run import run
-from loadline.measuring.target import confirmed_by
+from loadline.measuring.target import Target, confirmed_by
 from loadline.reporting.export import envelope
 from loadline.reporting.table import results_table
+from loadline.result.repeats import histograms_in
 from loadline.result.store import Run
+from loadline.workload.order import Order
 
 
 @click.command("run")
 @click.argument("suite", shell_complete=choice.complete_suite)
-@click.argument("target", shell_complete=choice.complete_path)
+@click.argument("targets", metavar="TARGET...", nargs=-1, required=True, shell_complete=choice.complete_path)
 @choice.point_options
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Of emulated:SYSTEM: change the system.")
 @click.option("--stop", type=click.Choice(["fixed"]), default="fixed", help="What ends a point: fixed, its run time.")
-@click.option("--destroy", metavar="SERIAL", help="The target's serial number (or path): all data on it may be lost.")
+@click.option(
+    "--repeat", "repeats", type=click.IntRange(1, 1000), default=1, metavar="N", help="Measure every point N times."
+)
+@click.option(
+    "--order",
+    type=click.Choice(["suite", "random", "interleaved"]),
+    default="suite",
+    help="Of points: as in the suite, at random by --seed, or each on one target after the other; else all at once.",
+)
+@click.option(
+    "--destroy",
+    multiple=True,
+    metavar="SERIAL",
+    help="A target's serial number (or path): all data on it may be lost. Once for each target.",
+)
 @click.option("--no-prepare", is_flag=True, help="Refuse a target that reads as zeros instead of filling it.")
 @click.option("--tag", "tags", multiple=True, metavar="KEY=VALUE", help="Mark the run; may be repeated.")
 @click.option("--declare", "declared", multiple=True, metavar="KEY=VALUE", help="A setting that can't be captured.")
@@ -33,10 +48,12 @@ from loadline.result.store import Run
 @output.common
 def command(
     suite: str,
-    target: str,
+    targets: tuple[str, ...],
+    repeats: int,
+    order: Order,
     size: str | None,
     stop: str,
-    destroy: str | None,
+    destroy: tuple[str, ...],
     no_prepare: bool,
     tags: tuple[str, ...],
     declared: tuple[str, ...],
@@ -49,18 +66,23 @@ def command(
     each_section: bool,
     **options: Any,
 ) -> int:
-    """Measure TARGET under SUITE.
+    """Measure each TARGET under SUITE.
 
     SUITE is a name (see `loadline suites`), a name of HCIBench, or a path: TOML, or a file of fio, Iometer (.icf) or
     vdbench. TARGET is a block device, a file, a directory, in which a scratch file is made and removed, the address
     of an NBD server (nbd+unix://, nbd://), or emulated:SYSTEM, a described system (see `loadline systems`) that is
     emulated for the run. A device with anything on it is refused; an empty one is overwritten only after its serial
     number was typed or given with --destroy.
+
+    Several targets are loaded at once, each with the whole load of a point, and have a row each and one together,
+    whose target is `*`. With --order interleaved they are loaded in turn: each point on the first, then on the next.
     """
     with display(progress) as listen:
         made = run(
             suite,
-            target,
+            *targets,
+            repeats=repeats,
+            order=order,
             options=choice.read(**options),
             store=store,
             size_bytes=choice.size(size),
@@ -78,10 +100,10 @@ def command(
     return conclude(made, as_json=as_json)
 
 
-def _ask(planned: event.Planned, wanted: str) -> str | None:
-    what = confirmed_by(planned.target)
+def _ask(target: Target, wanted: str) -> str | None:
+    what = confirmed_by(target)
     answer: str = click.prompt(
-        f"All data on {planned.target.given} will be lost. To go on, type its {what} ({wanted})",
+        f"All data on {target.given} will be lost. To go on, type its {what} ({wanted})",
         err=True,
         default="",
         show_default=False,
@@ -101,7 +123,7 @@ def conclude(made: Run, *, as_json: bool) -> int:
     if as_json:
         output.document(envelope(results + made.probes(), [summary], output.error_body(failure) if failure else None))
     else:
-        output.show(results_table(results))
+        output.show(results_table(results, histograms_in([made])))
         output.say(f"\nrun {made.id} in {made.handle}")
     if failure is None:
         return 0

@@ -10,6 +10,7 @@ from loadline.cli import output
 from loadline.reporting.export import envelope
 from loadline.reporting.facts import facts
 from loadline.reporting.table import results_table
+from loadline.result.repeats import histograms_in
 from loadline.result.store import Store
 
 
@@ -33,7 +34,7 @@ def command(run: str, store: str | None, as_json: bool) -> None:
         output.say(f"{kind:<8} {words}")
     output.say()
     if results:
-        output.show(results_table(results))
+        output.show(results_table(results, histograms_in([found])))
     left = summary["points"] - summary["done"]
     if left:
         output.say(

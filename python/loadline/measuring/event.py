@@ -3,32 +3,46 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, fields
+from dataclasses import asdict, dataclass, fields
 from pathlib import Path
 from typing import Any, TypeAlias
 
 from loadline.measuring.preparing import Preparation
 from loadline.measuring.target import Target
 from loadline.result.schema import Flow, Result
+from loadline.workload.order import Order
 from loadline.workload.plan import Point
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
-    """Before anything is touched: what will be done to the target.
+class Intended:
+    """What will be done to a target.
 
     `written_at_most_bytes` is a ceiling by the link's rate, or by an assumed one where sysfs names none.
     """
 
-    suite: str
     target: Target
-    points: tuple[Point, ...]
-    expected_ns: int
     preparation: Preparation
     destroys: bool
     written_at_most_bytes: int
     ceiling_bytes_per_s: float
     ceiling_assumed: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """Before anything is touched: what will be measured, in which order, and what will be done to each target."""
+
+    suite: str
+    targets: tuple[Intended, ...]
+    points: tuple[Point, ...]
+    order: Order
+    expected_ns: int
+
+    @property
+    def in_turn(self) -> bool:
+        """Whether the targets are loaded one after the other, not at once."""
+        return self.order == "interleaved"
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,8 +57,9 @@ class Started:
 
 @dataclass(frozen=True, slots=True)
 class Preparing:
-    """The target is being filled; `remaining_ns` is None until a rate is known."""
+    """A target is being filled; `remaining_ns` is None until a rate is known."""
 
+    target: str
     done_bytes: int
     total_bytes: int
     remaining_ns: int | None
@@ -52,12 +67,14 @@ class Preparing:
 
 @dataclass(frozen=True, slots=True)
 class PointStarted:
-    """Point `number` (from 1) of `total` begins."""
+    """Point `number` (from 1) of `total` begins: which repetition it is, and of targets in turn on which."""
 
     number: int
     total: int
     name: str
     expected_ns: int
+    repeat: int = 1
+    target: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -82,11 +99,12 @@ class Progress:
 
 @dataclass(frozen=True, slots=True)
 class PointFinished:
-    """The point is committed; a failed one has `result.error`."""
+    """The point is committed; a failed one has `result.error`. `target` is that of targets in turn."""
 
     number: int
     total: int
     result: Result
+    target: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -119,23 +137,20 @@ def to_json(what: Event) -> dict[str, Any]:
             case Flow():
                 prefix = "" if item.name == "all" else f"{item.name}_"
                 body |= {f"{prefix}{part.name}": getattr(value, part.name) for part in fields(value)}
-            case Target():
-                body[item.name] = value.to_json()
             case Result():
                 body[item.name] = value.row()
-            case Preparation():
-                body[item.name] = {
-                    "needed": value.needed,
-                    "reason": value.reason,
-                    "fill_bytes": value.fill_bytes,
-                }
             case tuple():
-                body[item.name] = [point.name for point in value]
+                body[item.name] = [one.name if isinstance(one, Point) else _intended(one) for one in value]
             case Path():
                 body[item.name] = str(value)
             case _:
                 body[item.name] = value
     return body
+
+
+def _intended(what: Intended) -> dict[str, Any]:
+    plain = {item.name: getattr(what, item.name) for item in fields(what)}
+    return {**plain, "target": what.target.to_json(), "preparation": asdict(what.preparation)}
 
 
 def from_json(body: Mapping[str, Any]) -> PointStarted | Preparing | Progress:

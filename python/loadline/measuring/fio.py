@@ -69,7 +69,7 @@ class Fio:
     def execute(
         self,
         job: str,
-        target: Path | str,
+        target: Path | str | None,
         folder: Path,
         limit_ns: int | None,
         *,
@@ -81,7 +81,7 @@ class Fio:
         """Runs `job` against `target` and keeps the job, fio's raw output and its messages in `folder`.
 
         Args:
-            target: a path, or the address of an NBD server where the engine is `nbd`.
+            target: a path, or the address of an NBD server where the engine is `nbd`; None: the job names its own.
             limit_ns: how long the job is meant to take; a minute over it counts as hung. None: no limit.
             on_interval: is given each interval as it completes; on_bytes: the bytes written so far, each second.
             on_tick: is called once a second with the wall clock (ns); a text that it returns ends the job as failed.
@@ -102,7 +102,7 @@ class Fio:
             "--eta=never",
         ]
         command += ["--readonly"] if read_only else []
-        command += [f"--filename={_filename(target, folder)}"] if isinstance(target, Path) else []
+        command += [f"--filename={filename(target, folder)}"] if isinstance(target, Path) else []
         command += ["job.fio"]
         log.info("in %s: %s", folder, shlex.join(command[len(_LEASH) + 1 :]))
         with (
@@ -336,7 +336,7 @@ def _ask(command: list[str]) -> subprocess.CompletedProcess[str]:
         raise ToolError(f"{command[0]} does not answer: {error}", "Try it by hand: fio --version") from None
 
 
-def _filename(target: Path, folder: Path) -> str:
+def filename(target: Path, folder: Path, link_name: str = "target") -> str:
     """The target as fio's `filename` takes it, in a process whose current directory is `folder`.
 
     A colon is escaped, for it parts several files. fio cuts names at `#` and `;` and reads `\\` and `,` its own way, so
@@ -344,10 +344,10 @@ def _filename(target: Path, folder: Path) -> str:
     """
     if re.fullmatch(r"[A-Za-z0-9/._+@!:=-]+", str(target)):
         return str(target).replace(":", "\\:")
-    link = folder / "target"
+    link = folder / link_name
     link.unlink(missing_ok=True)
     link.symlink_to(target)
-    return "target"
+    return link_name
 
 
 def _signal_name(number: int) -> str:

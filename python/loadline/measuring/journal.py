@@ -41,7 +41,8 @@ def follow(run: Run, listen: event.Listener, tick_s: float = 0.5) -> None:
     """Tells `listen` what happens in a run that another process measures, until it ends; nothing if none does."""
     if not goes_on(run):
         return
-    total = len(run.plan)
+    plan = run.plan
+    total = len(plan)
     finished = {index for index in range(total) if run.result(index) is not None}
     listen(event.Started(run.id, run.path, len(finished), total))
     seen: list[event.Event] = []
@@ -57,7 +58,8 @@ def follow(run: Run, listen: event.Listener, tick_s: float = 0.5) -> None:
             result = run.result(index)
             if result is not None:
                 finished.add(index)
-                listen(event.PointFinished(index + 1, total, result))
+                on = result.target if plan[index].target is not None else None
+                listen(event.PointFinished(index + 1, total, result, on))
         if going:
             time.sleep(tick_s)
     listen(event.Finished(run.id, run.path, sum(result.error is not None for result in run.results())))

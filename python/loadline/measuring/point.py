@@ -7,21 +7,20 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from loadline import _core
-from loadline.errors import InputError
 from loadline.host.roots import Roots
 from loadline.host.sampler import Sample, Sampler
-from loadline.measuring import event
+from loadline.measuring import event, job
 from loadline.measuring.emulate import late_share
 from loadline.measuring.fio import Fio, Outcome
 from loadline.measuring.series import write_series
 from loadline.measuring.target import Target
+from loadline.measuring.together import ALL
 from loadline.result.figures import merged
 from loadline.result.schema import Result
-from loadline.result.store import Run
-from loadline.workload.dialects import fio_job
+from loadline.result.store import Row, Run
 from loadline.workload.plan import Point
 from loadline.workload.profile import Open, Workload
 
@@ -35,20 +34,41 @@ _BUSY_CPU = 0.9
 Report = Callable[[Callable[[int, int], event.Progress]], None]
 
 
+class Measured(NamedTuple):
+    """A point's row and its latency histograms; of several targets those of all together, and each one's."""
+
+    result: Result
+    histograms: Mapping[str, _core.Histogram]
+    targets: tuple[Row, ...] = ()
+
+
 def measure(
-    point: Point, target: Target, folder: Path, fio: Fio, run: Run, roots: Roots, report: Report
-) -> tuple[Result, Mapping[str, _core.Histogram]]:
-    """Measures `point` and leaves job, raw output and series in `folder`.
+    point: Point,
+    targets: Sequence[Target],
+    folder: Path,
+    loaders: Sequence[Fio],
+    run: Run,
+    roots: Roots,
+    report: Report,
+) -> Measured:
+    """Measures `point` on its targets, all at once, and leaves job, raw output and series in `folder`.
+
+    Args:
+        loaders: fio with an engine for each target.
 
     Returns:
-        The result, with `error` and what figures there are if the point failed, and the latency histograms.
+        The row, with `error` and what figures there are if the point failed, and the latency histograms.
 
     Raises:
         OSError: `folder` can't be written. KeyboardInterrupt: after fio has ended.
     """
-    job = _job(point, target, fio.engine)
+    first, several = targets[0], len(targets) > 1
+    if several:
+        text = job.together(point, targets, [loader.engine for loader in loaders], folder)
+    else:
+        text = job.of_target(point, first, loaders[0].engine)
     samples: list[Sample] = []
-    sampler = Sampler([target.device.number] if target.device else [], roots)
+    sampler = Sampler([target.device.number for target in targets if target.device], roots)
     expected_ns = point.runtime_ns + point.warmup_ns
     started_ns = time.time_ns()
 
@@ -56,7 +76,10 @@ def measure(
         sample = sampler.sample(now_ns)
         if sample is not None:
             samples.append(sample)
-        return target.lost(roots)
+        return lost()
+
+    def lost() -> str | None:
+        return next((why for target in targets if (why := target.lost(roots)) is not None), None)
 
     def show(interval: _core.Interval) -> None:
         elapsed = time.time_ns() - started_ns
@@ -72,14 +95,14 @@ def measure(
             )
         )
 
-    lost = target.lost(roots)
-    before = target.emulator.stats() if target.emulator else None
-    if lost is not None:
-        outcome = Outcome(error=lost, ended_at_ns=started_ns)
+    gone = lost()
+    before = [target.emulator.stats() if target.emulator else None for target in targets]
+    if gone is not None:
+        outcome = Outcome(error=gone, ended_at_ns=started_ns)
     else:
-        outcome = fio.execute(
-            job,
-            target.uri or target.path,
+        outcome = loaders[0].execute(
+            text,
+            None if several else first.uri or first.path,
             folder,
             expected_ns,
             read_only=not point.writes,
@@ -87,18 +110,38 @@ def measure(
             on_tick=tick,
         )
         tick(outcome.ended_at_ns)
-        outcome.error = outcome.error and (target.lost(roots) or outcome.error)
+        outcome.error = outcome.error and (lost() or _whose(outcome, targets))
     measured = [interval for interval in outcome.intervals if not interval.warmup]
     began_ns = measured[0].end_ns - measured[0].duration_ns if measured else started_ns
     write_series(folder / "series.parquet", outcome.intervals, samples, began_ns)
-    result = _result(point, target, run, outcome, _during(samples, began_ns), began_ns)
-    if target.emulator is not None and before is not None:
-        late = late_share(before, target.emulator.stats())
-        result = replace(result, findings=(*result.findings, *_late(run, point, late)))
-    histograms = {
-        name: _core.Flow.merge([getattr(job, name) for job in outcome.jobs]).histogram for name in ("read", "write")
-    }
-    return result, histograms if outcome.jobs else {}
+    during = _during(samples, began_ns)
+    rows = []
+    for number, (target, earlier) in enumerate(zip(targets, before, strict=True)):
+        jobs = [one for one in outcome.jobs if not several or job.is_of(one.name, number)]
+        row = _row(point, [target], run, outcome, jobs, during, began_ns, targets)
+        if target.emulator is not None and earlier is not None:
+            late = late_share(earlier, target.emulator.stats())
+            row = replace(row, findings=(*row.findings, *_late(run, point, late)))
+        rows.append(Row(row, _histograms(jobs)))
+    if not several:
+        return Measured(*rows[0])
+    whole = _row(point, targets, run, outcome, outcome.jobs, during, began_ns, targets)
+    return Measured(whole, _histograms(outcome.jobs), tuple(rows))
+
+
+def _whose(outcome: Outcome, targets: Sequence[Target]) -> str | None:
+    """Why it failed, with the target where one of several did."""
+    failed = next((one.name for one in outcome.jobs if one.error), None)
+    if failed is None or len(targets) == 1:
+        return outcome.error
+    whose = next((target.label for number, target in enumerate(targets) if job.is_of(failed, number)), "?")
+    return f"{whose}: {outcome.error}"
+
+
+def _histograms(jobs: Sequence[_core.Job]) -> dict[str, _core.Histogram]:
+    if not jobs:
+        return {}
+    return {name: _core.Flow.merge([getattr(one, name) for one in jobs]).histogram for name in ("read", "write")}
 
 
 def _late(run: Run, point: Point, late: float | None) -> Iterator[dict[str, Any]]:
@@ -115,44 +158,40 @@ def _late(run: Run, point: Point, late: float | None) -> Iterator[dict[str, Any]
         }
 
 
-def _job(point: Point, target: Target, engine: str) -> str:
-    job = _written(point, target, engine)
-    if target.emulated is None:
-        return job
-    # A model's times don't hang on the data, and zeros take no memory.
-    lines = [line for line in job.splitlines() if not line.startswith(("buffer_compress", "dedupe_"))]
-    return "".join(f"{'zero_buffers=1' if line == 'refill_buffers=1' else line}\n" for line in lines)
-
-
-def _written(point: Point, target: Target, engine: str) -> str:
-    if target.uri is not None:
-        # fio learns the size of a server's export too late for shares of it, and knows one kind of flush of it.
-        return fio_job.write([point], engine=engine, size_bytes=target.used_bytes).replace("\nfdatasync=", "\nfsync=")
-    try:
-        return fio_job.write([point], engine=engine, size_bytes=target.limited_bytes)
-    except InputError:
-        # A share of the target that is no whole percent: in bytes it can be said, as `check_fits` has found.
-        return fio_job.write([point], engine=engine, size_bytes=target.used_bytes)
-
-
-def _result(
-    point: Point, target: Target, run: Run, outcome: Outcome, samples: Sequence[Sample], began_ns: int
+def _row(
+    point: Point,
+    loaded: Sequence[Target],
+    run: Run,
+    outcome: Outcome,
+    jobs: Sequence[_core.Job],
+    samples: Sequence[Sample],
+    began_ns: int,
+    targets: Sequence[Target],
 ) -> Result:
+    """The row of `loaded`, one of the point's `targets` or all of them, whose groups of fio are `jobs`."""
+    alone, number = len(targets) == 1, len(loaded)
     arrivals = [stream.arrival for stream in point.streams]
     depths = {arrival.queue_depth for arrival in arrivals}
     rates = [arrival.rate_per_s for arrival in arrivals if isinstance(arrival, Open)]
     streams = [stream.to_json() for stream in point.streams]
     # A point that failed before its first I/O has no figures; 0 would be a claim.
-    done = any(job.read.ios or job.write.ios for job in outcome.jobs)
-    jobs = outcome.jobs if done or outcome.error is None else []
+    done = any(one.read.ios or one.write.ios for one in jobs)
+    counted = jobs if done or outcome.error is None else []
     cpu_fraction = _mean([sample.cpu.busy_fraction for sample in samples if sample.cpu])
-    # A job counts its run time by direction; a point's is the longest of them.
-    runtime_ns = max((job.runtime_ns for job in outcome.jobs), default=None)
+    # Of the targets with a device, in their order, each has its place in a sample.
+    places = [place for place, target in enumerate(one for one in targets if one.device) if target in loaded]
+    disks = [disk for sample in samples for place, disk in enumerate(sample.disks) if disk and place in places]
+    systems = {target.emulated.system.name if target.emulated else None for target in loaded}
+    # What serves an emulated system keeps a core busy by itself; whether it's in time is told apart.
+    emulated = any(target.emulated for target in targets)
+    # Of the way it was measured the row of all together speaks, once.
+    findings = _findings(run, point, outcome, None if emulated else cpu_fraction) if alone or number > 1 else ()
     return Result(
         run=run.id,
         point=point.name,
-        target=target.name if target.kind != "directory" else str(target.identity["path"]),
-        system=target.emulated.system.name if target.emulated else None,
+        repeat=point.repeat,
+        target=loaded[0].label if number == 1 else ALL,
+        system=systems.pop() if len(systems) == 1 else None,
         started_at=datetime.fromtimestamp(began_ns / 1e9, UTC).isoformat(timespec="milliseconds"),
         tags=run.document["tags"],
         suite=run.suite,
@@ -160,23 +199,23 @@ def _result(
         access_class=point.access_class,
         workload=streams[0] if len(streams) == 1 else streams,
         hosts=1,
-        jobs=sum(arrival.jobs for arrival in arrivals),
+        jobs=sum(arrival.jobs for arrival in arrivals) * number,
         queue_depth=depths.pop() if len(depths) == 1 else None,
-        outstanding_asked=sum(stream.outstanding for stream in point.streams),
-        outstanding_achieved=_achieved(outcome.jobs, point.streams),
-        offered_per_s=sum(rates) if len(rates) == len(arrivals) else None,
-        total=merged([flow for job in jobs for flow in (job.read, job.write)]),
-        read=merged([job.read for job in jobs]),
-        write=merged([job.write for job in jobs]),
+        outstanding_asked=sum(stream.outstanding for stream in point.streams) * number,
+        outstanding_achieved=_achieved(jobs, point.streams * number),
+        offered_per_s=sum(rates) * number if len(rates) == len(arrivals) else None,
+        total=merged([flow for one in counted for flow in (one.read, one.write)]),
+        read=merged([one.read for one in counted]),
+        write=merged([one.write for one in counted]),
         cpu_fraction=cpu_fraction,
-        busy_fraction=_mean([disk.busy_fraction for sample in samples for disk in sample.disks if disk]),
-        runtime_ns=runtime_ns,
+        busy_fraction=_mean([disk.busy_fraction for disk in disks]),
+        # A job counts its run time by direction; a point's is the longest of them.
+        runtime_ns=max((one.runtime_ns for one in jobs), default=None),
         warmup_ns=point.warmup_ns,
         ended_by="error" if outcome.error else "runtime",
         quick=point.quick,
         error=outcome.error,
-        # What serves an emulated system keeps a core busy by itself; whether it's in time is told apart.
-        findings=_findings(run, point, outcome, None if target.emulated else cpu_fraction),
+        findings=findings,
         provenance={"seed": point.seed},
     )
 
@@ -219,12 +258,12 @@ def _achieved(jobs: Sequence[_core.Job], streams: Sequence[Workload]) -> float |
     if len(jobs) != len(streams):
         return None
     total = 0.0
-    for job, stream in zip(jobs, streams, strict=True):
+    for one, stream in zip(jobs, streams, strict=True):
         depth = stream.arrival.queue_depth
-        share = sum(fraction for _, fraction in job.depth_levels)
+        share = sum(fraction for _, fraction in one.depth_levels)
         if not share:
             return None
-        most = sum(fraction * (depth if low >= 64 else min(depth, 2 * low - 1)) for low, fraction in job.depth_levels)
+        most = sum(fraction * (depth if low >= 64 else min(depth, 2 * low - 1)) for low, fraction in one.depth_levels)
         total += stream.arrival.jobs * most / share
     return total
 

@@ -7,13 +7,14 @@ twice.
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from loadline._core import Histogram
+from loadline.measuring.point import Measured
 from loadline.result.schema import Result
-from loadline.result.store import begin_probe, commit_point, probe_paths, read_histograms, read_point
+from loadline.result.store import Row, begin_probe, commit_point, probe_paths, read_histograms, read_rows
 from loadline.system.load_line import keeps, search_outstanding, share
 from loadline.system.row import best_rows, load_line_rows
 from loadline.workload.limit import Ramp
@@ -23,7 +24,7 @@ from loadline.workload.plan import Point
 _MOST = 4096
 
 #: Measures a point and leaves what was kept of it in a folder.
-Measure = Callable[[Point, Path], tuple[Result, Mapping[str, Histogram]]]
+Measure = Callable[[Point, Path], Measured]
 
 
 class FailedError(Exception):
@@ -42,9 +43,9 @@ class Probes:
         self._measure = measure
         self._limit = limit
         for path in probe_paths(folder):
-            found = read_point(path)
-            if found is not None and found.error is None:
-                self.known[found.point] = path
+            found = read_rows(path)
+            if found and found[0].error is None:
+                self.known[found[0].point] = path
 
     def ask(self, point: Point) -> Result:
         """The row of a plain point: measured now, unless it's known.
@@ -53,13 +54,15 @@ class Probes:
             FailedError: with the row, which is kept; else as the measuring does.
         """
         if point.name in self.known:
-            found = read_point(self.known[point.name])
-            assert found is not None, "it was read before"
-            return found
+            return read_rows(self.known[point.name])[0]
         place = begin_probe(self._folder, point.name)
-        measured, histograms = self._measure(point, place)
-        found = replace(measured, role="probe", limit=self._limit)
-        commit_point(place, found, histograms)
+        measured = self._measure(point, place)
+
+        def probe(result: Result) -> Result:
+            return replace(result, role="probe", limit=self._limit)
+
+        found = probe(measured.result)
+        commit_point(place, found, measured.histograms, [Row(probe(one), bins) for one, bins in measured.targets])
         if found.error is not None:
             raise FailedError(found)
         self.known[point.name] = place
@@ -67,11 +70,13 @@ class Probes:
 
     def histograms(self, name: str) -> dict[str, Histogram]:
         """Those of a probe that is known."""
-        return read_histograms(self.known[name])
+        return read_histograms(self.known[name])[0]
 
 
-def find(point: Point, folder: Path, measure: Measure) -> tuple[Result, Mapping[str, Histogram]]:
+def find(point: Point, folder: Path, measure: Measure) -> Measured:
     """The row of a search, at the load line or the best depth, and its histograms; its series is put into `folder`.
+
+    Of several targets at once each has the load that is asked for, and the limit is one on the responses of all.
 
     If a probe failed, a row with its error; if not even the lowest load keeps the limit, one that says so.
 
@@ -87,12 +92,23 @@ def find(point: Point, folder: Path, measure: Measure) -> tuple[Result, Mapping[
         row, shown = _load_line(point, point.ramp, ask) if point.ramp is not None else _best(point, ask)
     except FailedError as failed:
         error = f"{failed.result.point}: {failed.result.error}"
-        return replace(failed.result, role="point", point=point.name, error=error), {}
+        return Measured(replace(failed.result, role="point", point=point.name, error=error), {})
     row = replace(row, role="point")
     if shown is None:
-        return row, {}
+        return Measured(row, {})
     shutil.copyfile(probes.known[shown] / "series.parquet", folder / "series.parquet")
-    return row, probes.histograms(shown)
+    return _with_targets(row, probes.known[shown])
+
+
+def _with_targets(row: Result, place: Path) -> Measured:
+    """The row of a search with the histograms of the probe that it shows, and of several targets the rows of each."""
+    parts, (bins, *others) = read_rows(place)[1:], read_histograms(place)
+    if parts and "load_line" in row.provenance:
+        found = {**row.provenance["load_line"], "targets": len(parts)}
+        row = replace(row, provenance={**row.provenance, "load_line": found})
+    # The load line is one of all together.
+    each = [replace(part, role="point", point=row.point, limit=None) for part in parts]
+    return Measured(row, bins, tuple(Row(part, its) for part, its in zip(each, others, strict=True)))
 
 
 def _load_line(point: Point, ramp: Ramp, ask: Callable[[float], Result]) -> tuple[Result, str | None]:

@@ -11,22 +11,21 @@ import logging
 import os
 import random
 import sys
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from loadline._core import Histogram
 from loadline.errors import InputError, InterruptedRun, RefusedError, StoreError, TargetError
 from loadline.host import provenance
 from loadline.host.link import ceiling_bytes_per_s
 from loadline.host.roots import HERE, Roots
-from loadline.measuring import event, fio, journal, preparing, ramp, rounds, target
-from loadline.measuring.point import measure
-from loadline.result.schema import Result
+from loadline.measuring import event, fio, journal, preparing, ramp, rounds, target, together
+from loadline.measuring.point import Measured, measure
 from loadline.result.store import Run, Store, begin_point, begin_ramp, commit_point, locked, write_json, writing
+from loadline.workload.order import Order, arranged
 from loadline.workload.plan import Options, Point, make_plan
 from loadline.workload.suite import Suite, load_suite
 
@@ -45,7 +44,7 @@ class Session:
 
     store: Store
     listen: event.Listener = lambda _: None
-    ask: Callable[[event.Planned, str], str | None] | None = None
+    ask: Callable[[target.Target, str], str | None] | None = None
     engine: str | None = None
     roots: Roots = HERE
     command: tuple[str, ...] = ()
@@ -53,12 +52,13 @@ class Session:
 
 def run(
     suite: str | Suite,
-    target_name: str,
-    *,
+    *target_names: str,
     options: Options = Options(),
+    repeats: int = 1,
+    order: Order = "suite",
     store: str | Path | None = None,
     size_bytes: int | None = None,
-    destroy: str | None = None,
+    destroy: str | Collection[str] = (),
     prepare: bool = True,
     each_section: bool = False,
     tags: Mapping[str, str] | None = None,
@@ -67,29 +67,33 @@ def run(
     engine: str | None = None,
     settings: Sequence[str] = (),
     listen: event.Listener = lambda _: None,
-    ask: Callable[[event.Planned, str], str | None] | None = None,
+    ask: Callable[[target.Target, str], str | None] | None = None,
     roots: Roots = HERE,
 ) -> Run:
-    """Measures a target under a suite.
+    """Measures targets under a suite.
 
     Args:
         suite: a suite, its name, or the path of a TOML or fio job file.
-        target_name: a block device, a file, a directory (a scratch file in it is made and removed), the address of
-            an NBD server, or `emulated:SYSTEM`, a described system that is emulated for the run.
+        target_names: each a block device, a file, a directory (a scratch file in it is made and removed), the address
+            of an NBD server, or `emulated:SYSTEM`, a described system that is emulated for the run. Several are
+            loaded at once, each with all of a point's load, unless they are interleaved.
+        repeats: how often every point is measured.
+        order: `suite`, `random`, drawn anew for each repetition, or `interleaved`, one target after the other.
         store: the directory of runs; by default `$LOADLINE_STORE`, else `./loadline-runs`.
-        size_bytes: how much of the target is used; by default all of it, or 4 GiB of scratch file. Of an emulated
+        size_bytes: how much of each target is used; by default all of it, or 4 GiB of scratch file. Of an emulated
             system, its size.
-        destroy: the serial number (or path) of a target that may be overwritten.
+        destroy: the serial numbers (or paths) of targets that may be overwritten.
         prepare: fill a target that reads as zeros; False: refuse it.
         declared: settings of the system that can't be captured; kept apart from what was.
-        seed: for addresses and data; drawn and recorded by default.
+        seed: for addresses, data and a random order; drawn and recorded by default.
         engine: fio's ioengine; by default io_uring or libaio, whichever works.
         settings: what to set in an emulated system, such as `cache.mode=off`.
         listen: is given every event of the run.
-        ask: given the plan and what must be typed, gives what was typed; called only without `destroy`.
+        ask: given a target and what must be typed, gives what was typed; called only without `destroy`.
 
     Returns:
-        The run, with a result for every point; failed points have `error`.
+        The run, with a result for every point, repetition and target; failed points have `error`. Of several targets
+        at once there is one of all together too, whose target is `*`.
 
     Raises:
         InputError: the suite, target or options can't be used. RefusedError: the guard says no, or the right serial
@@ -102,29 +106,28 @@ def run(
     if isinstance(suite, str):
         suite, warnings = load_suite(suite, each_section=each_section)
     seed = random.SystemRandom().randrange(1, 2**31) if seed is None else seed
-    points = make_plan(suite, options, seed)
-    aim = target.locate(target_name, size_bytes, roots, settings)
-    for message in (*warnings, *target.check(aim, roots)):
+    aims = together.locate(target_names, size_bytes, roots, settings)
+    points = arranged(make_plan(suite, options, seed), order, repeats=repeats, targets=len(aims), seed=seed)
+    for message in (*warnings, *together.check(aims, roots)):
         listen(event.Warned(message))
-    target.check_fits(points, aim)
-    loader = _loader(engine, aim)
-    preparation = _look(aim, prepare)
-    planned = _plan(suite.name, aim, points, preparation)
+    together.check_fits(points, aims)
+    loaders = _loaders(engine, aims)
+    planned = _plan(suite.name, aims, points, [_look(aim, prepare) for aim in aims], order)
     listen(planned)
-    if planned.destroys:
-        _confirm(planned, destroy, session)
+    _confirm(planned, (destroy,) if isinstance(destroy, str) else tuple(destroy), session)
     document = {
         "suite": {"name": suite.name, "title": suite.title, "source": suite.source, "analysis": suite.analysis},
-        "target": aim.to_json(),
+        **together.to_json(aims),
         "points": [point.to_json() for point in points],
-        "options": {"prepare": prepare, "engine": engine, "seed": seed},
-        "tags": {**_settings(aim), **(tags or {})},
+        "options": {"prepare": prepare, "engine": engine, "seed": seed, "order": order, "repeats": repeats},
+        "tags": {**together.settings_of(aims), **(tags or {})},
         "declared": dict(declared or {}),
-        "sessions": [_session_facts(aim, loader, session)],
+        "sessions": [_session_facts(aims, loaders, session)],
     }
-    made = place.create(suite.name, aim.given, document, datetime.now())
+    more = f"-and-{len(aims) - 1}-more" if len(aims) > 1 else ""
+    made = place.create(suite.name, aims[0].given, document, datetime.now(), more)
     with locked(made):
-        return _go(made, aim, points, preparation, loader, session)
+        return _go(made, planned, loaders, session)
 
 
 def resume(
@@ -151,34 +154,37 @@ def resume(
     return made
 
 
-def _loader(engine: str | None, aim: target.Target) -> fio.Fio:
-    return fio.find(engine, None if aim.kind in {"nbd", "emulated"} else aim.path, aim.logical_block_bytes)
-
-
-def _settings(aim: target.Target) -> dict[str, str]:
-    return {} if aim.emulated is None else dict(aim.emulated.system.settings)
+def _loaders(engine: str | None, aims: Sequence[target.Target]) -> tuple[fio.Fio, ...]:
+    """fio with an engine that works for each target; one that is asked for counts where it can, if anywhere."""
+    served = [aim.kind in {"nbd", "emulated"} for aim in aims]
+    return tuple(
+        fio.find(
+            engine if all(served) or not by_server else None, None if by_server else aim.path, aim.logical_block_bytes
+        )
+        for aim, by_server in zip(aims, served, strict=True)
+    )
 
 
 def _go_on(made: Run, session: Session) -> Run:
-    aim = _same_target(made, session.roots)
-    for message in target.check(aim, session.roots):
+    aims = tuple(_same_target(made, stored, session.roots) for stored in made.targets)
+    for message in together.check(aims, session.roots):
         session.listen(event.Warned(message))
-    points = made.plan
-    target.check_fits(points, aim)
-    loader = _loader(session.engine, aim)
-    preparation = _look(aim, made.document["options"]["prepare"])
-    session.listen(_plan(made.suite, aim, tuple(points[index] for index in made.missing()), preparation))
-    made = _rewritten(made, [*made.document["sessions"], _session_facts(aim, loader, session)])
-    return _go(made, aim, points, preparation, loader, session)
+    points, options = made.plan, made.document["options"]
+    together.check_fits(points, aims)
+    loaders = _loaders(session.engine, aims)
+    looked = [_look(aim, options["prepare"]) for aim in aims]
+    planned = _plan(made.suite, aims, points, looked, options.get("order", "suite"), made.missing())
+    session.listen(planned)
+    made = _rewritten(made, [*made.document["sessions"], _session_facts(aims, loaders, session)])
+    return _go(made, planned, loaders, session)
 
 
-def _same_target(made: Run, roots: Roots) -> target.Target:
+def _same_target(made: Run, stored: Mapping[str, Any], roots: Roots) -> target.Target:
     """The target that the run began with.
 
     Raises:
         RefusedError: it's gone, or another one now.
     """
-    stored = made.document["target"]
     # A link below /dev/disk/by-id finds the device also when the kernel has named it anew.
     name = stored["given"] if stored["given"].startswith("/dev/") else stored["identity"].get("path", stored["path"])
     settings = json.loads(str(stored["identity"].get("settings", "[]")))
@@ -201,33 +207,33 @@ def _same_target(made: Run, roots: Roots) -> target.Target:
     return aim
 
 
-def _go(
-    made: Run,
-    aim: target.Target,
-    points: Sequence[Point],
-    preparation: preparing.Preparation,
-    loader: fio.Fio,
-    session: Session,
-) -> Run:
+def _go(made: Run, planned: event.Planned, loaders: Sequence[fio.Fio], session: Session) -> Run:
     """One session: fills the points that are missing. The run is locked by the caller."""
-    writes = preparation.needed or any(point.writes or _fills(point) for point in points)
-    missing = made.missing()
+    points, missing = made.plan, made.missing()
+    aims = [intended.target for intended in planned.targets]
+    writes = [
+        intended.preparation.needed
+        or any(point.writes or _fills(point) for point in points if point.target in {None, number})
+        for number, intended in enumerate(planned.targets)
+    ]
     with _interruptible(made), _logged(made), journal.kept(made, session.listen) as listen:
         session = replace(session, listen=listen)
         try:
             seed = made.document["options"]["seed"]
-            with target.held(aim, writes=writes, run_id=made.id, seed=seed, roots=session.roots) as held:
+            with together.held(aims, writes=writes, run_id=made.id, seed=seed, roots=session.roots) as held:
                 session.listen(event.Started(made.id, made.path, len(points) - len(missing), len(points)))
-                log.info("target %s, %s with %s", held.name, loader.version, loader.engine)
-                if preparation.needed:
-                    _prepare(made, held, preparation, loader, points, session)
+                for one, loader in zip(held, loaders, strict=True):
+                    log.info("target %s, %s with %s", one.name, loader.version, loader.engine)
+                for number, intended in enumerate(planned.targets):
+                    if intended.preparation.needed:
+                        _prepare(made, number, held[number], intended.preparation, loaders[number], points, session)
                 for group in _groups(points, missing):
                     if points[group[0]].rounds is None:
-                        _point(made, group[0], held, points, loader, session)
+                        _point(made, group[0], held, points, loaders, session)
                     else:
-                        _rounds(made, group, held, points, loader, session)
+                        _rounds(made, group, held, points, loaders, session)
         finally:
-            made = _close(made, aim, session)
+            made = _close(made, aims, session)
     failed = [index for index in made.missing() if made.result(index) is not None]
     session.listen(event.Finished(made.id, made.path, len(failed)))
     return made
@@ -235,77 +241,103 @@ def _go(
 
 def _groups(points: Sequence[Point], missing: Sequence[int]) -> list[list[int]]:
     """The numbers of missing points, each by itself; of rounds with a missing point, all of their points together."""
+
+    def rounds_of(point: Point) -> object:
+        return point.rounds and (point.rounds, point.repeat, point.target)
+
     groups: list[list[int]] = []
     for index in missing:
-        together = points[index].rounds
-        if together is None:
+        belongs = rounds_of(points[index])
+        if belongs is None:
             groups.append([index])
         elif not any(index in group for group in groups):
-            groups.append([other for other, point in enumerate(points) if point.rounds == together])
+            groups.append([other for other, point in enumerate(points) if rounds_of(point) == belongs])
     return groups
 
 
 def _measure(
-    made: Run, index: int, held: target.Target, points: Sequence[Point], loader: fio.Fio, session: Session
+    made: Run,
+    index: int,
+    held: Sequence[target.Target],
+    points: Sequence[Point],
+    loaders: Sequence[fio.Fio],
+    session: Session,
 ) -> ramp.Measure:
     """What measures a point, or a probe of the point of that number."""
-    number, total = index + 1, len(points)
+    number, total, only = index + 1, len(points), points[index].target
+    loaded = range(len(held)) if only is None else [only]
+    targets, with_ = [held[each] for each in loaded], [loaders[each] for each in loaded]
+    on = None if only is None else held[only].label
 
-    def one(point: Point, folder: Path) -> tuple[Result, Mapping[str, Histogram]]:
-        session.listen(event.PointStarted(number, total, point.name, point.expected_ns))
-        log.info("point %d of %d: %s", number, total, point.name)
+    def one(point: Point, folder: Path) -> Measured:
+        session.listen(event.PointStarted(number, total, point.name, point.expected_ns, point.repeat, on))
+        log.info("point %d of %d: %s, repetition %d on %s", number, total, point.name, point.repeat, on or "all")
         with writing(folder):
-            return measure(point, held, folder, loader, made, session.roots, lambda p: session.listen(p(number, total)))
+            return measure(
+                point, targets, folder, with_, made, session.roots, lambda p: session.listen(p(number, total))
+            )
 
     return one
 
 
 def _point(
-    made: Run, index: int, held: target.Target, points: Sequence[Point], loader: fio.Fio, session: Session
+    made: Run,
+    index: int,
+    held: Sequence[target.Target],
+    points: Sequence[Point],
+    loaders: Sequence[fio.Fio],
+    session: Session,
 ) -> None:
-    point, one = points[index], _measure(made, index, held, points, loader, session)
+    point, one = points[index], _measure(made, index, held, points, loaders, session)
     if not point.searches:
         folder = begin_point(made, index)
-        result, histograms = one(point, folder)
+        measured = one(point, folder)
     else:
         folder = begin_ramp(made, index)
-        result, histograms = ramp.find(point, folder, one)
-    _commit(index, folder, result, histograms, len(points), session)
+        measured = ramp.find(point, folder, one)
+    _commit(index, folder, measured, points, session)
 
 
 def _rounds(
-    made: Run, group: Sequence[int], held: target.Target, points: Sequence[Point], loader: fio.Fio, session: Session
+    made: Run,
+    group: Sequence[int],
+    held: Sequence[target.Target],
+    points: Sequence[Point],
+    loaders: Sequence[fio.Fio],
+    session: Session,
 ) -> None:
     folders = [begin_ramp(made, index) for index in group]
     members = [
-        rounds.Member(points[index], folder, _measure(made, index, held, points, loader, session))
+        rounds.Member(points[index], folder, _measure(made, index, held, points, loaders, session))
         for index, folder in zip(group, folders, strict=True)
     ]
+    # `together.check_fits` has seen to it that rounds load one target.
+    only = points[group[0]].target or 0
 
     def fill(times: int) -> None:
         # A model's times don't hang on what it holds.
-        for number in range(0 if held.emulated else times):
+        for number in range(0 if held[only].emulated else times):
             reason = f"rounds {members[0].rounds.name} begin with {times} fills, this is number {number + 1}"
-            whole = preparing.Preparation(True, reason, held.used_bytes)
-            _prepare(made, held, whole, loader, points, session, rounds.FILL_BLOCK_BYTES)
+            whole = preparing.Preparation(True, reason, held[only].used_bytes)
+            _prepare(made, only, held[only], whole, loaders[only], points, session, rounds.FILL_BLOCK_BYTES)
 
-    for index, folder, (result, histograms) in zip(
-        group, folders, rounds.find(members, fill, held.used_bytes), strict=True
-    ):
-        _commit(index, folder, result, histograms, len(points), session)
+    found = rounds.find(members, fill, held[only].used_bytes)
+    for index, folder, (result, histograms) in zip(group, folders, found, strict=True):
+        _commit(index, folder, Measured(result, histograms), points, session)
 
 
-def _commit(
-    index: int, folder: Path, result: Result, histograms: Mapping[str, Histogram], total: int, session: Session
-) -> None:
-    commit_point(folder, result, histograms)
+def _commit(index: int, folder: Path, measured: Measured, points: Sequence[Point], session: Session) -> None:
+    commit_point(folder, *measured)
+    result = measured.result
     if result.error:
         log.warning("point %s failed: %s", result.point, result.error)
-    session.listen(event.PointFinished(index + 1, total, result))
+    on = None if points[index].target is None else result.target
+    session.listen(event.PointFinished(index + 1, len(points), result, on))
 
 
 def _prepare(
     made: Run,
+    number: int,
     held: target.Target,
     preparation: preparing.Preparation,
     loader: fio.Fio,
@@ -314,18 +346,23 @@ def _prepare(
     block_bytes: int = preparing.FILL_BLOCK_BYTES,
 ) -> None:
     folder = made.path / "preparation"
+    if len(made.targets) > 1:
+        folder /= f"target-{number + 1}"
     progress = preparing.Pace(preparation.fill_bytes)
     log.info("filling %s: %s", held.path, preparation.reason)
 
+    def tell(done_bytes: int, remaining_ns: int | None) -> None:
+        session.listen(event.Preparing(held.label, done_bytes, preparation.fill_bytes, remaining_ns))
+
     def listen(done_bytes: int) -> None:
         if done_bytes < preparation.fill_bytes:
-            session.listen(event.Preparing(done_bytes, preparation.fill_bytes, progress.remaining_ns(done_bytes)))
+            tell(done_bytes, progress.remaining_ns(done_bytes))
 
     with writing(folder):
-        folder.mkdir(exist_ok=True)
+        folder.mkdir(parents=True, exist_ok=True)
         seed = made.document["options"]["seed"]
         preparing.fill(loader, held, folder, preparation.fill_bytes, points, seed, listen, block_bytes)
-    session.listen(event.Preparing(preparation.fill_bytes, preparation.fill_bytes, 0))
+    tell(preparation.fill_bytes, 0)
 
 
 def _look(aim: target.Target, prepare: bool) -> preparing.Preparation:
@@ -345,20 +382,32 @@ def _look(aim: target.Target, prepare: bool) -> preparing.Preparation:
 
 
 def _plan(
-    suite: str, aim: target.Target, points: tuple[Point, ...], preparation: preparing.Preparation
+    suite: str,
+    aims: Sequence[target.Target],
+    points: tuple[Point, ...],
+    looked: Sequence[preparing.Preparation],
+    order: Order,
+    missing: Sequence[int] | None = None,
 ) -> event.Planned:
+    """What is intended, of the points that are `missing`, or of all."""
+    left = points if missing is None else tuple(points[index] for index in missing)
+    intended = tuple(
+        _intended(aim, preparation, [point for point in left if point.target in {None, number}])
+        for number, (aim, preparation) in enumerate(zip(aims, looked, strict=True))
+    )
+    expected_ns = sum(point.expected_ns + POINT_OVERHEAD_NS for point in left)
+    return event.Planned(suite=suite, targets=intended, points=left, order=order, expected_ns=expected_ns)
+
+
+def _intended(aim: target.Target, preparation: preparing.Preparation, points: Sequence[Point]) -> event.Intended:
     ceiling = None if aim.device is None else ceiling_bytes_per_s(provenance.links(aim.device))
     rate = ceiling or ASSUMED_CEILING_BYTES_PER_S
     writing_ns = sum(point.expected_ns * _write_ceiling(point) for point in points)
-    destroys = not aim.scratch and (preparation.needed or any(point.writes or _fills(point) for point in points))
     fills = sum(each.fill for each in {point.rounds for point in points if point.rounds is not None})
-    return event.Planned(
-        suite=suite,
+    return event.Intended(
         target=aim,
-        points=points,
-        expected_ns=sum(point.expected_ns + POINT_OVERHEAD_NS for point in points),
         preparation=preparation,
-        destroys=destroys,
+        destroys=not aim.scratch and (preparation.needed or any(point.writes or _fills(point) for point in points)),
         written_at_most_bytes=preparation.fill_bytes + fills * aim.used_bytes + int(writing_ns / 1e9 * rate),
         ceiling_bytes_per_s=rate,
         ceiling_assumed=ceiling is None,
@@ -379,33 +428,48 @@ def _write_ceiling(point: Point) -> float:
     return 1.0 if reads <= 0.5 else (1 - reads) / reads
 
 
-def _confirm(planned: event.Planned, destroy: str | None, session: Session) -> None:
-    wanted = planned.target.confirmation
-    if destroy is None and session.ask is not None and wanted is not None:
-        destroy = session.ask(planned, wanted)
-    target.confirm(planned.target, destroy)
+def _confirm(planned: event.Planned, destroy: tuple[str, ...], session: Session) -> None:
+    """Asks for what must be typed of each target that would be overwritten."""
+    for aim in [intended.target for intended in planned.targets if intended.destroys]:
+        typed: Collection[str] = destroy
+        if not destroy and session.ask is not None and aim.confirmation is not None:
+            typed = [session.ask(aim, aim.confirmation) or ""]
+        target.confirm(aim, typed)
 
 
-def _session_facts(aim: target.Target, loader: fio.Fio, session: Session) -> dict[str, Any]:
+def _session_facts(aims: Sequence[target.Target], loaders: Sequence[fio.Fio], session: Session) -> dict[str, Any]:
     import loadline
 
+    first = loaders[0]
+    engines = ", ".join(dict.fromkeys(loader.engine for loader in loaders))
     return {
         "started_at": _now(),
         "ended_at": None,
         "command": list(session.command),
         "loadline": loadline.__version__,
-        "fio": {"program": loader.program, "version": loader.version, "engine": loader.engine},
+        "fio": {"program": first.program, "version": first.version, "engine": engines},
         "machine": provenance.machine(session.roots),
-        "device": None if aim.device is None else provenance.device_facts(aim.device, session.roots),
-        "health_before": None if aim.device is None else provenance.health(aim.device, session.roots),
-        "health_after": None,
+        "devices": [
+            None
+            if aim.device is None
+            else {
+                "target": aim.label,
+                "facts": provenance.device_facts(aim.device, session.roots),
+                "health_before": provenance.health(aim.device, session.roots),
+                "health_after": None,
+            }
+            for aim in aims
+        ],
     }
 
 
-def _close(made: Run, aim: target.Target, session: Session) -> Run:
+def _close(made: Run, aims: Sequence[target.Target], session: Session) -> Run:
     *earlier, last = made.document["sessions"]
-    after = None if aim.device is None else provenance.health(aim.device, session.roots)
-    return _rewritten(made, [*earlier, {**last, "ended_at": _now(), "health_after": after}])
+    devices = [
+        known and {**known, "health_after": aim.device and provenance.health(aim.device, session.roots)}
+        for known, aim in zip(last["devices"], aims, strict=True)
+    ]
+    return _rewritten(made, [*earlier, {**last, "ended_at": _now(), "devices": devices}])
 
 
 def _rewritten(made: Run, sessions: list[dict[str, Any]]) -> Run:

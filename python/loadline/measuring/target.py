@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import stat
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -58,6 +58,11 @@ class Target:
         if self.kind in {"nbd", "emulated"}:
             return str(self.identity["path"])
         return str(self.path)
+
+    @property
+    def label(self) -> str:
+        """As its rows name it: `name`, but of a directory that one, not the scratch file in it."""
+        return str(self.identity["path"]) if self.kind == "directory" else self.name
 
     @property
     def scratch(self) -> bool:
@@ -325,18 +330,18 @@ def confirmed_by(target: Target) -> str:
     return "path" if target.confirmation == str(target.path) else "serial number"
 
 
-def confirm(target: Target, typed: str | None) -> None:
-    """Compares what the user typed with what must be typed.
+def confirm(target: Target, typed: Collection[str]) -> None:
+    """Looks for what must be typed among what the user typed.
 
     Raises:
         RefusedError: nothing or something else was typed.
     """
     wanted = target.confirmation
     by_path = wanted in {str(target.path), target.uri}
-    if wanted is None or typed == wanted or (by_path and typed == target.given):
+    if wanted is None or wanted in typed or (by_path and target.given in typed):
         return
     what = confirmed_by(target)
-    said = "was not given" if not typed else f"is not {typed!r}"
+    said = f"is not {' or '.join(map(repr, typed))}" if any(typed) else "was not given"
     raise RefusedError(
         f"{target.given} would be overwritten, and its {what} {said}",
         f"If everything on it may be lost: --destroy {shlex.quote(wanted)}",

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections import Counter
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from loadline.result.store import Run
@@ -19,7 +20,7 @@ def facts(run: Run) -> dict[str, str]:
     tools = [fio.get("version"), fio.get("engine"), last.get("loadline") and f"loadline {last['loadline']}"]
     found = {
         "target": f"{target['path']}{f' ({sizes})' if sizes else ''}",
-        "device": ", ".join(_device(last.get("device") or {})),
+        "device": _devices([known["facts"] for known in last.get("devices") or () if known]),
         "host": ", ".join(_host(last.get("machine") or {})),
         "with": ", ".join(filter(None, tools)),
         "started": run.started_at,
@@ -31,6 +32,12 @@ def facts(run: Run) -> dict[str, str]:
 
 def _pairs(said: Mapping[str, str] | None) -> str:
     return ", ".join(f"{key}={value}" for key, value in (said or {}).items())
+
+
+def _devices(known: Sequence[Mapping[str, Any]]) -> str:
+    """The devices below the targets, equal ones once."""
+    said = Counter(", ".join(_device(facts)) for facts in known)
+    return "; ".join(f"{times} x {words}" if times > 1 else words for words, times in said.items() if words)
 
 
 def _device(known: Mapping[str, Any]) -> list[str]:

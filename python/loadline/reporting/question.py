@@ -106,7 +106,8 @@ def connect(folders: Iterable[str], *, series: bool = True) -> DuckDBPyConnectio
         return f"[{', '.join(map(_text, kept))}]" if kept else ""
 
     folders = list(folders)
-    connection.execute(f"create view results as {_results(files(*(f'{place}/point.json' for place in _PLACES)))}")
+    points, targets = (files(*(f"{place}/{name}.json" for place in _PLACES)) for name in ("point", "targets"))
+    connection.execute(f"create view results as {_results(points, targets)}")
     connection.execute(f"create view series as {_series(_whole(connection, folders) if series else '')}")
     connection.execute(f"create view runs as {_runs(files('run.json'))}")
     return connection
@@ -130,7 +131,7 @@ def _is_parquet(path: Path) -> bool:
         return False
 
 
-def _results(files: str) -> str:
+def _results(files: str, targets: str) -> str:
     types = {column.name: column.type for column in COLUMNS}
     if not files:
         return _nothing(types)
@@ -140,7 +141,15 @@ def _results(files: str) -> str:
     # that aren't asked for cost nothing; unnested, all of them do.
     good = f"try_cast(content->>'$.format' as BIGINT) <= {FORMAT} and json_type(content, '$.result') = 'OBJECT'"
     columns = ", ".join(f"row.{_name(name)} as {_name(name)}" for name in types)
-    return f"select {columns} from (select from_json(content, {shape}).result as row from {_valid(files)} where {good})"
+    every = [f"select from_json(content, {shape}).result as row from {_valid(files)} where {good}"]
+    if targets:
+        # Of several targets at once each has a row too, in a file beside the point's, which counts with that one.
+        shape = _text(json.dumps({"targets": [types]}))
+        good = good.replace("'$.result') = 'OBJECT'", "'$.targets') = 'ARRAY'")
+        whole = f"parse_dirpath(filename) in (select parse_dirpath(filename) from read_text({files}))"
+        rows = f"from_json(content, {shape}).targets"
+        every.append(f"select unnest({rows}) as row from {_valid(targets)} where {good} and {whole}")
+    return f"select {columns} from ({' union all '.join(every)})"
 
 
 def _series(files: str) -> str:

@@ -13,6 +13,7 @@ from loadline.reporting.contents import Contents
 from loadline.reporting.page import page
 from loadline.reporting.picture import picture
 from loadline.reporting.table import results_table
+from loadline.result.repeats import histograms_in
 from loadline.result.store import Run, check_place, write_bytes
 from loadline.units import format_size
 
@@ -100,4 +101,11 @@ def of_runs(runs: Sequence[Run], command: Sequence[str] = ()) -> Contents:
     results = [result for run in runs for result in run.results()]
     probes = [result for run in runs for result in run.probes()]
     title = f"{runs[0].document['suite']['title']} on {runs[0].target}" if len(runs) == 1 else f"{len(runs)} runs"
-    return Contents(title, tuple(about), results + probes, (results_table(results),), tuple(runs), tuple(command))
+    return Contents(
+        title,
+        tuple(about),
+        results + probes,
+        (results_table(results, histograms_in(runs)),),
+        tuple(runs),
+        tuple(command),
+    )

@@ -6,6 +6,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 
+from loadline.result.repeats import Histograms, repeats_of
 from loadline.result.schema import Flow, Result
 
 _CLASS_ORDER = ("random", "combined", "sequential")
@@ -118,29 +119,55 @@ class Table:
         return (" " * _GAP).join(cells).rstrip()
 
 
-def results_table(results: Sequence[Result]) -> Table:
+def results_table(results: Sequence[Result], histograms: Histograms = lambda _: {}) -> Table:
     """IOPS, bandwidth and latencies of results, reads and writes apart, grouped by access class.
 
-    Failed points have their error instead of figures, quick ones a mark; several runs get a column of their own.
+    Failed points have their error instead of figures, quick ones a mark; several runs get a column of their own, and
+    so do several targets of a run and repetitions, which have their mean and its spread above them.
     What is doubtful about rows is said below, a line a check.
+
+    Args:
+        histograms: of a repetition, for the percentiles of all together.
     """
-    several = len({result.run for result in results}) > 1
-    heads = ("point", "IOPS", "MB/s", "read\nms", "write\nms", "read\np99 ms", "write\np99 ms")
+    naming = _naming(results)
+    figures = ("IOPS", "MB/s", "read\nms", "write\nms", "read\np99 ms", "write\np99 ms")
+    spread = ("spread\n%",) if "repeat" in naming else ()
     names = {result.access_class for result in results}
     classes = [*(c for c in _CLASS_ORDER if c in names), *sorted((c or "") for c in names - set(_CLASS_ORDER))]
     groups = []
     for access in classes:
-        rows = [_result_row(result, several) for result in results if (result.access_class or "") == access]
-        groups.append(Group(access, tuple(rows)))
-    notes = [f"{r.point} failed: {r.error}" for r in results if r.error]
+        of_class = [result for result in results if (result.access_class or "") == access]
+        groups.append(Group(access, tuple(_rows(of_class, naming, histograms))))
+    notes = list(dict.fromkeys(f"{r.point} failed: {r.error}" for r in results if r.error))
     if any(result.quick for result in results):
         notes.append("* quick: a few seconds a point; an impression, not a measurement")
+    if spread:
+        notes.append("all: the mean of the repetitions; spread: the standard deviation of their IOPS, in % of it")
     notes += [load_line_note(result) for result in results if result.limit and not result.error]
     notes += [best_note(result) for result in results if result.provenance.get("best") and not result.error]
     notes += findings_notes(results)
-    return Table(
-        ("run", *heads) if several else heads, tuple(groups), frozenset({0, 1} if several else {0}), tuple(notes)
-    )
+    return Table((*naming, *figures, *spread), tuple(groups), frozenset(range(len(naming))), tuple(notes), len(naming))
+
+
+def _naming(results: Sequence[Result]) -> tuple[str, ...]:
+    """The heads of the columns that tell rows apart."""
+    measured = [result for result in results if result.origin == "measured"]
+    runs = {result.run for result in results}
+    found = ("run", "point") if len(runs) > 1 else ("point",)
+    if len({(result.run, result.target) for result in measured}) > len({result.run for result in measured}):
+        found = (*found, "target")
+    return (*found, "repeat") if any(result.repeat > 1 for result in measured) else found
+
+
+def _rows(results: Sequence[Result], naming: Sequence[str], histograms: Histograms) -> Iterator[tuple[str, ...]]:
+    if "repeat" not in naming:
+        yield from (_result_row(result, naming) for result in results)
+        return
+    for group in repeats_of(results, histograms):
+        if len(group.rows) > 1:
+            spread = UNKNOWN if group.spread_fraction is None else count(100 * group.spread_fraction)
+            yield (*_result_row(group.mean, naming, "all"), spread)
+        yield from ((*_result_row(row, naming), "") for row in group.rows)
 
 
 def load_line_note(result: Result) -> str:
@@ -148,7 +175,10 @@ def load_line_note(result: Result) -> str:
     line = result.provenance.get("load_line") or {}
     beyond = f", {line['next']} don't" if line.get("next") else ", and more wasn't tried"
     most = f"; at most {count(result.saturation_iops)} IOPS were seen" if result.saturation_iops else ""
-    return f"{result.point}: {result.outstanding_asked} outstanding keep {result.limit}{beyond}{most}"
+    load, each = result.outstanding_asked, ""
+    if line.get("targets"):
+        load, each = line["load"], f" on each of {line['targets']} targets"
+    return f"{result.point}: {load} outstanding{each} keep {result.limit}{beyond}{most}"
 
 
 def best_note(result: Result) -> str:
@@ -180,15 +210,16 @@ def _points(number: int) -> str:
     return f"{number} point{'' if number == 1 else 's'}"
 
 
-def _result_row(result: Result, several: bool) -> tuple[str, ...]:
+def _result_row(result: Result, naming: Sequence[str], repeat: str = "") -> tuple[str, ...]:
     name = result.point + ("*" if result.quick else "") + (" (failed)" if result.error else "")
+    named = {"run": result.run, "point": name, "target": result.target, "repeat": repeat or str(result.repeat)}
     figures = (
         count(result.total.iops),
         megabytes(result.total),
         *(milliseconds(f.latency_mean_ns) for f in (result.read, result.write)),
         *(milliseconds(f.latency_p99_ns) for f in (result.read, result.write)),
     )
-    return (result.run, name, *figures) if several else (name, *figures)
+    return (*(named[head] for head in naming), *figures)
 
 
 def count(value: float | None) -> str:

@@ -5,6 +5,9 @@
     RUN/points/001-oltp-db/            the job, the tool's raw output, series.parquet, histograms.json; last point.json
     RUN/points/002-ramp/probes/01-.../ the same of each probe of a ramp, whose own row is at the load line
 
+A point's number is that of its turn: a repetition, or the same point on the next target, has a folder of its own. Of
+several targets at once `point.json` has the row of all together, and `targets.json` beside it that of each.
+
 `point.json` appears by a rename; that is the commit of a point. A folder without it is a point in progress or a lost
 one, and counts for nothing. Whatever instant a process dies at, every committed point is whole.
 """
@@ -17,12 +20,12 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from loadline._core import Histogram
 from loadline.errors import InputError, LoadlineError, RefusedError, StoreError
@@ -60,8 +63,13 @@ class Run:
 
     @property
     def target(self) -> str:
-        """The target's path, as resolved."""
+        """The target's path, as resolved; of several all of them."""
         return str(self.document["target"]["path"])
+
+    @property
+    def targets(self) -> list[Mapping[str, Any]]:
+        """What run.json keeps of each target."""
+        return list(self.document.get("targets") or [self.document["target"]])
 
     @property
     def started_at(self) -> str:
@@ -81,23 +89,27 @@ class Run:
         return self.path / "points" / f"{index + 1:03d}-{self.document['points'][index]['name']}"
 
     def result(self, index: int) -> Result | None:
-        """The committed result of that point, None if there is none."""
-        return read_point(self.point_path(index))
+        """The committed result of that point, None if there is none; of several targets the one of all together."""
+        return next(iter(read_rows(self.point_path(index))), None)
 
     def results(self) -> list[Result]:
-        """Every committed result, in the plan's order."""
-        found = (self.result(index) for index in range(len(self.document["points"])))
-        return [result for result in found if result is not None]
+        """Every committed result, in the plan's order; of several targets at once that of all, then of each."""
+        return [row for index in range(len(self.document["points"])) for row in read_rows(self.point_path(index))]
 
     def probes(self) -> list[Result]:
         """What its ramps asked on their way, in the order of asking; their own rows are among `results`."""
         folders = (self.point_path(index) for index in range(len(self.document["points"])))
-        found = (read_point(path) for folder in folders for path in probe_paths(folder))
-        return [result for result in found if result is not None]
+        return [row for folder in folders for path in probe_paths(folder) for row in read_rows(path)]
 
-    def histograms(self, index: int) -> dict[str, Histogram]:
-        """The point's latency histograms: `read` and `write`; empty if the point failed before it had any."""
-        return read_histograms(self.point_path(index))
+    def histograms(self, index: int, target: str | None = None) -> dict[str, Histogram]:
+        """The point's latency histograms: `read` and `write`; empty if the point failed before it had any.
+
+        Args:
+            target: which of several that were loaded at once; None: all together.
+        """
+        folder = self.point_path(index)
+        names = [row.target for row in read_rows(folder)]
+        return read_histograms(folder)[names.index(target) if target in names[1:] else 0]
 
     def missing(self) -> list[int]:
         """Numbers of the points that have no result, a damaged or a failed one."""
@@ -198,14 +210,14 @@ class Store:
             f"no run {text!r} in {self.root}", "`loadline ls` lists the runs; --store names another store."
         )
 
-    def create(self, suite: str, target: str, document: Mapping[str, Any], now: datetime) -> Run:
-        """A new run folder with its run.json; its id is `YYYYMMDD-HHMMSS-suite-target`.
+    def create(self, suite: str, target: str, document: Mapping[str, Any], now: datetime, more: str = "") -> Run:
+        """A new run folder with its run.json; its id is `YYYYMMDD-HHMMSS-suite-target`, with `more` of other targets.
 
         Raises:
             StoreError: the store can't be written.
         """
         slug = re.sub(r"[^A-Za-z0-9._+-]+", "-", Path(target).name if "/" in target else target).strip("-.")[:40]
-        base = f"{now:%Y%m%d-%H%M%S}-{suite[:64]}-{slug or 'root'}"
+        base = f"{now:%Y%m%d-%H%M%S}-{suite[:64]}-{slug or 'root'}{more}"
         with writing(self.root):
             self.root.mkdir(parents=True, exist_ok=True)
             path, number = self.root / base, 2
@@ -257,6 +269,7 @@ _OPTIONAL: tuple[tuple[tuple[str, ...], type], ...] = (
     (("target", "size_bytes"), int),
     (("target", "used_bytes"), int),
     (("target", "identity"), dict),
+    (("targets",), list),
     (("options", "seed"), int),
     (("options", "prepare"), bool),
     (("tags",), dict),
@@ -276,6 +289,9 @@ def _fault(document: Mapping[str, Any]) -> str | None:
     for point in document["points"]:
         if not isinstance(point, dict) or not _POINT_NAME.fullmatch(str(point.get("name"))):
             return "points: a point without a name that can be one"
+    for one in document.get("targets") or ():
+        if not isinstance(one, dict) or not isinstance(one.get("path"), str):
+            return "targets: one without a path"
     sessions = document["sessions"]
     if not sessions or not all(isinstance(s, dict) and isinstance(s.get("started_at"), str) for s in sessions):
         return "sessions: one without a start"
@@ -302,34 +318,38 @@ def locked(run: Run) -> Iterator[None]:
         yield
 
 
-def read_point(folder: Path) -> Result | None:
-    """The result that is committed in a point's or probe's folder, None if there is none.
+def read_rows(folder: Path) -> list[Result]:
+    """The rows that are committed in a point's or probe's folder: the point's, then each one's of several targets.
 
     Raises:
-        StoreError: it's damaged.
+        StoreError: they are damaged.
     """
-    path = folder / "point.json"
+    path, others = folder / "point.json", folder / "targets.json"
     if not path.exists():
-        return None
-    row: Any = _read_json(path).get("result")
+        return []
+    rows: list[Any] = [_read_json(path).get("result")]
     try:
-        return Result.from_row(row)
-    except (TypeError, ValueError) as error:
+        rows += _read_json(others)["targets"] if others.exists() else []
+        return [Result.from_row(row) for row in rows]
+    except (KeyError, TypeError, ValueError) as error:
         raise StoreError(f"{path}: {error}", "It is damaged; `loadline resume` measures the point again.") from None
 
 
-def read_histograms(folder: Path) -> dict[str, Histogram]:
-    """The latency histograms in a point's or probe's folder: `read` and `write`, if there are any.
+def read_histograms(folder: Path) -> list[dict[str, Histogram]]:
+    """The latency histograms of each of those rows: `read` and `write`, if there are any.
 
     Raises:
         StoreError: they are damaged.
     """
     path = folder / "histograms.json"
     if not path.exists():
-        return {}
-    stored: Any = _read_json(path).get("histograms")
+        return [{} for _ in read_rows(folder)] or [{}]
+    document = _read_json(path)
     try:
-        return {name: Histogram(bins["ns"], bins["counts"]) for name, bins in stored.items()}
+        return [
+            {name: Histogram(bins["ns"], bins["counts"]) for name, bins in stored.items()}
+            for stored in (document.get("histograms"), *document.get("targets", ()))
+        ]
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
         raise StoreError(f"{path}: not as loadline writes it ({error!r})") from None
 
@@ -340,6 +360,7 @@ def begin_ramp(run: Run, index: int) -> Path:
     with writing(path):
         path.mkdir(parents=True, exist_ok=True)
         (path / "point.json").unlink(missing_ok=True)
+        (path / "targets.json").unlink(missing_ok=True)
     return path
 
 
@@ -371,17 +392,33 @@ def _emptied(path: Path) -> Path:
     return path
 
 
-def commit_point(path: Path, result: Result, histograms: Mapping[str, Histogram]) -> None:
+class Row(NamedTuple):
+    """A row, and the latency histograms behind it."""
+
+    result: Result
+    histograms: Mapping[str, Histogram]
+
+
+def commit_point(path: Path, result: Result, histograms: Mapping[str, Histogram], targets: Sequence[Row] = ()) -> None:
     """Makes the point part of the run, by one rename: that of its row. Histograms, much larger, lie beside it.
+
+    So do the rows of each target; both are written before, and count with it only.
+
+    Args:
+        targets: the rows of each of several targets, where `result` is that of all together.
 
     Raises:
         StoreError: it can't be written; then the point doesn't exist.
     """
-    bins = {
-        name: dict(zip(("ns", "counts"), histogram.columns(), strict=True)) for name, histogram in histograms.items()
-    }
-    if bins:
-        write_json(path / "histograms.json", {"format": FORMAT, "histograms": bins})
+
+    def bins(of: Mapping[str, Histogram]) -> dict[str, Any]:
+        return {name: dict(zip(("ns", "counts"), one.columns(), strict=True)) for name, one in of.items()}
+
+    if histograms:
+        parts = {"targets": [bins(row.histograms) for row in targets]} if targets else {}
+        write_json(path / "histograms.json", {"format": FORMAT, "histograms": bins(histograms), **parts})
+    if targets:
+        write_json(path / "targets.json", {"format": FORMAT, "targets": [row.result.row() for row in targets]})
     write_json(path / "point.json", {"format": FORMAT, "result": result.row()})
 
 

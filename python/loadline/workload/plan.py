@@ -52,7 +52,8 @@ class Point:
     """One measurement to make: streams that run together against the target.
 
     With a `ramp` or a `best` it is a search over their load, and `at` makes its probes. With `rounds` it is measured in
-    turn with the other points of the same rounds.
+    turn with the other points of the same rounds. `target` is the number, from 0, of the one of the run's targets that
+    is loaded; None: all of them, at once.
     """
 
     name: str
@@ -64,6 +65,8 @@ class Point:
     ramp: Ramp | None = None
     best: Best | None = None
     rounds: Rounds | None = None
+    repeat: int = 1
+    target: int | None = None
 
     @property
     def searches(self) -> bool:
@@ -132,6 +135,8 @@ class Point:
             "ramp": None if self.ramp is None else asdict(self.ramp),
             "best": None if self.best is None else asdict(self.best),
             "rounds": None if self.rounds is None else asdict(self.rounds),
+            "repeat": self.repeat,
+            "target": self.target,
         }
 
     @staticmethod
@@ -144,6 +149,8 @@ class Point:
             ramp=None if ramp is None else Ramp.from_json(ramp),
             best=None if best is None else Best.from_json(best),
             rounds=None if rounds is None else Rounds.from_json(rounds),
+            repeat=data.get("repeat", 1),
+            target=data.get("target"),
         )
 
 

@@ -1,0 +1,71 @@
+"""The job that fio gets for a point: of one target what the suite says, of several a section for each.
+
+Each target's part is written for its own size, so that working sets in percent are shares of that target. Start
+reading at `together`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+
+from loadline.errors import InputError
+from loadline.measuring.fio import filename
+from loadline.measuring.target import Target
+from loadline.workload.dialects import fio_job
+from loadline.workload.plan import Point
+
+
+def of_target(point: Point, target: Target, engine: str) -> str:
+    """The job of one target, which is not named in it."""
+    job = _written(point, target, engine)
+    if target.emulated is None:
+        return job
+    # A model's times don't hang on the data, and zeros take no memory.
+    lines = [line for line in job.splitlines() if not line.startswith(("buffer_compress", "dedupe_"))]
+    return "".join(f"{'zero_buffers=1' if line == 'refill_buffers=1' else line}\n" for line in lines)
+
+
+def _written(point: Point, target: Target, engine: str) -> str:
+    if target.uri is not None:
+        # fio learns the size of a server's export too late for shares of it, and knows one kind of flush of it.
+        return fio_job.write([point], engine=engine, size_bytes=target.used_bytes).replace("\nfdatasync=", "\nfsync=")
+    try:
+        return fio_job.write([point], engine=engine, size_bytes=target.limited_bytes)
+    except InputError:
+        # A share of the target that is no whole percent: in bytes it can be said, as `check_fits` has found.
+        return fio_job.write([point], engine=engine, size_bytes=target.used_bytes)
+
+
+def together(point: Point, targets: Sequence[Target], engines: Sequence[str], folder: Path) -> str:
+    """The job of several targets at once, with its sections in their order; each names its target.
+
+    If one target fails, fio ends the load of all: what is left would be another load than the one asked for.
+    """
+    parts = []
+    for number, (target, engine) in enumerate(zip(targets, engines, strict=True)):
+        head, *sections = of_target(point, target, engine).split("\n\n")
+        parts.append(head.replace(f"\nioengine={engine}", "") + "\nexitall_on_error=1")
+        link = f"target-{number + 1}"
+        place = f"uri={target.uri}" if target.uri is not None else f"filename={filename(target.path, folder, link)}"
+        for index, section in enumerate(sections):
+            name, *lines = section.strip().splitlines()
+            group = [] if index or not number else ["new_group=1"]
+            own = [f"[{section_name(name.strip('[]'), number)}]", *group, f"ioengine={engine}", place]
+            parts.append("\n".join([*own, *lines]))
+    heads, sections = parts[:1], [part for part in parts if not part.startswith("[global]")]
+    return "\n\n".join([*heads, *sections]) + "\n"
+
+
+def section_name(name: str, number: int) -> str:
+    """What a section of target `number`, from 0, is called in a job of several."""
+    return f"{name}{_suffix(number)}"
+
+
+def is_of(name: str, number: int) -> bool:
+    """Whether a section of that name in a job of several is of target `number`."""
+    return name.endswith(_suffix(number))
+
+
+def _suffix(number: int) -> str:
+    return f".target-{number + 1}"
