@@ -15,6 +15,7 @@ from loadline.system.asked import points_of
 from loadline.system.description import load_system
 from loadline.system.pool import in_order
 from loadline.system.simulate import simulate
+from loadline.system.solve import solve
 from loadline.workload.plan import Options, Point
 from loadline.workload.profile import BlockShare, Closed, Open, Profile, Workload
 
@@ -183,6 +184,8 @@ def test_writes_that_must_be_on_the_medium_wait_for_a_revolution_and_others_for_
     assert written.total.iops == pytest.approx(120, rel=0.02)
     assert (buffered.total.iops or 0) > 10 * 120
     assert (written.tags, buffered.tags) == ({"pool.write_cache": "false"}, {})
+    (solved,) = solve("hdd-7k2", durable)
+    assert (solved.tags, solved.total.iops) == (written.tags, pytest.approx(written.total.iops, rel=0.05))
     (station,) = simulate("station-mm1", replace(durable, arrival=Open(100, 1)), ios=500)
     assert station.tags == {} and station.error is None
     with pytest.raises(InputError, match="dsync: models know it of all streams that write together"):

@@ -16,7 +16,7 @@ from typing import Any
 from loadline import _core
 from loadline.errors import InputError
 from loadline.result.schema import Flow, Result
-from loadline.system.asked import Asked, check_rows, points_of, streams_of
+from loadline.system.asked import Asked, check_rows, pairs, points_of, streams_of
 from loadline.system.description import System, load_system, unroll
 from loadline.system.load_line import LoadLine, Probe, keeps, search_rate, share
 from loadline.system.pool import Listener, in_order
@@ -65,7 +65,7 @@ def solve(
     suite, points = points_of(workload, options)
     systems = unroll(load_system(system), settings)
     check_rows(len(systems) * len(points))
-    return answers([(one, point) for one in systems for point in points], suite, explain=explain)
+    return answers(pairs(systems, points), suite, explain=explain)
 
 
 def answers(
@@ -87,10 +87,10 @@ def answers(
     """
     tasks = []
     drives: dict[tuple[str, Path], _core.Drive] = {}
-    for system, pairs in groupby(asked, key=itemgetter(0)):
+    for system, asked_of_it in groupby(asked, key=itemgetter(0)):
         built = _Built(system, drives)
         # A point and its load line stay together: they lie on one curve.
-        for _, points in groupby((point for _, point in pairs), key=lambda point: point.streams):
+        for _, points in groupby((point for _, point in asked_of_it), key=lambda point: point.streams):
             tasks.append(partial(_of_streams, built, list(points), suite, explain, curve))
 
     def tell(done: int, new: Mapping[int, _Answer]) -> None:
