@@ -56,16 +56,17 @@ def is_screen() -> bool:
 def plan_lines(planned: event.Planned) -> list[str]:
     """What is going to happen, before anything is touched."""
     points, targets = planned.points, planned.targets
-    said = f"{len(points)} point" + ("s" if len(points) != 1 else "")
+    names = len({point.name for point in points})
+    said = f"{names} point" + ("s" if names != 1 else "")
     repeats = max((point.repeat for point in points), default=1)
-    how = [f"{repeats} repetitions"] if repeats > 1 else []
+    how = [f"{repeats} times each"] if repeats > 1 else []
     how += ["in random order"] if planned.order == "random" else []
     if len(targets) > 1:
         how.append(f"{len(targets)} targets {'in turn' if planned.in_turn else 'at once, each with the whole load'}")
-    fills = any(intended.preparation.needed for intended in targets)
+    filled = sum(intended.preparation.needed or bool(intended.refills) for intended in targets)
     lines = [
         f"suite    {planned.suite}: {', '.join([said, *how])}, about {format_duration(planned.expected_ns)}"
-        + (f", plus the time to fill the target{'s' * (len(targets) > 1)}" if fills else "")
+        + (f", plus the time to fill {'the target' if filled == 1 else f'{filled} targets'}" if filled else "")
     ]
     return lines + [line for intended in targets for line in _intended_lines(intended)]
 
@@ -85,6 +86,11 @@ def _intended_lines(intended: event.Intended) -> list[str]:
     lines = [f"target   {target.given} ({about})"]
     if preparation.needed:
         lines.append(f"prepare  {preparation.reason}; {format_size(preparation.fill_bytes)} are written first")
+    if intended.refills:
+        times = f"before {len(intended.refills)} point{'s' * (len(intended.refills) > 1)}"
+        lines.append(
+            f"refill   {format_size(target.used_bytes)} {times} with a sequential part, for others write at random"
+        )
     if intended.destroys:
         lines.append(f"destroys everything in the first {format_size(target.used_bytes)} of {target.name}")
     if intended.written_at_most_bytes:

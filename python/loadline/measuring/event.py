@@ -18,11 +18,13 @@ from loadline.workload.plan import Point
 class Intended:
     """What will be done to a target.
 
-    `written_at_most_bytes` is a ceiling by the link's rate, or by an assumed one where sysfs names none.
+    `refills` are the numbers of the points, from 0, before which it is filled again. `written_at_most_bytes` is a
+    ceiling by the link's rate, or by an assumed one where sysfs names none.
     """
 
     target: Target
     preparation: Preparation
+    refills: tuple[int, ...]
     destroys: bool
     written_at_most_bytes: int
     ceiling_bytes_per_s: float

@@ -74,6 +74,39 @@ def _zero_samples(descriptor: int, used_bytes: int) -> tuple[int, int]:
     return sum(not any(block) for block in blocks), len(blocks)
 
 
+def refills(points: Sequence[Point], turns: Sequence[int], number: int, target: Target, *, filled: bool) -> list[int]:
+    """The turns before which a target is filled again: those that its random writes would make another measurement.
+
+    On flash a sequential fill lies in order until blocks are rewritten at random places; from then on what is read or
+    written in sequence meets another device. So where the suite's order isn't kept, or is gone through several times,
+    a point with a sequential part begins on a filled target. Points in rounds prepare it themselves. A disk that
+    rotates has no such memory, and of what isn't a device of this machine nothing is known.
+
+    Args:
+        turns: numbers of the points that will be measured, in order; number: the target's, from 0.
+        filled: whether it is filled before the first of them.
+    """
+    if target.device is None or target.device.rotational is not False or target.shows is not None:
+        return []
+    loading = [index for index in turns if points[index].target in {None, number}]
+    if not any(_scatters(points[index]) for index in loading):
+        return []
+    found, in_order = [], filled
+    for index in loading:
+        point = points[index]
+        sequential = any(stream.profile.random_fraction < 1 for stream in point.streams)
+        if sequential and not in_order and point.rounds is None:
+            found.append(index)
+            in_order = True
+        in_order = in_order and not _scatters(point)
+    return found
+
+
+def _scatters(point: Point) -> bool:
+    """Whether it writes at random places."""
+    return any(stream.profile.writes and stream.profile.random_fraction > 0 for stream in point.streams)
+
+
 def content(points: Sequence[Point]) -> tuple[float, float]:
     """(compressible, duplicate) share that filled data should have: the streams' own where they agree, else none."""
     kinds = {(s.profile.compressible_fraction, s.profile.duplicate_fraction) for p in points for s in p.streams}

@@ -20,20 +20,13 @@ from typing import Any
 
 from loadline.errors import InputError, InterruptedRun, RefusedError, StoreError, TargetError
 from loadline.host import provenance
-from loadline.host.link import ceiling_bytes_per_s
 from loadline.host.roots import HERE, Roots
-from loadline.measuring import event, fio, journal, preparing, ramp, rounds, target, together
+from loadline.measuring import event, fio, intent, journal, preparing, ramp, rounds, target, together
 from loadline.measuring.point import Measured, measure
 from loadline.result.store import Run, Store, begin_point, begin_ramp, commit_point, locked, write_json, writing
 from loadline.workload.order import Order, arranged
 from loadline.workload.plan import Options, Point, make_plan
 from loadline.workload.suite import Suite, load_suite
-
-#: Assumed where sysfs names no link rate: four lanes of PCIe 4.
-ASSUMED_CEILING_BYTES_PER_S = 8e9
-
-#: Ours a point, beside its run time and warm-up: fio's start and end.
-POINT_OVERHEAD_NS = 500_000_000
 
 log = logging.getLogger("loadline")
 
@@ -112,7 +105,10 @@ def run(
         listen(event.Warned(message))
     together.check_fits(points, aims)
     loaders = _loaders(engine, aims)
-    planned = _plan(suite.name, aims, points, [_look(aim, prepare) for aim in aims], order)
+    again = prepare and (order == "random" or repeats > 1)
+    planned = intent.plan(
+        suite.name, aims, points, [_look(aim, prepare) for aim in aims], order, again, range(len(points))
+    )
     listen(planned)
     _confirm(planned, (destroy,) if isinstance(destroy, str) else tuple(destroy), session)
     document = {
@@ -173,7 +169,9 @@ def _go_on(made: Run, session: Session) -> Run:
     together.check_fits(points, aims)
     loaders = _loaders(session.engine, aims)
     looked = [_look(aim, options["prepare"]) for aim in aims]
-    planned = _plan(made.suite, aims, points, looked, options.get("order", "suite"), made.missing())
+    order: Order = options.get("order", "suite")
+    again = options["prepare"] and (order == "random" or options.get("repeats", 1) > 1)
+    planned = intent.plan(made.suite, aims, points, looked, order, again, made.missing())
     session.listen(planned)
     made = _rewritten(made, [*made.document["sessions"], _session_facts(aims, loaders, session)])
     return _go(made, planned, loaders, session)
@@ -213,7 +211,7 @@ def _go(made: Run, planned: event.Planned, loaders: Sequence[fio.Fio], session: 
     aims = [intended.target for intended in planned.targets]
     writes = [
         intended.preparation.needed
-        or any(point.writes or _fills(point) for point in points if point.target in {None, number})
+        or any(point.writes or intent.fills(point) for point in points if point.target in {None, number})
         for number, intended in enumerate(planned.targets)
     ]
     with _interruptible(made), _logged(made), journal.kept(made, session.listen) as listen:
@@ -228,6 +226,10 @@ def _go(made: Run, planned: event.Planned, loaders: Sequence[fio.Fio], session: 
                     if intended.preparation.needed:
                         _prepare(made, number, held[number], intended.preparation, loaders[number], points, session)
                 for group in _groups(points, missing):
+                    for number, intended in enumerate(planned.targets):
+                        if group[0] in intended.refills:
+                            whole = preparing.Preparation(True, "its blocks lie scattered", held[number].used_bytes)
+                            _prepare(made, number, held[number], whole, loaders[number], points, session)
                     if points[group[0]].rounds is None:
                         _point(made, group[0], held, points, loaders, session)
                     else:
@@ -379,53 +381,6 @@ def _look(aim: target.Target, prepare: bool) -> preparing.Preparation:
             "Zeros are answered without touching the medium. Leave out --no-prepare, or write to it yourself first.",
         )
     return preparation
-
-
-def _plan(
-    suite: str,
-    aims: Sequence[target.Target],
-    points: tuple[Point, ...],
-    looked: Sequence[preparing.Preparation],
-    order: Order,
-    missing: Sequence[int] | None = None,
-) -> event.Planned:
-    """What is intended, of the points that are `missing`, or of all."""
-    left = points if missing is None else tuple(points[index] for index in missing)
-    intended = tuple(
-        _intended(aim, preparation, [point for point in left if point.target in {None, number}])
-        for number, (aim, preparation) in enumerate(zip(aims, looked, strict=True))
-    )
-    expected_ns = sum(point.expected_ns + POINT_OVERHEAD_NS for point in left)
-    return event.Planned(suite=suite, targets=intended, points=left, order=order, expected_ns=expected_ns)
-
-
-def _intended(aim: target.Target, preparation: preparing.Preparation, points: Sequence[Point]) -> event.Intended:
-    ceiling = None if aim.device is None else ceiling_bytes_per_s(provenance.links(aim.device))
-    rate = ceiling or ASSUMED_CEILING_BYTES_PER_S
-    writing_ns = sum(point.expected_ns * _write_ceiling(point) for point in points)
-    fills = sum(each.fill for each in {point.rounds for point in points if point.rounds is not None})
-    return event.Intended(
-        target=aim,
-        preparation=preparation,
-        destroys=not aim.scratch and (preparation.needed or any(point.writes or _fills(point) for point in points)),
-        written_at_most_bytes=preparation.fill_bytes + fills * aim.used_bytes + int(writing_ns / 1e9 * rate),
-        ceiling_bytes_per_s=rate,
-        ceiling_assumed=ceiling is None,
-    )
-
-
-def _fills(point: Point) -> bool:
-    """Whether its rounds write the target before they begin."""
-    return point.rounds is not None and point.rounds.fill > 0
-
-
-def _write_ceiling(point: Point) -> float:
-    """The most that the point can write, as a share of the link's rate.
-
-    Reads can't pass the link faster than its rate either, so a mix of 98/2 writes at most 2/98 of it.
-    """
-    reads = min(stream.profile.read_fraction for stream in point.streams)
-    return 1.0 if reads <= 0.5 else (1 - reads) / reads
 
 
 def _confirm(planned: event.Planned, destroy: tuple[str, ...], session: Session) -> None:

@@ -1,0 +1,75 @@
+"""What a run intends to do, before anything is touched: how long it takes, what it writes, and what is lost."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from loadline.host import provenance
+from loadline.host.link import ceiling_bytes_per_s
+from loadline.measuring import event, preparing
+from loadline.measuring.target import Target
+from loadline.workload.order import Order
+from loadline.workload.plan import Point
+
+#: Assumed where sysfs names no link rate: four lanes of PCIe 4.
+ASSUMED_CEILING_BYTES_PER_S = 8e9
+
+#: Ours a point, beside its run time and warm-up: fio's start and end.
+POINT_OVERHEAD_NS = 500_000_000
+
+
+def plan(
+    suite: str,
+    aims: Sequence[Target],
+    points: tuple[Point, ...],
+    looked: Sequence[preparing.Preparation],
+    order: Order,
+    again: bool,
+    turns: Sequence[int],
+) -> event.Planned:
+    """What is intended, of the points of the numbers `turns`; `again`: targets may have to be filled more than once."""
+    left = tuple(points[index] for index in turns)
+
+    def refills(number: int) -> tuple[int, ...]:
+        if not again:
+            return ()
+        return tuple(preparing.refills(points, turns, number, aims[number], filled=looked[number].needed))
+
+    intended = tuple(
+        _intended(aim, preparation, refills(number), [point for point in left if point.target in {None, number}])
+        for number, (aim, preparation) in enumerate(zip(aims, looked, strict=True))
+    )
+    expected_ns = sum(point.expected_ns + POINT_OVERHEAD_NS for point in left)
+    return event.Planned(suite=suite, targets=intended, points=left, order=order, expected_ns=expected_ns)
+
+
+def _intended(
+    aim: Target, preparation: preparing.Preparation, refills: tuple[int, ...], points: Sequence[Point]
+) -> event.Intended:
+    ceiling = None if aim.device is None else ceiling_bytes_per_s(provenance.links(aim.device))
+    rate = ceiling or ASSUMED_CEILING_BYTES_PER_S
+    writing_ns = sum(point.expected_ns * _write_ceiling(point) for point in points)
+    whole = len(refills) + sum(each.fill for each in {point.rounds for point in points if point.rounds is not None})
+    return event.Intended(
+        target=aim,
+        preparation=preparation,
+        refills=refills,
+        destroys=not aim.scratch and (preparation.needed or any(point.writes or fills(point) for point in points)),
+        written_at_most_bytes=preparation.fill_bytes + whole * aim.used_bytes + int(writing_ns / 1e9 * rate),
+        ceiling_bytes_per_s=rate,
+        ceiling_assumed=ceiling is None,
+    )
+
+
+def fills(point: Point) -> bool:
+    """Whether its rounds write the target before they begin."""
+    return point.rounds is not None and point.rounds.fill > 0
+
+
+def _write_ceiling(point: Point) -> float:
+    """The most that the point can write, as a share of the link's rate.
+
+    Reads can't pass the link faster than its rate either, so a mix of 98/2 writes at most 2/98 of it.
+    """
+    reads = min(stream.profile.read_fraction for stream in point.streams)
+    return 1.0 if reads <= 0.5 else (1 - reads) / reads
