@@ -13,6 +13,7 @@ from pathlib import Path
 import pytest
 from rich.console import Console
 
+from loadline.cli import output
 from loadline.cli.live import Display, State, counting, lines, model_lines, serving_lines
 from loadline.measuring import event
 from loadline.measuring.emulate import Reading, Served
@@ -171,6 +172,17 @@ def test_a_terminal_that_became_narrower_is_cleared_and_a_wider_one_is_not(state
 
     assert [cleared_at(width) for width in (80, 60, 60, 100)] == [False, True, False, False]
     display.end()
+
+
+def test_what_is_said_meanwhile_stands_above_the_display(state: State, monkeypatch: pytest.MonkeyPatch) -> None:
+    # The terminal's own stream, with bytes below it as a real one has.
+    monkeypatch.setattr("sys.stderr", io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True))
+    screen = Console(file=io.StringIO(), force_terminal=True, width=80, height=24)
+    display = Display(lambda width, height, plain: lines(state, width, height, plain=plain), screen)
+    display.refresh()
+    output.note("drive 2 has failed: raid5 is degraded")
+    display.end()
+    assert "drive 2 has failed: raid5 is degraded\n" in screen.file.getvalue()
 
 
 @pytest.mark.parametrize(("width", "plain"), [(40, False), (80, False), (80, True), (200, False)])

@@ -32,8 +32,10 @@ def say(text: str = "") -> None:
 
 def note(text: str) -> None:
     """A line beside the result: on standard error. When nobody reads that any more, a run goes on in silence."""
+    # Not click.echo, which finds the terminal behind the display and writes into it instead of above it.
     try:
-        click.echo(text, err=True)
+        sys.stderr.write(f"{text}\n")
+        sys.stderr.flush()
     except OSError:
         abandon(sys.stderr)
 
