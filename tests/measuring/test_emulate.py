@@ -12,7 +12,7 @@ from pathlib import Path
 
 import pytest
 from cli.program import Loadline
-from devices import command, mounted, needs_root
+from devices import command, mounted, needs_root, partition
 from measuring.processes import until
 from measuring.suites import reads, suite, three
 
@@ -125,12 +125,15 @@ class TestServing:
             )
             assert done.returncode == 0, done.stdout + done.stderr
 
-    def test_it_ends_when_asked_and_says_what_it_served(self, loadline: Loadline) -> None:
+    @pytest.mark.parametrize("asked", [signal.SIGTERM, signal.SIGINT, signal.SIGHUP])
+    def test_it_ends_when_asked_and_says_what_it_served(self, loadline: Loadline, asked: signal.Signals) -> None:
+        if asked == signal.SIGHUP and signal.getsignal(asked) is signal.SIG_IGN:
+            pytest.skip("these tests run under nohup")
         process = loadline.start("emulate", described(loadline.folder), "--size", "16M", "--json")
         assert process.stdout is not None
         started = json.loads(process.stdout.readline())
         fio(started["address"], loadline.folder, "--rw=read", "--size=1M")
-        process.send_signal(signal.SIGTERM)
+        process.send_signal(asked)
         out, err = process.communicate(timeout=60)
         ended = json.loads(out)
         assert (process.returncode, started["size_bytes"]) == (0, 16 * MIB), err
@@ -200,6 +203,18 @@ class TestFaults:
             assert "x10" in said.err
 
 
+def folder_of(node: Path) -> Path:
+    """Where a block device's keeper has what it made."""
+    return Path(Path(f"/sys/block/{node.name}/loop/backing_file").read_text().strip()).parent.parent
+
+
+def gone(node: Path, folder: Path) -> None:
+    """Waits until the keeper has taken down the device; it removes its folder last."""
+    subprocess.run(["sh", "-c", f'while [ -e "{folder}" ]; do sleep 0.05; done'], timeout=60, check=True)
+    assert str(folder) not in Path("/proc/mounts").read_text()
+    assert not Path(f"/sys/block/{node.name}/loop").exists()
+
+
 class TestBlockDevice:
     pytestmark = needs_root
 
@@ -238,13 +253,56 @@ class TestBlockDevice:
         self, device: tuple[Path, subprocess.Popen[str]], loadline: Loadline
     ) -> None:
         node, process = device
-        folder = Path(Path(f"/sys/block/{node.name}/loop/backing_file").read_text().strip()).parent.parent
+        folder = folder_of(node)
         process.kill()
         process.wait()
-        # The keeper removes its folder last.
-        subprocess.run(["sh", "-c", f'while [ -e "{folder}" ]; do sleep 0.05; done'], timeout=60, check=True)
-        assert str(folder) not in Path("/proc/mounts").read_text()
-        assert not Path(f"/sys/block/{node.name}/loop").exists()
+        gone(node, folder)
+
+    def test_file_systems_with_a_strange_place_or_on_a_partition_are_unmounted(
+        self, device: tuple[Path, subprocess.Popen[str]], tmp_path: Path
+    ) -> None:
+        node, process = device
+        folder = folder_of(node)
+        with partition(node, 1, MIB, 100 * MIB) as part:
+            command("mkfs.ext4", "-q", part)
+            points = tmp_path / "one place", tmp_path / "another"
+            for point in points:
+                point.mkdir()
+                command("mount", part, point)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=60) == 0
+            gone(node, folder)
+            assert not part.exists(), "who has the number next isn't partitioned"
+            assert not any(point.is_mount() for point in points)
+
+    def test_what_it_is_frozen_for_is_written_at_the_end_all_the_same(self, loadline: Loadline, tmp_path: Path) -> None:
+        words = (described(loadline.folder), "--size", "64M", "--data", loadline.folder / "data")
+        content = os.urandom(MIB)
+        with served(loadline, *words, "--block") as (address, process):
+            assert process.stdout is not None
+            node = Path(process.stdout.readline().strip())
+            command("mkfs.ext4", "-q", node)
+            (tmp_path / "mount").mkdir()
+            command("mount", node, tmp_path / "mount")
+            (tmp_path / "mount" / "file").write_bytes(content)
+            assert loadline("fault", address, "freeze").code == 0
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=60) == 0
+        with mounted(loadline.folder / "data", tmp_path / "mount", ("-o", "loop")) as point:
+            assert (point / "file").read_bytes() == content
+
+    def test_a_device_in_use_is_waited_for_until_ctrl_c_comes_again(
+        self, device: tuple[Path, subprocess.Popen[str]]
+    ) -> None:
+        node, process = device
+        folder = folder_of(node)
+        assert process.stderr is not None
+        with node.open("rb"):
+            process.send_signal(signal.SIGTERM)
+            assert any(f"{node} is still in use" in line for line in process.stderr)
+            process.send_signal(signal.SIGINT)
+            assert process.wait(timeout=60) == 130
+        gone(node, folder)
 
 
 def test_a_machine_that_can_make_no_block_device_is_told_what_it_lacks(monkeypatch: pytest.MonkeyPatch) -> None:

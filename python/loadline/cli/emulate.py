@@ -9,7 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
-from contextlib import ExitStack, contextmanager
+from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from loadline.units import format_duration, format_size
 
 _LOOPBACK = "127.0.0.1:10809"
 _LATE = 0.01
+_ONE_KEY_NS = 500_000_000
 
 
 @click.command("emulate")
@@ -69,34 +70,60 @@ def command(
     emulated = describe(system, settings, choice.size(size))
     if as_block:
         block.check()
-    with _until_asked() as end, ExitStack() as stack:
-        emulator = stack.enter_context(
-            serve(
-                emulated,
-                seed=seed,
-                address=tcp or (None if listen is None else str(Path(listen).absolute())),
-                data=data,
-                memory_bytes=memory_bytes,
-                faults=faults,
-            )
-        )
-        device = stack.enter_context(block.attached(emulator.address)) if as_block else None
-        _say_start(emulated.system.said, emulated.size_bytes, emulator, device, as_json=as_json)
-        _watch(emulated.system.said, emulator, end, span_ns, memory_bytes if data is None else None)
+    serving = serve(
+        emulated,
+        seed=seed,
+        address=tcp or (None if listen is None else str(Path(listen).absolute())),
+        data=data,
+        memory_bytes=memory_bytes,
+        faults=faults,
+    )
+    with _until_asked() as end, serving as emulator:
+        with _attached(emulator) if as_block else nullcontext() as device:
+            _say_start(emulated.system.said, emulated.size_bytes, emulator, device, as_json=as_json)
+            _watch(emulated.system.said, emulator, end, span_ns, memory_bytes if data is None else None)
         _say_end(emulator, as_json=as_json)
     return 0
 
 
 @contextmanager
+def _attached(emulator: Emulator) -> Iterator[str]:
+    """The block device, until the end of the `with`; what file systems on it still have to write isn't held up then."""
+
+    def held(device: str) -> None:
+        output.note(
+            f"{device} is still in use, and is waited for; Ctrl-C again doesn't wait, and loses what isn't written"
+        )
+
+    with block.attached(emulator.address, held) as device:
+        try:
+            yield device
+        finally:
+            emulator.fault("clear")
+
+
+@contextmanager
 def _until_asked() -> Iterator[threading.Event]:
-    """An event that Ctrl-C and SIGTERM set, meanwhile."""
+    """An event that Ctrl-C, SIGTERM and the end of the terminal set, meanwhile; Ctrl-C after that interrupts."""
     asked = threading.Event()
-    numbers = (signal.SIGINT, signal.SIGTERM)
-    before = [signal.signal(number, lambda *_: asked.set()) for number in numbers]
+    asked_ns = 0
+
+    def ask(number: int, _: object) -> None:
+        nonlocal asked_ns
+        # Programs that start others may pass on what the terminal has sent to all: that is still the first one.
+        if number == signal.SIGINT and asked.is_set() and time.monotonic_ns() - asked_ns > _ONE_KEY_NS:
+            raise KeyboardInterrupt
+        asked_ns = asked_ns or time.monotonic_ns()
+        asked.set()
+
+    before = {number: signal.getsignal(number) for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)}
+    for number, handler in before.items():
+        if number == signal.SIGINT or handler is not signal.SIG_IGN:
+            signal.signal(number, ask)
     try:
         yield asked
     finally:
-        for number, handler in zip(numbers, before, strict=True):
+        for number, handler in before.items():
             signal.signal(number, handler)
 
 

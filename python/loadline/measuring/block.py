@@ -1,7 +1,7 @@
 """An emulated system as a block device: nbdfuse shows the server's export as a file, losetup makes a device of that.
 
 A shell keeps both and takes them down when its standard input ends. The only writing end is ours, so it ends with us,
-however that may be: after `kill -9` as well.
+however that may be: after `kill -9` as well. What a program holds open can't be taken down: the shell waits for it.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ import os
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
@@ -20,9 +20,10 @@ from loadline import _core
 from loadline.errors import InputError, TargetError, ToolError
 from loadline.host.device import BlockDevice
 
-_TOOLS = {"nbdfuse": "libnbd-bin", "losetup": "mount", "findmnt": "util-linux"}
+_TOOLS = {"nbdfuse": "libnbd-bin", "losetup": "mount", "umount": "mount", "mountpoint": "util-linux"}
 _FOLDER = "loadline-block-"
 _ADDRESS = "address"
+_PATIENCE_S = 3.0
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 # Says the device's name once it's there, then waits for the end of its input.
@@ -31,7 +32,11 @@ folder=$1 uri=$2 loop=
 down() {
     trap '' HUP INT TERM
     if [ -n "$loop" ]; then
-        findmnt -rno TARGET -S "$loop" | while read -r point; do umount "$point" || umount -l "$point"; done
+        for node in "$loop"p* "$loop"; do
+            umount -AR "$node" || umount -ARl "$node"
+            swapoff "$node"
+            delpart "$loop" "${node#"$loop"p}"
+        done
         losetup -d "$loop"
     fi
     umount "$folder/mnt" || umount -l "$folder/mnt"
@@ -69,10 +74,12 @@ def check() -> None:
 
 
 @contextmanager
-def attached(uri: str) -> Iterator[str]:
+def attached(uri: str, held: Callable[[str], None] = lambda _: None) -> Iterator[str]:
     """The name of a block device that is the server's export, until the end of the `with`.
 
-    File systems that are mounted from it then are unmounted.
+    File systems that are mounted from it or its partitions are unmounted then. Whoever has it open is waited for;
+    `held` is told its name when that takes seconds. An exception, such as Ctrl-C, ends the waiting: the device goes
+    when it is let go.
 
     Raises:
         InputError, ToolError: as `check`. TargetError: the device can't be made.
@@ -98,7 +105,11 @@ def attached(uri: str) -> Iterator[str]:
         yield device
     finally:
         with contextlib.suppress(BrokenPipeError):
-            keeper.communicate()
+            try:
+                keeper.communicate(timeout=_PATIENCE_S)
+            except subprocess.TimeoutExpired:
+                held(device)
+                keeper.communicate()
 
 
 def emulator_of(device: BlockDevice) -> str | None:
