@@ -31,12 +31,15 @@ def merged(flows: Sequence[_core.Flow]) -> Flow:
     if not flows:
         return Flow()
     whole = _core.Flow.merge(flows)
-    percentiles = {name: _known(whole.histogram.percentile_ns(percent)) for name, percent in PERCENTILES.items()}
+    percentiles = {
+        name: known_percentile(whole.histogram.percentile_ns(percent)) for name, percent in PERCENTILES.items()
+    }
     plain = {item.name: getattr(whole, item.name) for item in fields(Flow) if item.name not in percentiles}
     return Flow(**plain, **percentiles)
 
 
-def _known(percentile_ns: int | None) -> int | None:
+def known_percentile(percentile_ns: int | None) -> int | None:
+    """A histogram's percentile, None where it lies beyond the last bin's beginning."""
     return None if percentile_ns is None or percentile_ns >= _LAST_BIN_NS else percentile_ns
 
 

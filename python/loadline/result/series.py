@@ -6,6 +6,8 @@ are NULL.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+from dataclasses import dataclass
 from typing import NamedTuple
 
 
@@ -37,3 +39,20 @@ SERIES_COLUMNS = (
     SeriesColumn("cpu_fraction", "double", "CPU use of the host, 1 is all cores"),
     SeriesColumn("busy_fraction", "double", "share of time in which the device had an I/O outstanding"),
 )
+
+
+@dataclass(frozen=True, slots=True)
+class PointSeries:
+    """A point's measured time in steps of equal length, for those who judge it; warm-up left out.
+
+    Attributes:
+        step_s: length of a step.
+        iops: of all I/Os, a figure a step.
+        cpu: the host's CPU use as a share, at the same steps; empty where it isn't known.
+        latency_ns: mean response; empty where it isn't known.
+    """
+
+    step_s: float
+    iops: Sequence[float]
+    cpu: Sequence[float] = ()
+    latency_ns: Sequence[float] = ()

@@ -1,0 +1,402 @@
+"""fio's own output: JSON and JSON+, of versions 2 and 3, of one machine or of fio's clients.
+
+Jobs of one group ran together and become one row, merged: rates added, means weighted by I/Os, histograms merged.
+Without histograms (plain JSON) percentiles are kept only where a row is of one job, for they can't be merged.
+Source: fio's stat.c and client.c; fio 2 gives latencies in us, `bw` in KiB/s, and has no `bw_bytes`.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import UTC, datetime
+from typing import Any
+
+from loadline._core import Histogram
+from loadline.errors import InputError
+from loadline.result.figures import PERCENTILES, known_percentile
+from loadline.result.importers.asked import Asked
+from loadline.result.importers.row import Imported, ImportedRow
+from loadline.result.schema import Flow, Result
+from loadline.units import parse_bytes, parse_duration
+
+ALL_CLIENTS = "All clients"
+
+_READS = {"read": 1.0, "randread": 1.0, "write": 0.0, "randwrite": 0.0, "trimwrite": 0.0}
+_SYNCHRONOUS = frozenset({"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap"})
+
+# `nan`, `-nan` and `inf` are printf's words, not JSON.
+_UNREAL = re.compile(rb"(?<=[:,\[])(\s*)-?(?:nan|inf)\b")
+
+
+def looks_so(data: bytes) -> bool:
+    """Whether these bytes are fio's, by the key that each of its outputs begins with."""
+    start = data.find(b"{")
+    return start >= 0 and b'"fio version"' in data[start : start + 4000]
+
+
+def read(data: bytes, name: str) -> Imported:
+    """The rows of fio's output.
+
+    Raises:
+        InputError: no whole status in it.
+    """
+    warnings: list[str] = []
+    status = _last_status(data, name, warnings)
+    jobs = _jobs(status, name, warnings)
+    version = str(status.get("fio version") or "")
+    options: Any = status.get("global options") or {}
+    time_s = status.get("timestamp")
+    started = None
+    if isinstance(time_s, int | float) and 0 < time_s < 4e9:
+        started = datetime.fromtimestamp(time_s, UTC).isoformat(timespec="seconds")
+    groups: dict[Any, list[Mapping[str, Any]]] = {}
+    for job in jobs:
+        groups.setdefault(job.get("groupid"), []).append(job)
+    found = []
+    for number, group in enumerate(groups.values()):
+        row = _row(group, options if isinstance(options, dict) else {}, version)
+        at = started if number == len(groups) - 1 else None
+        found.append(replace(row, result=replace(row.result, provenance={**row.result.provenance, "ended_at": at})))
+    return Imported(tuple(found), (), tuple(dict.fromkeys(warnings)))
+
+
+def _last_status(data: bytes, name: str, warnings: list[str]) -> dict[str, Any]:
+    """The last whole JSON value: statuses by the second come one after the other, each with the totals so far."""
+    start = data.find(b"{")
+    if data[:start].strip():
+        warnings.append("text before the first JSON value was passed over")
+    body = data[start:]
+    try:
+        whole = json.loads(body)
+        if isinstance(whole, dict):
+            return whole
+    except ValueError:
+        pass
+    except RecursionError:
+        raise InputError(f"{name}: JSON nested too deep", "It isn't fio's output.") from None
+    text = _UNREAL.sub(rb"\1null", body).decode("utf-8", "replace")
+    last, at, decoder = None, 0, json.JSONDecoder()
+    while (at := text.find("\n{", at) if at else 0) >= 0:
+        begin = at + (text[at] == "\n")
+        try:
+            value, at = decoder.raw_decode(text, begin)
+        except (ValueError, RecursionError):
+            warnings.append("a JSON value was cut off or broken, and passed over")
+            at = begin + 1
+            continue
+        if isinstance(value, dict) and ("jobs" in value or "client_stats" in value):
+            last = value
+    if last is None:
+        raise InputError(
+            f"{name}: no whole status of fio's in it", "Write it with fio --output-format=json --output=FILE."
+        )
+    return last
+
+
+def _jobs(status: Mapping[str, Any], name: str, warnings: list[str]) -> list[Mapping[str, Any]]:
+    entries = status.get("jobs", status.get("client_stats"))
+    jobs = [job for job in entries if isinstance(job, Mapping)] if isinstance(entries, list) else []
+    # fio's sum has no percentiles and one client's host name: ours is merged from the jobs.
+    sums = [number for number, job in enumerate(jobs) if job.get("jobname") == ALL_CLIENTS]
+    plain = [job for job in jobs if job.get("jobname") != ALL_CLIENTS]
+    if sums and 0 < sums[0] < len(plain):
+        # With --status-interval the jobs of all statuses follow one another, and the sum comes after the first.
+        plain = plain[-sums[0] :]
+        warnings.append("of a client's statuses only the last is taken")
+    if not plain:
+        raise InputError(f"{name}: fio's output without a job", "Was fio stopped before it began?")
+    return plain
+
+
+def _row(jobs: Sequence[Mapping[str, Any]], options: Mapping[str, Any], version: str) -> ImportedRow:
+    every = [{**options, **(job.get("job options") or {})} for job in jobs]
+    reads, writes = ([_Part.of(job.get(way), version) for job in jobs] for way in ("read", "write"))
+    read, write = _merged(reads), _merged(writes)
+    total = _merged([part for part in (*reads, *writes) if part.ios])
+    runtime_ms = max((_real(part.get("runtime")) or 0.0 for job in jobs for part in _parts(job)), default=0.0)
+    names = dict.fromkeys(str(job.get("jobname") or "") for job in jobs)
+    hosts = {(job.get("hostname"), job.get("port")) for job in jobs if job.get("hostname")}
+    errors = [int(error) for job in jobs if (error := _real(job.get("error")))]
+    asked = _asked(jobs, every)
+    # Of a group printed as one entry fio gives the mean of its threads.
+    cpu = [(_real(job.get("usr_cpu")) or 0.0) + (_real(job.get("sys_cpu")) or 0.0) for job in jobs if "usr_cpu" in job]
+    result = Result(
+        origin="imported",
+        profile="+".join(filter(None, names)) or None,
+        hosts=len(hosts) or 1,
+        total=total.flow(),
+        read=read.flow(),
+        write=write.flow(),
+        outstanding_achieved=_achieved(jobs, every, asked),
+        runtime_ns=round(runtime_ms * 1e6) or None,
+        warmup_ns=_first(every, "ramp_time", _seconds) or 0,
+        ended_by="error" if errors else "runtime",
+        error=f"fio ended with error {errors[0]}" if errors and not total.ios else None,
+        provenance={
+            "tool": version,
+            "options": {key: str(value) for key, value in every[0].items()},
+            **({"job_cpu_fraction": max(cpu) / 100} if cpu else {}),
+        },
+    )
+    histograms = {name: part.histogram for name, part in (("read", read), ("write", write)) if part.histogram.count}
+    return ImportedRow(result, asked, histograms)
+
+
+class _Part:
+    """What went one way, with what is needed to merge it."""
+
+    def __init__(
+        self,
+        ios: float = 0.0,
+        iops: float = 0.0,
+        bytes_per_s: float = 0.0,
+        mean: float | None = None,
+        stddev: float | None = None,
+        most: float | None = None,
+        histogram: Histogram | None = None,
+        percentiles: Mapping[float, float] | None = None,
+    ) -> None:
+        self.ios, self.iops, self.bytes_per_s = ios, iops, bytes_per_s
+        self.mean, self.stddev, self.most = mean, stddev, most
+        self.histogram = histogram or Histogram()
+        self.percentiles = percentiles or {}
+
+    @staticmethod
+    def of(flow: Any, version: str) -> _Part:
+        if not isinstance(flow, Mapping):
+            return _Part()
+        old = re.match(r"fio-[12]\.", version) is not None and "lat_ns" not in flow
+        factor = 1000.0 if old else 1.0
+        latency = flow.get("lat" if old else "lat_ns") or {}
+        detail = (
+            latency if "bins" in latency or "percentile" in latency else flow.get("clat" if old else "clat_ns") or {}
+        )
+        bins = detail.get("bins") or {}
+        samples = _real(latency.get("N"))
+        timed = samples != 0 and (_real(latency.get("max")) or 0.0) > 0
+        rate = _real(flow.get("bw_bytes"))
+        return _Part(
+            ios=_real(flow.get("total_ios")) or 0.0,
+            iops=_real(flow.get("iops")) or 0.0,
+            bytes_per_s=(_real(flow.get("bw")) or 0.0) * 1024 if rate is None else rate,
+            mean=_scaled(latency.get("mean"), factor) if timed else None,
+            stddev=_scaled(latency.get("stddev"), factor) if timed else None,
+            most=_scaled(latency.get("max"), factor) if timed else None,
+            histogram=Histogram(list(map(int, bins)), list(bins.values())) if bins and not old else None,
+            percentiles={
+                float(percent): value * factor
+                for percent, text in (detail.get("percentile") or {}).items()
+                if (value := _real(text)) is not None and re.fullmatch(r"[\d.]+", percent)
+            },
+        )
+
+    def flow(self) -> Flow:
+        """The figures; percentiles of the histogram, else fio's own."""
+        if self.histogram.count:
+            found = {
+                name: known_percentile(self.histogram.percentile_ns(percent)) for name, percent in PERCENTILES.items()
+            }
+        else:
+            found = {
+                name: round(self.percentiles[percent])
+                for name, percent in PERCENTILES.items()
+                if self.percentiles.get(percent)
+            }
+        return Flow(
+            iops=self.iops,
+            bytes_per_s=self.bytes_per_s,
+            latency_mean_ns=self.mean,
+            latency_stddev_ns=self.stddev,
+            latency_max_ns=None if self.most is None else round(self.most),
+            **found,
+        )
+
+
+def _merged(parts: Sequence[_Part]) -> _Part:
+    """Parts that ran side by side as one; what one of them lacks is unknown in the whole."""
+    busy = [part for part in parts if part.ios]
+    if len(busy) <= 1:
+        return busy[0] if busy else _Part()
+    ios = sum(part.ios for part in busy)
+    means = [part.mean for part in busy if part.mean is not None]
+    deviations = [part.stddev for part in busy if part.stddev is not None]
+    mean = stddev = None
+    if len(means) == len(busy):
+        mean = math.fsum(part.ios * (part.mean or 0.0) for part in busy) / ios
+        if len(deviations) == len(busy):
+            squares = math.fsum(
+                part.ios * ((part.stddev or 0.0) ** 2 + ((part.mean or 0.0) - mean) ** 2) for part in busy
+            )
+            stddev = math.sqrt(squares / ios)
+    histogram = Histogram()
+    if all(part.histogram.count for part in busy):
+        for part in busy:
+            histogram = histogram.merged(part.histogram)
+    most = [part.most for part in busy if part.most is not None]
+    return _Part(
+        ios=ios,
+        iops=sum(part.iops for part in busy),
+        bytes_per_s=sum(part.bytes_per_s for part in busy),
+        mean=mean,
+        stddev=stddev,
+        most=max(most) if len(most) == len(busy) else None,
+        histogram=histogram,
+    )
+
+
+def _asked(jobs: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]]) -> Asked:
+    """What the options say where all jobs of the group say the same; unknown options say nothing."""
+    several = _group_jobs(jobs, every)
+    depths = [_depth(options) for options in every]
+    counts = [several if len(jobs) == 1 else 1] * len(jobs)
+    rated = any(
+        key.startswith("rate") and key not in {"rate_process", "rate_ignore_thinktime"} for o in every for key in o
+    )
+    alike = {
+        key: _same(every, key) for key in ("bs", "blocksize", "bssplit", "rw", "readwrite", "rwmixread", "rwmixwrite")
+    }
+    rw = str(alike["rw"] or alike["readwrite"] or "read" if _has(every, "rw", "readwrite") else "").split(":")[0]
+    random = None
+    if rw:
+        random = 1.0 if rw.startswith("rand") else 0.0
+        if rw.startswith("rand") and (share := _same(every, "percentage_random")) is not None:
+            random = _percent(share)
+    return Asked(
+        block=_block(alike, every),
+        read_fraction=_read_fraction(rw, alike),
+        random_fraction=random,
+        queue_depth=depths[0] if len(set(depths)) == 1 else None,
+        jobs=sum(counts),
+        # A rate is a cap on what a closed load may do: how much was outstanding isn't told then.
+        outstanding=None if rated else sum(n * depth for n, depth in zip(counts, depths, strict=True)),
+        rate_per_s=_offered(every, counts) if rated else None,
+        think_time_ns=_first(every, "thinktime", _microseconds),
+        flush_every=_first(every, "fsync", _integer) or _first(every, "fdatasync", _integer),
+    )
+
+
+def _has(every: Sequence[Mapping[str, Any]], *keys: str) -> bool:
+    return any(key in options for options in every for key in keys)
+
+
+def _group_jobs(jobs: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]]) -> int:
+    """Threads behind one entry: with group_reporting it stands for all of its job."""
+    if "group_reporting" not in every[0]:
+        return 1
+    return _first(every[:1], "numjobs", _integer) or 1
+
+
+def _depth(options: Mapping[str, Any]) -> int:
+    if str(options.get("ioengine", "psync")) in _SYNCHRONOUS:
+        return 1
+    return _integer(options.get("iodepth", 1)) or 1
+
+
+def _offered(every: Sequence[Mapping[str, Any]], counts: Sequence[int]) -> float | None:
+    rates = [_integer(str(options.get("rate_iops", "")).split(",")[0]) for options in every]
+    return float(sum(n * (rate or 0) for n, rate in zip(counts, rates, strict=True))) if all(rates) else None
+
+
+def _block(alike: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> tuple[tuple[int, float], ...]:
+    if alike["bssplit"] or _has(every, "bssplit", "bsrange", "blocksize_range"):
+        return _split(str(alike["bssplit"] or ""))
+    text = alike["bs"] or alike["blocksize"]
+    if text is None:
+        return () if _has(every, "bs", "blocksize") else ((4096, 1.0),)
+    sizes = [_bytes(part) for part in str(text).split(",") if part]
+    return ((sizes[0], 1.0),) if sizes and sizes[0] and len(set(sizes)) == 1 else ()
+
+
+def _split(text: str) -> tuple[tuple[int, float], ...]:
+    parts = [re.fullmatch(r"(\w+)/(\d+(?:\.\d+)?)", part) for part in text.split(":")]
+    if not text or any(part is None for part in parts):
+        return ()
+    found = [(_bytes(part[1]), float(part[2]) / 100) for part in parts if part]
+    return tuple((size, share) for size, share in found if size) if all(size for size, _ in found) else ()
+
+
+def _read_fraction(rw: str, alike: Mapping[str, Any]) -> float | None:
+    if rw in _READS:
+        return _READS[rw]
+    if rw not in {"rw", "readwrite", "randrw"}:
+        return None
+    if alike["rwmixwrite"] is not None and alike["rwmixread"] is None:
+        share = _percent(alike["rwmixwrite"])
+        return None if share is None else 1 - share
+    return 0.5 if alike["rwmixread"] is None else _percent(alike["rwmixread"])
+
+
+def _achieved(jobs: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]], asked: Asked) -> float | None:
+    """The mean number outstanding by fio's levels, each for the most that it can mean."""
+    total = 0.0
+    several = (asked.jobs or 1) if len(jobs) == 1 else 1
+    for job, options in zip(jobs, every, strict=True):
+        depth = _depth(options)
+        levels = [
+            (_integer(re.sub(r"\D", "", str(low))) or 0, _real(share) or 0.0)
+            for low, share in (job.get("iodepth_level") or {}).items()
+        ]
+        share = sum(part for _, part in levels)
+        if not share:
+            return None
+        total += (
+            several
+            * sum(part * (depth if low >= 64 else min(depth, max(1, 2 * low - 1))) for low, part in levels)
+            / share
+        )
+    return total
+
+
+def _parts(job: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
+    return (job[way] for way in ("read", "write") if isinstance(job.get(way), Mapping))
+
+
+def _same(every: Sequence[Mapping[str, Any]], key: str) -> Any:
+    values = [options.get(key) for options in every]
+    return values[0] if all(value == values[0] for value in values) else None
+
+
+def _first(every: Sequence[Mapping[str, Any]], key: str, read: Any) -> Any:
+    return next((read(options[key]) for options in every if key in options), None)
+
+
+def _real(value: object) -> float | None:
+    good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
+    return float(value) if good and isinstance(value, int | float) else None
+
+
+def _scaled(value: object, factor: float) -> float | None:
+    real = _real(value)
+    return None if real is None else real * factor
+
+
+def _integer(value: object) -> int | None:
+    return int(str(value)) if re.fullmatch(r"\d{1,9}", str(value)) else None
+
+
+def _percent(value: object) -> float | None:
+    return float(str(value)) / 100 if re.fullmatch(r"\d{1,3}(?:\.\d+)?", str(value)) else None
+
+
+def _bytes(value: object) -> int | None:
+    try:
+        # fio's units are binary unless kb_base says otherwise: its `4kb` is 4,096.
+        return parse_bytes(re.sub(r"(?i)i?b$", "", str(value)))
+    except InputError:
+        return None
+
+
+def _seconds(value: object) -> int | None:
+    try:
+        return parse_duration(str(value))
+    except InputError:
+        return None
+
+
+def _microseconds(value: object) -> int | None:
+    number = _integer(value)
+    return _seconds(value) if number is None else number * 1000

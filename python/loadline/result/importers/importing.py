@@ -1,0 +1,157 @@
+"""`import`: files of results become rows, and rows a run of origin `imported` in the store."""
+
+from __future__ import annotations
+
+import gzip
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from loadline._core import Histogram
+from loadline.errors import InputError
+from loadline.result.importers import fio, own, table
+from loadline.result.importers.asked import Loads
+from loadline.result.importers.column import Meaning
+from loadline.result.importers.row import Imported, Mapped
+from loadline.result.schema import Result
+from loadline.result.series import PointSeries
+from loadline.result.store import Run, Store, begin_point, commit_point
+
+_NOTHING = Loads()
+
+#: A file that is larger is no output of a benchmark's end.
+MOST_BYTES = 4 * 1024**3
+
+SUITE = "import"
+
+
+@dataclass(frozen=True, slots=True)
+class Rows:
+    """Rows that were read, with what lies beside them.
+
+    Attributes:
+        histograms: by point.
+        series: by run and point.
+        mapping: by file.
+    """
+
+    results: tuple[Result, ...]
+    histograms: Mapping[str, Mapping[str, Histogram]]
+    series: Mapping[tuple[str, str], PointSeries]
+    mapping: Mapping[str, tuple[Mapped, ...]]
+    warnings: tuple[str, ...]
+
+
+def read_files(
+    paths: Sequence[str | Path],
+    *,
+    maps: Mapping[str, Meaning | None] | None = None,
+    loads: Loads = _NOTHING,
+    tags: Mapping[str, str] | None = None,
+) -> Rows:
+    """The rows of files, each with a name of its own.
+
+    Args:
+        maps: what columns of tables mean, by their heads.
+        loads: what was asked, where files don't say it.
+        tags: what is said of all rows.
+
+    Raises:
+        InputError: a file that can't be read, or holds no results.
+    """
+    results: list[Result] = []
+    histograms: dict[str, Mapping[str, Histogram]] = {}
+    series: dict[tuple[str, str], PointSeries] = {}
+    mapping: dict[str, tuple[Mapped, ...]] = {}
+    warnings: list[str] = []
+    taken: dict[str, int] = {}
+    for path in map(Path, paths):
+        found = _read(path, maps or {})
+        warnings += [f"{path}: {warning}" for warning in found.warnings]
+        if found.mapping:
+            mapping[str(path)] = found.mapping
+        for row in found.rows:
+            result = row.result
+            # What loadline wrote has its names, its load and its origin already.
+            if not result.point:
+                result = row.asked.over(loads.of(result.profile)).put(replace(result, target=path.name))
+                result = replace(result, point=_name(result, taken), tags={**result.tags, **(tags or {})})
+            results.append(result)
+            if row.histograms:
+                histograms[result.point] = row.histograms
+            if found.series is not None:
+                series[result.run, result.point] = found.series
+    return Rows(tuple(results), histograms, series, mapping, tuple(warnings))
+
+
+def _read(path: Path, maps: Mapping[str, Meaning | None]) -> Imported:
+    data = _bytes(path)
+    if fio.looks_so(data):
+        return fio.read(data, str(path))
+    if own.looks_so(data):
+        return own.read(data, str(path))
+    if not table.looks_so(data):
+        raise InputError(f"{path}: no text", "Files are fio's JSON, CSV, TSV, Markdown or HTML tables.")
+    return table.read(data, str(path), maps)
+
+
+def _bytes(path: Path) -> bytes:
+    try:
+        if not path.is_file():
+            raise InputError(f"{path}: there is no such file", "Name a file of results.")
+        if path.stat().st_size > MOST_BYTES:
+            raise InputError(f"{path} is larger than {MOST_BYTES >> 30} GiB", "Give the tool's summary, not its log.")
+        data = path.read_bytes()
+        return gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
+    except (OSError, EOFError, ValueError) as error:
+        raise InputError(f"{path} can't be read: {error}", "Check the file and its permissions.") from None
+
+
+def _name(result: Result, taken: dict[str, int]) -> str:
+    """A name that can be a folder's, from what the row is called, unlike all others."""
+    # Tags that are figures, such as a share of memory, name nothing.
+    words = [
+        result.profile,
+        result.system,
+        *(text for text in result.tags.values() if not re.search(r"^\d+\.\d", text)),
+    ]
+    slug = re.sub(r"[^A-Za-z0-9._+-]+", "-", "-".join(filter(None, words))).strip("-._+")[:80] or "row"
+    while True:
+        taken[slug] = taken.get(slug, 0) + 1
+        if taken[slug] == 1:
+            return slug
+        slug = f"{slug}-{taken[slug]}"
+
+
+def store_rows(store: Store, rows: Rows, files: Sequence[str], document: Mapping[str, Any], now: datetime) -> Run:
+    """Keeps rows as a run of their own; it's complete at once.
+
+    Args:
+        document: `tags` and `sessions` of run.json.
+
+    Raises:
+        InputError: rows without a result. StoreError: the store can't be written.
+    """
+    points: list[dict[str, Any]] = [
+        {"name": result.point, "streams": [], "runtime_ns": result.runtime_ns or 0, "warmup_ns": result.warmup_ns or 0,
+         "seed": None, "quick": False, "ramp": None}
+        for result in rows.results
+    ]  # fmt: skip
+    mapping = {
+        file: [[one.column, one.to, one.unit, one.why] for one in mapped] for file, mapped in rows.mapping.items()
+    }
+    whole = {
+        "suite": {"name": SUITE, "title": f"Imported from {', '.join(Path(file).name for file in files)}"},
+        "target": {"path": Path(files[0]).name, "given": Path(files[0]).name, "kind": "import"},
+        "points": points,
+        "imported": {"files": [str(file) for file in files], "mapping": mapping, "warnings": list(rows.warnings)},
+        "sessions": [{"started_at": datetime.now(UTC).isoformat(timespec="milliseconds"), "command": []}],
+        **document,
+    }
+    run = store.create(SUITE, Path(files[0]).stem, whole, now)
+    for number, result in enumerate(rows.results):
+        commit_point(begin_point(run, number), replace(result, run=run.id), rows.histograms.get(result.point, {}))
+    return run

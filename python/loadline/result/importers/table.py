@@ -1,0 +1,349 @@
+"""Plain tables of other people's results: each row becomes a result, each column what its head says."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
+from itertools import pairwise
+from statistics import median
+from typing import Any
+
+from loadline.errors import InputError
+from loadline.result.importers.asked import Asked
+from loadline.result.importers.cell import Cell, cell
+from loadline.result.importers.column import COUNT, RATE, SHARE, SIZE, TIME, UNITS, Meaning, meaning
+from loadline.result.importers.grid import Grid, grids
+from loadline.result.importers.row import Imported, ImportedRow, Mapped
+from loadline.result.schema import COLUMNS, Flow, Result
+from loadline.result.series import PointSeries
+
+_SCHEMA = {column.name: column for column in COLUMNS}
+
+#: What a number without a unit is taken to be in, and by what a unit multiplies it, by the end of the column's name.
+_KINDS: tuple[tuple[str, Mapping[str, float], str], ...] = (
+    ("bytes_per_s", RATE, "MB/s"),
+    ("latency_mean_ns", TIME, "ms"),
+    ("runtime_ns", TIME, "s"),
+    ("warmup_ns", TIME, "s"),
+    ("_ns", TIME, "ms"),
+    ("iops", COUNT, ""),
+    ("_per_s", COUNT, ""),
+    ("_fraction", SHARE, "%"),
+    ("block", SIZE, ""),
+)
+
+#: Heads of a first column that may name what was run.
+_NAMES = re.compile(r"(?:test|load|case|scenario|benchmark|operation|type|pattern|test name)s?", re.IGNORECASE)
+
+#: Stands in `--map` for every figure of a table whose columns are systems.
+EVERY = "*"
+
+_RESULTS = frozenset({"iops", "bytes_per_s", "latency_mean_ns"})
+
+
+def looks_so(data: bytes) -> bool:
+    """Any text may hold a table."""
+    return b"\0" not in data[:4096]
+
+
+def read(data: bytes, name: str, maps: Mapping[str, Meaning | None]) -> Imported:
+    """The rows of every table in a file.
+
+    Args:
+        maps: what `--map` says of heads.
+
+    Raises:
+        InputError: no table, or a head in `maps` that no table has.
+    """
+    ending = "." + name.rpartition(".")[2].lower() if "." in name else ""
+    text = data.decode("utf-8-sig", "replace")
+    found = grids(text, ending, name)
+    heads = {head for grid in found for head in grid.heads}
+    for head in maps:
+        if head not in {*heads, EVERY}:
+            raise InputError(
+                f"--map: {name} has no column {head!r}", f"Its columns: {', '.join(sorted(filter(None, heads)))}."
+            )
+    rows: list[ImportedRow] = []
+    mapping: list[Mapped] = []
+    series = None
+    for number, grid in enumerate(found, 1):
+        meanings, mapped = _understood(grid, maps)
+        if series is None and (series := _series(grid, meanings)) is not None:
+            mapping += mapped
+            rows.append(_of_series(series, name, grid))
+            continue
+        shown = grid if _tells(meanings) else _melted(grid, maps.get(EVERY))
+        if shown is None:
+            continue
+        if shown is not grid:
+            meanings, mapped = _understood(shown, maps)
+        mapping += [one for one in mapped if one not in mapping]
+        extra = {"table": str(number)} if len(found) > 1 else {}
+        rows += [_row(shown, meanings, mapped, line, extra) for line in shown.rows if any(line)]
+    if not rows:
+        raise InputError(
+            f"{name}: no column of its tables is a rate, throughput, latency or part of a load",
+            "Say what they are: --map 'HEAD=iops', --map 'HEAD=latency_mean_ns:ms'; of all figures: --map '*=iops'.",
+        )
+    return Imported(tuple(rows), tuple(mapping), (), series if len(rows) == 1 else None)
+
+
+def _understood(grid: Grid, maps: Mapping[str, Meaning | None]) -> tuple[list[Meaning | None], list[Mapped]]:
+    """What each column is, and how that is known; None: a tag."""
+    found: list[Meaning | None] = []
+    why: list[str] = []
+    for head in grid.heads:
+        said = maps.get(head)
+        if said is not None:
+            found.append(None if said.to == "tag" else said)
+            why.append("--map")
+        elif head in _SCHEMA:
+            found.append(Meaning(head, "1"))
+            why.append("loadline's own name")
+        else:
+            found.append(meaning(head))
+            why.append("its head")
+    _once(found)
+    if not any(one is not None and one.to == "profile" for one in found):
+        first = next((n for n, head in enumerate(grid.heads) if found[n] is None and _NAMES.fullmatch(head)), None)
+        if first is not None and not all(re.fullmatch(r"[\d. #-]*", row[first]) for row in grid.rows):
+            found[first], why[first] = Meaning("profile"), "the first column of names"
+    _inherit_units(found, why)
+    mapped = []
+    for head, one, reason in zip(grid.heads, found, why, strict=True):
+        if head or one:
+            to = f"tag {head}" if one is None else one.to
+            mapped.append(
+                Mapped(head, to, "" if one is None else _unit_of(one), "no figure" if one is None else reason)
+            )
+    return found, mapped
+
+
+def _once(found: list[Meaning | None]) -> None:
+    """Of several columns with one meaning the first keeps it."""
+    seen: set[str] = set()
+    for number, one in enumerate(found):
+        if one is not None and one.to:
+            if one.to in seen:
+                found[number] = None
+            seen.add(one.to)
+
+
+def _inherit_units(found: list[Meaning | None], why: list[str]) -> None:
+    """Latencies without a unit have that of the first one that has one."""
+    known = next((one.unit for one in found if one is not None and "latency" in one.to and one.unit in TIME), "")
+    for number, one in enumerate(found):
+        if one is not None and "latency" in one.to and not one.unit and known:
+            found[number], why[number] = replace(one, unit=known), "its head; unit of the other latencies"
+
+
+def _unit_of(one: Meaning) -> str:
+    return one.unit or next((default for ending, _, default in _KINDS if one.to.endswith(ending)), "")
+
+
+def _tells(meanings: Sequence[Meaning | None]) -> bool:
+    """Whether a table says what came out, or at least two parts of what was asked."""
+    to = [one.to for one in meanings if one is not None]
+    outcome = any(name.removeprefix("read_").removeprefix("write_") in _RESULTS or "latency" in name for name in to)
+    return outcome or sum(name in {"block", "mix", "read_fraction", "random_fraction", "access"} for name in to) >= 2
+
+
+def _melted(grid: Grid, every: Meaning | None = None) -> Grid | None:
+    """A table whose rows are loads and whose columns are systems: each cell is a result.
+
+    The unit stands behind the load's name (`64 KB seq. read, MB/s`), else in `every`. Rows that say none are left out.
+    """
+    names = list(grid.heads[1:])
+    match = [re.fullmatch(r"(\D+?)\s*(\d+)", name) for name in names]
+    common = {found[1].strip() for found in match if found}
+    factor, values = (
+        (common.pop(), [found[2] for found in match if found]) if len(common) == 1 and all(match) else ("system", names)
+    )
+    rows = []
+    for label, *cells in grid.rows:
+        # Without what stands in brackets: `read cache rate, requests/s (4 hosts)`.
+        parts = [*reversed(re.sub(r"\([^)]*\)", "", label).split(",")), label]
+        known = (one for part in parts if (one := meaning(part.strip())) is not None and one.to in _RESULTS)
+        what = next(known, every)
+        if what is None:
+            continue
+        for value, text in zip(values, cells, strict=True):
+            if cell(text).value is not None:
+                figures = dict.fromkeys(("iops", "bytes_per_s", "latency_mean_ns"), "")
+                figures[what.to] = f"{text} {_unit_of(what)}".strip()
+                rows.append((label, value, *figures.values()))
+    return Grid(("profile", factor, "IOPS", "throughput", "latency"), tuple(rows), grid.line) if rows else None
+
+
+def _row(
+    grid: Grid,
+    meanings: Sequence[Meaning | None],
+    mapped: Sequence[Mapped],
+    line: Sequence[str],
+    extra: Mapping[str, str],
+) -> ImportedRow:
+    flows: dict[str, dict[str, Any]] = {"total": {}, "read": {}, "write": {}}
+    plain: dict[str, Any] = {}
+    asked: dict[str, Any] = {}
+    tags, steps, two = dict(extra), dict[str, float](), dict[str, str]()
+    for head, one, text in zip(grid.heads, meanings, line, strict=True):
+        if one is None:
+            if head and text:
+                tags[_tag(head)] = text
+            continue
+        if not one.to or not text:
+            continue
+        found = cell(text)
+        if found.second is not None:
+            two[head] = text
+        _put(one, found, flows, plain, asked, steps)
+    if (guests := _guests(tags)) is not None:
+        asked.setdefault("guests", guests)
+    columns = {one.to: head.column for one, head in zip(meanings, mapped, strict=False) if one is not None and one.to}
+    provenance = {"columns": columns, **({"steps": steps} if steps else {}), **({"two_values": two} if two else {})}
+    outstanding = asked.pop("outstanding_said", None)
+    if outstanding is not None and _is_asked(grid, meanings):
+        asked["outstanding"] = int(outstanding)
+    elif outstanding is not None:
+        plain["outstanding_achieved"] = outstanding
+    result = Result(
+        origin="imported",
+        total=Flow(**flows["total"]),
+        read=Flow(**flows["read"]),
+        write=Flow(**flows["write"]),
+        tags=tags,
+        provenance=provenance,
+        **plain,
+    )
+    return ImportedRow(result, Asked(**asked))
+
+
+def _is_asked(grid: Grid, meanings: Sequence[Meaning | None]) -> bool:
+    """Whether a column of numbers outstanding holds what was asked for: whole numbers only."""
+    at = next(n for n, one in enumerate(meanings) if one is not None and one.to == "outstanding")
+    values = [cell(line[at]).value for line in grid.rows]
+    return all(value is None or value == int(value) for value in values)
+
+
+def _put(
+    one: Meaning,
+    found: Cell,
+    flows: dict[str, dict[str, Any]],
+    plain: dict[str, Any],
+    asked: dict[str, Any],
+    steps: dict[str, float],
+) -> None:
+    """One cell to where its column goes."""
+    if one.to in {"mix", "access", "block"}:
+        asked.update(_part_of_load(one, found))
+        return
+    column = _SCHEMA.get(one.to)
+    if column is not None and column.type not in {"BIGINT", "DOUBLE"}:
+        if column.type == "VARCHAR":
+            plain[column.attribute] = found.text
+        return
+    if found.value is None:
+        return
+    factor = _factor(one, found)
+    value = found.value * factor
+    whole = column is not None and column.type == "BIGINT"
+    if one.to == "outstanding":
+        asked["outstanding_said"] = value
+    elif one.to in {"read_fraction", "random_fraction"}:
+        asked[one.to] = min(1.0, value)
+    elif one.to in {"queue_depth", "jobs", "hosts", "guests"}:
+        asked[one.to] = int(value)
+    elif one.to == "offered_per_s":
+        asked["rate_per_s"] = value
+    elif column is not None:
+        (flows[column.flow] if column.flow else plain)[column.attribute] = round(value) if whole else value
+        steps[one.to] = found.step * factor
+
+
+def _part_of_load(one: Meaning, found: Cell) -> dict[str, Any]:
+    if one.to == "mix":
+        return {} if found.mix is None else {"read_fraction": found.mix}
+    if one.to == "block":
+        size = found.size_bytes(SIZE.get(one.unit))
+        return {"block": ((size, 1.0),)} if size else {}
+    for word, share in (("rand", 1.0), ("seq", 0.0)):
+        if word in found.text.lower():
+            return {"random_fraction": share}
+    return {}
+
+
+def _factor(one: Meaning, found: Cell) -> float:
+    """By what a cell's number becomes the column's unit: its own unit counts, then the head's."""
+    units, default = next(((units, unit) for ending, units, unit in _KINDS if one.to.endswith(ending)), (COUNT, ""))
+    unit = found.unit if found.unit in units and found.unit else one.unit or default
+    if one.to.endswith("_fraction") and not one.unit and not found.unit and (found.value or 0.0) <= 1:
+        return 1.0
+    return units.get(unit, UNITS.get(unit, 1.0))
+
+
+def _tag(head: str) -> str:
+    return " ".join(head.split())[:80]
+
+
+def _guests(tags: Mapping[str, str]) -> int | None:
+    """`FTT 0, 64 VMs` in a cell: that row's own number."""
+    found = [int(match[1]) for text in tags.values() if (match := re.search(r"\b(\d{1,5}) (?:VMs|guests)\b", text))]
+    return found[0] if len(found) == 1 else None
+
+
+_TIME_HEAD = re.compile(r"(?:time|timestamp|interval|second|sec|elapsed|t)\b.*", re.IGNORECASE)
+
+
+def _series(grid: Grid, meanings: Sequence[Meaning | None]) -> PointSeries | None:
+    """A table whose first column is a time that grows by equal steps, beside a rate."""
+    if len(grid.rows) < 10 or not _TIME_HEAD.fullmatch(grid.heads[0]):
+        return None
+    times = [_moment(row[0]) for row in grid.rows]
+    rate = next((n for n, one in enumerate(meanings) if one is not None and one.to == "iops"), None)
+    if rate is None or any(time is None for time in times):
+        return None
+    steps = [after - before for before, after in pairwise(times) if after is not None and before is not None]
+    step = median(steps)
+    if step <= 0 or any(abs(one - step) > 0.25 * step for one in steps):
+        return None
+
+    def figures(to: str) -> list[float]:
+        at = next((n for n, one in enumerate(meanings) if one is not None and one.to == to), None)
+        one = None if at is None else meanings[at]
+        if at is None or one is None:
+            return []
+        units, default = next(((units, unit) for ending, units, unit in _KINDS if to.endswith(ending)), (COUNT, ""))
+        values = [cell(row[at]).value for row in grid.rows]
+        factor = units.get(one.unit or default, 1.0)
+        return [] if any(value is None for value in values) else [(value or 0.0) * factor for value in values]
+
+    iops = figures("iops")
+    return PointSeries(step, iops, figures("cpu_fraction"), figures("latency_mean_ns")) if iops else None
+
+
+def _moment(text: str) -> float | None:
+    clock = re.fullmatch(r"(?:\S+[ T])?(\d{1,2}):(\d{2})(?::(\d{2}(?:\.\d+)?))?", text)
+    if clock:
+        return int(clock[1]) * 3600.0 + int(clock[2]) * 60.0 + float(clock[3] or 0)
+    return cell(text).value
+
+
+def _of_series(series: PointSeries, name: str, grid: Grid) -> ImportedRow:
+    """The one row of a series: means, of latencies weighted by I/Os."""
+    ios = sum(series.iops)
+    mean = (
+        sum(n * ns for n, ns in zip(series.iops, series.latency_ns, strict=True)) / ios
+        if series.latency_ns and ios
+        else None
+    )
+    result = Result(
+        origin="imported",
+        profile=name.rpartition("/")[2].rpartition(".")[0] or name,
+        total=Flow(iops=ios / len(series.iops), latency_mean_ns=mean),
+        cpu_fraction=sum(series.cpu) / len(series.cpu) if series.cpu else None,
+        runtime_ns=round(series.step_s * len(series.iops) * 1e9),
+        provenance={"series_of": len(grid.rows)},
+    )
+    return ImportedRow(result)
