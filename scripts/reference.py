@@ -47,7 +47,7 @@ plain when piped. `--progress` is `bar`, `lines`, `json` (an object a line, on s
 bar on a terminal and lines elsewhere.
 
 With `--json` a verb prints one object on standard output, on failure too. `suites` adds `suites`, `report` and `export`
-add `file`.
+add `file`, `import` adds `mapping`.
 """
 
 ENVELOPE = {
@@ -144,6 +144,7 @@ RUN_JSON = {
     "options": "`prepare`, `engine`, `seed`, `order`, `repeats`",
     "tags": "from `--tag`",
     "declared": "from `--declare`: settings that can't be captured, kept apart from those that were",
+    "imported": "of an imported run: its `files`, how their columns were understood (`mapping`), `warnings`",
     "sessions": "one for `run` and one for each `resume`: times, command, versions of loadline and fio, facts of the"
     " machine; `devices`: of each target's device its facts, and its health before and after",
 }
@@ -233,7 +234,7 @@ def _exit_codes() -> list[tuple[str, ...]]:
     kinds = errors.LoadlineError.__subclasses__()
     failures = sorted((kind.exit_code, kind.kind, inspect.getdoc(kind) or "") for kind in kinds)
     rows = [(str(code), f"`{name}`", meaning.partition("\n")[0]) for code, name, meaning in failures]
-    return [("0", "", "Done."), *rows]
+    return [("0", "", "Done."), ("1", "", "An audit found what cannot be."), *rows]
 
 
 def _link(verb: str) -> str:

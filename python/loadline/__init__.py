@@ -10,6 +10,8 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
+    from loadline.judging.audit import audit
+    from loadline.judging.sources import import_results
     from loadline.measuring.emulate import emulate
     from loadline.measuring.run import resume, run
     from loadline.reporting.report import report
@@ -31,8 +33,10 @@ __all__ = [
     "Suite",
     "System",
     "Workload",
+    "audit",
     "emulate",
     "forecast",
+    "import_results",
     "load_suite",
     "load_system",
     "report",
@@ -50,8 +54,10 @@ _HOME = {
     "Suite": "workload.suite",
     "System": "system.description",
     "Workload": "workload.profile",
+    "audit": "judging.audit",
     "emulate": "measuring.emulate",
     "forecast": "system.forecast",
+    "import_results": "judging.sources",
     "load_suite": "workload.suite",
     "load_system": "system.description",
     "report": "reporting.report",

@@ -66,6 +66,17 @@ def test_failed_and_quick_points_and_findings_are_doubts() -> None:
     assert "flushes are outside the latency" in doubts[2]
 
 
+def test_what_cannot_be_stands_on_top_with_what_it_means_and_how_to_check_it() -> None:
+    finding = {"check": "littles-law", "severity": "error", "message": "64 outstanding of 32", "remedy": "Look."}
+    paragraphs = said([measured("a", findings=(finding,)), measured("b")])
+    assert next(iter(paragraphs)) == "Audit"
+    assert paragraphs["Audit"] == (
+        "2 rows: 1 holds what cannot be, 1 without contradiction.",
+        "It cannot be: rate, response time and load contradict each other. littles-law, a: 64 outstanding of 32. Look.",
+    )
+    assert "What is doubtful" not in paragraphs
+
+
 def test_a_load_line_is_told_with_its_load_and_its_share_of_saturation() -> None:
     line = measured("oltp", 800.0, limit="mean<=30ms", saturation_iops=1000.0)
     assert said([line])["Main figures"] == (

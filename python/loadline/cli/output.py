@@ -186,6 +186,32 @@ def store_option(function: F) -> F:
     )(function)
 
 
+def import_options(function: F) -> F:
+    """--map, --workload and --tag, for verbs that read files of results."""
+    for option in reversed(
+        (
+            click.option(
+                "--map",
+                "maps",
+                multiple=True,
+                metavar="HEAD=COLUMN[:UNIT]",
+                help="What a table's column means; HEAD=tag, HEAD=- (left out), *=COLUMN (every figure).",
+            ),
+            click.option(
+                "--workload",
+                multiple=True,
+                metavar="KEY=VALUE|NAME",
+                help="What was asked, where the file doesn't say: block=4k, read=70%, jobs=8, ..., or SUITE[/PROFILE].",
+            ),
+            click.option(
+                "--tag", "tags", multiple=True, metavar="KEY=VALUE", help="Said of all rows; may be repeated."
+            ),
+        )
+    ):
+        function = option(function)
+    return function
+
+
 def drawing_options(function: F) -> F:
     """--chart, --point and --dark, for verbs that write pictures."""
     function = click.option("--dark", is_flag=True, help="Draw a picture on dark paper.")(function)

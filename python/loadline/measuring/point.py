@@ -13,6 +13,7 @@ from loadline import _core
 from loadline.host.roots import Roots
 from loadline.host.sampler import Sample, Sampler
 from loadline.measuring import event, job
+from loadline.measuring.auditing import audited
 from loadline.measuring.emulate import late_share
 from loadline.measuring.fio import Fio, Outcome
 from loadline.measuring.series import write_series
@@ -26,9 +27,6 @@ from loadline.workload.profile import Open, Workload
 
 # Answers of an emulated system later than modelled, as a share.
 _LATE = 0.01
-
-# Above it the host has hardly a core left for more load.
-_BUSY_CPU = 0.9
 
 #: Makes a Progress event once it's told the point's number and the total.
 Report = Callable[[Callable[[int, int], event.Progress]], None]
@@ -122,10 +120,13 @@ def measure(
         if target.emulator is not None and earlier is not None:
             late = late_share(earlier, target.emulator.stats())
             row = replace(row, findings=(*row.findings, *_late(run, point, late)))
+        # The series is that of all together.
+        row = audited(row, run, () if several else outcome.intervals, samples)
         rows.append(Row(row, _histograms(jobs)))
     if not several:
         return Measured(*rows[0])
     whole = _row(point, targets, run, outcome, outcome.jobs, during, began_ns, targets)
+    whole = audited(whole, run, outcome.intervals, samples)
     return Measured(whole, _histograms(outcome.jobs), tuple(rows))
 
 
@@ -182,10 +183,8 @@ def _row(
     places = [place for place, target in enumerate(one for one in targets if one.device) if target in loaded]
     disks = [disk for sample in samples for place, disk in enumerate(sample.disks) if disk and place in places]
     systems = {target.emulated.system.name if target.emulated else None for target in loaded}
-    # What serves an emulated system keeps a core busy by itself; whether it's in time is told apart.
-    emulated = any(target.emulated for target in targets)
     # Of the way it was measured the row of all together speaks, once.
-    findings = _findings(run, point, outcome, None if emulated else cpu_fraction) if alone or number > 1 else ()
+    findings = _findings(run, point, outcome) if alone or number > 1 else ()
     return Result(
         run=run.id,
         point=point.name,
@@ -220,16 +219,12 @@ def _row(
     )
 
 
-def _findings(run: Run, point: Point, outcome: Outcome, cpu_fraction: float | None) -> tuple[dict[str, Any], ...]:
+def _findings(run: Run, point: Point, outcome: Outcome) -> tuple[dict[str, Any], ...]:
     """What is doubtful by the way it was measured."""
     found: list[tuple[str, str, str, dict[str, float], str]] = [
         ("tool-output", "note", message, {}, "Look at fio.json.gz and fio.stderr in the point's folder.")
         for message in outcome.warnings
     ]
-    if cpu_fraction is not None and cpu_fraction > _BUSY_CPU:
-        message = "the host's CPU was busy, so this may be the load generator's ceiling and not the target's"
-        numbers = {"cpu_fraction": round(cpu_fraction, 3)}
-        found.append(("load-generator", "warning", message, numbers, "Use a host with more cores, or larger blocks."))
     if any(isinstance(stream.arrival, Open) for stream in point.streams):
         message = "response counts from submission: a request that found its job waiting was sent late, uncounted"
         found.append(("open-load", "note", message, {}, "Use many jobs, each with a small share of the rate."))

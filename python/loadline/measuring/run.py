@@ -22,6 +22,7 @@ from loadline.errors import InputError, InterruptedRun, RefusedError, StoreError
 from loadline.host import provenance
 from loadline.host.roots import HERE, Roots
 from loadline.measuring import event, fio, intent, journal, preparing, ramp, rounds, target, together
+from loadline.measuring.auditing import audit_whole
 from loadline.measuring.point import Measured, measure
 from loadline.result.store import Run, Store, begin_point, begin_ramp, commit_point, locked, write_json, writing
 from loadline.workload.order import Order, arranged
@@ -236,6 +237,8 @@ def _go(made: Run, planned: event.Planned, loaders: Sequence[fio.Fio], session: 
                         _rounds(made, group, held, points, loaders, session)
         finally:
             made = _close(made, aims, session)
+        with writing(made.path):
+            audit_whole(made)
     failed = [index for index in made.missing() if made.result(index) is not None]
     session.listen(event.Finished(made.id, made.path, len(failed)))
     return made

@@ -189,11 +189,17 @@ def best_note(result: Result) -> str:
     return f"{result.point}: the highest rate was at {outstanding} outstanding; 95 % of it at {near}"
 
 
-def findings_notes(results: Sequence[Result]) -> Iterator[str]:
-    """`check, 7 points: message` for what points share; few different messages each name theirs, of many the first."""
+def findings_notes(results: Sequence[Result], without: Sequence[str] = ()) -> Iterator[str]:
+    """`check, 7 points: message` for what points share; few different messages each name theirs, of many the first.
+
+    Args:
+        without: severities that are told elsewhere.
+    """
     points: dict[str, dict[str, list[str]]] = {}
     for result in results:
         for finding in result.findings:
+            if finding.get("severity") in without:
+                continue
             message = " ".join(str(finding.get("message", "")).split())
             points.setdefault(str(finding.get("check", "finding")), {}).setdefault(message, []).append(result.point)
     for check, messages in points.items():

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 
+from loadline.reporting.audit_words import GRAVE, sentences, verdict
 from loadline.reporting.contents import Contents
 from loadline.reporting.table import best_note, count, findings_notes, megabytes, milliseconds
 from loadline.result.schema import Result
@@ -33,7 +34,9 @@ class Paragraph:
 
 def summary(contents: Contents) -> list[Paragraph]:
     """The paragraphs that have something to say."""
+    audited = tuple(sentences(contents.points))
     found = [
+        Paragraph("Audit", (f"{verdict(contents.points)}.", *audited) if audited else (), grave=True),
         Paragraph("What", tuple(_what(contents))),
         Paragraph("Main figures", tuple(_figures(contents.points))),
         Paragraph("What limits", tuple(_limits(contents.points))),
@@ -150,5 +153,5 @@ def _doubts(points: Sequence[Result]) -> Iterator[str]:
     quick = sum(point.quick for point in points)
     if quick:
         yield f"{_points(quick)} ran for a few seconds only (*): an impression, not a measurement."
-    for note in findings_notes(points):
+    for note in findings_notes(points, GRAVE):
         yield f"{note[0].upper()}{note[1:]}."

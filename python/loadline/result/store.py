@@ -419,6 +419,11 @@ def commit_point(path: Path, result: Result, histograms: Mapping[str, Histogram]
         write_json(path / "histograms.json", {"format": FORMAT, "histograms": bins(histograms), **parts})
     if targets:
         write_json(path / "targets.json", {"format": FORMAT, "targets": [row.result.row() for row in targets]})
+    write_result(path, result)
+
+
+def write_result(path: Path, result: Result) -> None:
+    """Writes the row of a point whose other files are there already. Raises as `commit_point`."""
     write_json(path / "point.json", {"format": FORMAT, "result": result.row()})
 
 

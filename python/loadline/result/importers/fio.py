@@ -26,6 +26,7 @@ from loadline.units import parse_bytes, parse_duration
 ALL_CLIENTS = "All clients"
 
 _READS = {"read": 1.0, "randread": 1.0, "write": 0.0, "randwrite": 0.0, "trimwrite": 0.0}
+_NUMBERS = (int, float)
 _SYNCHRONOUS = frozenset({"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap"})
 
 # `nan`, `-nan` and `inf` are printf's words, not JSON.
@@ -58,7 +59,7 @@ def read(data: bytes, name: str) -> Imported:
         groups.setdefault(job.get("groupid"), []).append(job)
     found = []
     for number, group in enumerate(groups.values()):
-        row = _row(group, options if isinstance(options, dict) else {}, version)
+        row = _row(group, options if isinstance(options, dict) else {}, version, warnings)
         at = started if number == len(groups) - 1 else None
         found.append(replace(row, result=replace(row.result, provenance={**row.result.provenance, "ended_at": at})))
     return Imported(tuple(found), (), tuple(dict.fromkeys(warnings)))
@@ -112,7 +113,9 @@ def _jobs(status: Mapping[str, Any], name: str, warnings: list[str]) -> list[Map
     return plain
 
 
-def _row(jobs: Sequence[Mapping[str, Any]], options: Mapping[str, Any], version: str) -> ImportedRow:
+def _row(
+    jobs: Sequence[Mapping[str, Any]], options: Mapping[str, Any], version: str, warnings: list[str]
+) -> ImportedRow:
     every = [{**options, **(job.get("job options") or {})} for job in jobs]
     reads, writes = ([_Part.of(job.get(way), version) for job in jobs] for way in ("read", "write"))
     read, write = _merged(reads), _merged(writes)
@@ -121,7 +124,20 @@ def _row(jobs: Sequence[Mapping[str, Any]], options: Mapping[str, Any], version:
     names = dict.fromkeys(str(job.get("jobname") or "") for job in jobs)
     hosts = {(job.get("hostname"), job.get("port")) for job in jobs if job.get("hostname")}
     errors = [int(error) for job in jobs if (error := _real(job.get("error")))]
-    asked = _asked(jobs, every)
+    # fio's client prints the options of the first job only; elsewhere none of its own means the global ones.
+    told = all("job options" in job or not job.get("hostname") for job in jobs)
+    asked = _asked(jobs, every) if told else Asked()
+    hidden = round(total.iops * (total.mean or 0.0) / 1e9 / asked.outstanding) if asked.outstanding else 1
+    if (
+        len(jobs) == 1
+        and hidden > 1
+        and abs(total.iops * (total.mean or 0.0) / 1e9 / (asked.outstanding or 1) / hidden - 1) < 0.1
+    ):
+        # With group_reporting jobs of other names are printed under the first one's: how many isn't told.
+        asked = replace(asked, outstanding=None, jobs=None, queue_depth=None)
+        warnings.append(
+            f"{' + '.join(names)}: some {hidden} jobs seem to be printed as one, so the number outstanding isn't taken"
+        )
     # Of a group printed as one entry fio gives the mean of its threads.
     cpu = [(_real(job.get("usr_cpu")) or 0.0) + (_real(job.get("sys_cpu")) or 0.0) for job in jobs if "usr_cpu" in job]
     result = Result(
@@ -131,7 +147,7 @@ def _row(jobs: Sequence[Mapping[str, Any]], options: Mapping[str, Any], version:
         total=total.flow(),
         read=read.flow(),
         write=write.flow(),
-        outstanding_achieved=_achieved(jobs, every, asked),
+        outstanding_achieved=_achieved(jobs, every),
         runtime_ns=round(runtime_ms * 1e6) or None,
         warmup_ns=_first(every, "ramp_time", _seconds) or 0,
         ended_by="error" if errors else "runtime",
@@ -188,9 +204,9 @@ class _Part:
             most=_scaled(latency.get("max"), factor) if timed else None,
             histogram=Histogram(list(map(int, bins)), list(bins.values())) if bins and not old else None,
             percentiles={
-                float(percent): value * factor
-                for percent, text in (detail.get("percentile") or {}).items()
-                if (value := _real(text)) is not None and re.fullmatch(r"[\d.]+", percent)
+                percent: value * factor
+                for percent in PERCENTILES.values()
+                if (value := _real((detail.get("percentile") or {}).get(f"{percent:.6f}"))) is not None
             },
         )
 
@@ -250,9 +266,8 @@ def _merged(parts: Sequence[_Part]) -> _Part:
 
 def _asked(jobs: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]]) -> Asked:
     """What the options say where all jobs of the group say the same; unknown options say nothing."""
-    several = _group_jobs(jobs, every)
+    counts = _threads(jobs, every)
     depths = [_depth(options) for options in every]
-    counts = [several if len(jobs) == 1 else 1] * len(jobs)
     rated = any(
         key.startswith("rate") and key not in {"rate_process", "rate_ignore_thinktime"} for o in every for key in o
     )
@@ -283,11 +298,11 @@ def _has(every: Sequence[Mapping[str, Any]], *keys: str) -> bool:
     return any(key in options for options in every for key in keys)
 
 
-def _group_jobs(jobs: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]]) -> int:
-    """Threads behind one entry: with group_reporting it stands for all of its job."""
-    if "group_reporting" not in every[0]:
-        return 1
-    return _first(every[:1], "numjobs", _integer) or 1
+def _threads(jobs: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]]) -> list[int]:
+    """Threads behind each entry: a job of several has an entry for each, or one for all with group_reporting."""
+    names = [(job.get("jobname"), job.get("hostname"), job.get("port")) for job in jobs]
+    of_options = [_integer(options.get("numjobs", 1)) or 1 for options in every]
+    return [max(1, number // names.count(name)) for name, number in zip(names, of_options, strict=True)]
 
 
 def _depth(options: Mapping[str, Any]) -> int:
@@ -330,11 +345,10 @@ def _read_fraction(rw: str, alike: Mapping[str, Any]) -> float | None:
     return 0.5 if alike["rwmixread"] is None else _percent(alike["rwmixread"])
 
 
-def _achieved(jobs: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]], asked: Asked) -> float | None:
+def _achieved(jobs: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]]) -> float | None:
     """The mean number outstanding by fio's levels, each for the most that it can mean."""
     total = 0.0
-    several = (asked.jobs or 1) if len(jobs) == 1 else 1
-    for job, options in zip(jobs, every, strict=True):
+    for job, options, several in zip(jobs, every, _threads(jobs, every), strict=True):
         depth = _depth(options)
         levels = [
             (_integer(re.sub(r"\D", "", str(low))) or 0, _real(share) or 0.0)
@@ -365,8 +379,9 @@ def _first(every: Sequence[Mapping[str, Any]], key: str, read: Any) -> Any:
 
 
 def _real(value: object) -> float | None:
-    good = isinstance(value, int | float) and not isinstance(value, bool) and math.isfinite(value) and value >= 0
-    return float(value) if good and isinstance(value, int | float) else None
+    """A number that isn't negative; of anything else nothing."""
+    # Written so that NaN and infinity fail too.
+    return float(value) if type(value) in _NUMBERS and 0 <= value < math.inf else None  # type: ignore[operator,arg-type]
 
 
 def _scaled(value: object, factor: float) -> float | None:

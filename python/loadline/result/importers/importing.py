@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import gzip
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
@@ -77,7 +77,7 @@ def read_files(
             result = row.result
             # What loadline wrote has its names, its load and its origin already.
             if not result.point:
-                result = row.asked.over(loads.of(result.profile)).put(replace(result, target=path.name))
+                result = row.asked.over(loads.of(result.profile)).put(replace(result, run=path.name, target=path.name))
                 result = replace(result, point=_name(result, taken), tags={**result.tags, **(tags or {})})
             results.append(result)
             if row.histograms:
@@ -126,11 +126,19 @@ def _name(result: Result, taken: dict[str, int]) -> str:
         slug = f"{slug}-{taken[slug]}"
 
 
-def store_rows(store: Store, rows: Rows, files: Sequence[str], document: Mapping[str, Any], now: datetime) -> Run:
+def store_rows(
+    store: Store,
+    rows: Rows,
+    files: Sequence[str | Path],
+    document: Mapping[str, Any],
+    now: datetime,
+    judge: Callable[[Sequence[Result], Run], Sequence[Result]] = lambda results, _: results,
+) -> Run:
     """Keeps rows as a run of their own; it's complete at once.
 
     Args:
         document: `tags` and `sessions` of run.json.
+        judge: is given the rows with their run, and gives them with findings.
 
     Raises:
         InputError: rows without a result. StoreError: the store can't be written.
@@ -140,9 +148,7 @@ def store_rows(store: Store, rows: Rows, files: Sequence[str], document: Mapping
          "seed": None, "quick": False, "ramp": None}
         for result in rows.results
     ]  # fmt: skip
-    mapping = {
-        file: [[one.column, one.to, one.unit, one.why] for one in mapped] for file, mapped in rows.mapping.items()
-    }
+    mapping = {file: [one.to_json() for one in mapped] for file, mapped in rows.mapping.items()}
     whole = {
         "suite": {"name": SUITE, "title": f"Imported from {', '.join(Path(file).name for file in files)}"},
         "target": {"path": Path(files[0]).name, "given": Path(files[0]).name, "kind": "import"},
@@ -152,6 +158,6 @@ def store_rows(store: Store, rows: Rows, files: Sequence[str], document: Mapping
         **document,
     }
     run = store.create(SUITE, Path(files[0]).stem, whole, now)
-    for number, result in enumerate(rows.results):
-        commit_point(begin_point(run, number), replace(result, run=run.id), rows.histograms.get(result.point, {}))
+    for number, result in enumerate(judge([replace(result, run=run.id) for result in rows.results], run)):
+        commit_point(begin_point(run, number), result, rows.histograms.get(result.point, {}))
     return run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import asdict, dataclass, field
 
 from loadline._core import Histogram
 from loadline.result.importers.asked import Asked
@@ -35,6 +35,10 @@ class Mapped:
     to: str
     unit: str = ""
     why: str = "head"
+
+    def to_json(self) -> dict[str, str]:
+        """For `--json` and run.json."""
+        return asdict(self)
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,0 +1,130 @@
+"""Little's law: rate times mean response is the mean number outstanding (J. D. C. Little, Oper. Res. 9, 1961)."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from loadline.judging.finding import Doubt
+from loadline.judging.subject import Subject, like
+
+NAME = "littles-law"
+
+#: A closed load can't exceed what was asked but by I/Os under way at the end, which are counted apart.
+EXCESS = 0.01
+#: What a load generator loses between two I/Os stays well below this.
+DEFICIT = 0.2
+#: With one outstanding a job, its own time between two I/Os shows: so much is the host's.
+BETWEEN_NS = 20_000
+#: Counts of the same thing that differ by more aren't of the same thing.
+UNLIKE = 0.2
+
+_COLUMNS = {"outstanding", "outstanding_achieved"}
+
+_REMEDY_MORE = "Weight means by I/Os, and check unit and load; with both unknown neither figure can be used."
+_REMEDY_LESS = "Check the unit of latency, and what the load generator really kept outstanding."
+
+
+def check(subjects: Sequence[Subject]) -> Iterator[tuple[Subject, Doubt]]:
+    """Each row against what was asked and achieved; rows of one profile whose load isn't told against each other."""
+    for subject in subjects:
+        yield from ((subject, doubt) for doubt in _of_row(subject))
+    yield from _unlike_products(subjects)
+
+
+def _of_row(subject: Subject) -> Iterator[Doubt]:
+    row, asked = subject.row, subject.closed
+    if asked is not None and row.outstanding_achieved is not None and row.outstanding_achieved > asked * (1 + EXCESS):
+        message = f"{row.outstanding_achieved:,.4g} outstanding are more than the {asked:,} that were asked for"
+        numbers = {"achieved": row.outstanding_achieved, "asked": asked}
+        yield Doubt("error", message, "Ask what that column counts.", numbers)
+    product = _product(subject)
+    if product is None or subject.waits:
+        return
+    if _is_a_column(subject) and abs(product / (row.outstanding_achieved or 1) - 1) > UNLIKE:
+        message = f"IOPS x mean latency is {product:,.4g} outstanding, and the row says {row.outstanding_achieved:,.4g}"
+        numbers = {"by_littles_law": product, "achieved": row.outstanding_achieved or 0.0}
+        yield Doubt("warning", message, "Ask what that column counts.", numbers)
+    if asked is None:
+        return
+    rounding = subject.coarseness("iops", "latency_mean_ns")
+    share = product / asked
+    numbers = {"by_littles_law": product, "asked": asked, "share": share}
+    if share > 1 + EXCESS + rounding + (2 * asked / subject.ios if subject.ios else 0.0):
+        message = (
+            f"IOPS x mean latency is {product:,.4g} outstanding, {share - 1:.1%} more than the {asked:,} asked for"
+        )
+        yield Doubt("error", f"{message}{_cause(subject, asked)}", _REMEDY_MORE, numbers)
+    elif share < 1 - DEFICIT - rounding and not _explained(subject, product):
+        message = (
+            f"IOPS x mean latency is {product:,.3g} outstanding of the {asked:,} asked for: latency is in another unit"
+            " or of something else, or the depth was never reached"
+        )
+        yield Doubt("warning", message, _REMEDY_LESS, numbers)
+
+
+def _product(subject: Subject) -> float | None:
+    rate, mean_ns = subject.row.total.iops, subject.latency_ns
+    return rate * mean_ns / 1e9 if rate and mean_ns else None
+
+
+def _is_a_column(subject: Subject) -> bool:
+    """Whether the number achieved was printed by others; fio's own levels are too coarse to compare."""
+    columns = subject.row.provenance.get("columns") or {}
+    known = subject.row.outstanding_achieved is not None
+    return known and subject.row.origin == "imported" and not columns.keys().isdisjoint(_COLUMNS)
+
+
+def _explained(subject: Subject, product: float) -> bool:
+    """Whether it's known already that less was outstanding, or the load generator's own time shows."""
+    row, asked = subject.row, subject.closed or 0
+    if row.outstanding_achieved is not None and product > row.outstanding_achieved * (1 - DEFICIT):
+        return True
+    return (
+        asked <= (row.jobs or 1)
+        and bool(row.total.iops)
+        and (asked - product) / (row.total.iops or 1) * 1e9 < BETWEEN_NS
+    )
+
+
+def _cause(subject: Subject, asked: int) -> str:
+    row = subject.row
+    read, write = row.read, row.write
+    if None not in (read.iops, write.iops, read.latency_mean_ns, write.latency_mean_ns):
+        assert read.iops and read.latency_mean_ns and write.latency_mean_ns is not None and write.iops is not None
+        weighted = (read.iops * read.latency_mean_ns + write.iops * write.latency_mean_ns) / 1e9
+        if abs(weighted / asked - 1) <= EXCESS:
+            return f"; weighted by I/Os, reads and writes together give {weighted:,.4g}"
+    if (row.jobs or 1) > 1 or (row.hosts or 1) > 1:
+        return (
+            ": the mean latency isn't weighted by I/Os (in a mean over jobs or guests the slow ones count as much as"
+            " others, though they did fewer I/Os)"
+        )
+    return ": one of the two is of another load, or in another unit"
+
+
+def _unlike_products(subjects: Sequence[Subject]) -> Iterator[tuple[Subject, Doubt]]:
+    """Rows of one profile and one table, of which nobody says how much was outstanding."""
+
+    def key(subject: Subject) -> object:
+        row = subject.row
+        told = subject.closed or row.offered_per_s or row.outstanding_achieved or row.limit or not row.profile
+        return (
+            None
+            if told or not subject.measured or _product(subject) is None
+            else (row.run, row.profile, str(row.workload))
+        )
+
+    for group in like(subjects, key):
+        products = [_product(subject) or 0.0 for subject in group]
+        least, most = min(products), max(products)
+        rounding = max(subject.coarseness("iops", "latency_mean_ns") for subject in group)
+        if most / least > 1.05 + 2 * rounding:
+            subject = group[products.index(most)]
+            message = (
+                f"IOPS x mean latency goes from {least:,.3g} to {most:,.3g} over rows of {subject.row.profile}: at one"
+                " fixed number outstanding it would be the same"
+            )
+            yield (
+                subject,
+                Doubt("note", message, "Ask how much was outstanding in each.", {"least": least, "most": most}),
+            )

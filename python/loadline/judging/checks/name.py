@@ -1,0 +1,124 @@
+"""A row's name and text against its parameters: `128k sequential read` with a mix of 0/100 is something else."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator, Sequence
+from functools import cache
+
+from loadline.judging.finding import Doubt
+from loadline.judging.subject import Subject
+from loadline.units import format_bytes, format_percent, parse_bytes
+from loadline.workload.profile import Profile
+from loadline.workload.suite import load_suite
+
+NAME = "name"
+
+#: A suite whose names stand for known parameters.
+KNOWN = "typical-12"
+#: A share that is called by a round name may be off by so much.
+SHARE = 0.051
+
+# `10k disks` and `20k IOPS` are no sizes.
+_SIZE = re.compile(
+    r"(?<![\w.])(\d{1,4})\s?([km])(?:i?b)?(?!\w|\s*(?:rpm|sas|sata|fc|dis[ck]|drive|hdd|iops|i/?os|users|min))",
+    re.IGNORECASE,
+)
+_GLUED = re.compile(r"[a-z](\d{1,4})([km])(?![a-z0-9])", re.IGNORECASE)
+_MIX = re.compile(r"(?<![\d.])(\d{1,3})\s?/\s?(\d{1,3})(?![\d.])")
+_PERCENT = re.compile(r"(\d{1,3})(?:\s?%\s?(?:random )?reads?\b|rdpct)", re.IGNORECASE)
+_READ = re.compile(r"(?<![a-z])(?:reads?|reading|rand_?read|seq_?read|rr|sr)(?![a-z])", re.IGNORECASE)
+_WRITE = re.compile(r"(?<![a-z])(?:writes?|writing|rand_?write|seq_?write|rw|sw)(?![a-z])", re.IGNORECASE)
+_RANDOM = re.compile(r"(?<![a-z])(?:random|rand|rnd)|rand(?:read|write|rw)", re.IGNORECASE)
+_SEQUENTIAL = re.compile(r"(?<![a-z])(?:sequential|seq)", re.IGNORECASE)
+
+
+def check(subjects: Sequence[Subject]) -> Iterator[tuple[Subject, Doubt]]:
+    """What a name or text says, where a parameter is known too; names of the catalog; cells that say two things."""
+    for subject in subjects:
+        yield from ((subject, doubt) for part in (_said, _catalog, _two) for doubt in part(subject))
+
+
+def _said(subject: Subject) -> Iterator[Doubt]:
+    row = subject.row
+    texts = [row.profile or "", str(row.tags.get("text") or row.tags.get("description") or "")]
+    for text in filter(None, dict.fromkeys(texts)):
+        for what, said, known in _differences(text, subject):
+            message = f"{text!r} says {what} {said}, and the parameters say {known}"
+            yield Doubt("warning", message, "Ask which of the two was run.")
+        words, figures = _in_words(text), _in_figures(text)
+        if words is not None and figures == 1 - words:
+            told = "reads" if words else "writes"
+            message = f"{text!r} says {told} in words and {format_percent(figures)} reads in figures"
+            yield Doubt("warning", message, "Ask which of the two was run.")
+
+
+def _differences(text: str, subject: Subject) -> Iterator[tuple[str, str, str]]:
+    size = _size(text)
+    if size is not None and subject.sizes and len(subject.sizes) == 1 and subject.sizes[0][0] != size:
+        yield "blocks of", format_bytes(size), format_bytes(subject.sizes[0][0])
+    share, asked = _reads(text), subject.read_fraction
+    if share is not None and asked is not None and abs(share - asked) > SHARE:
+        yield "a share of reads of", format_percent(share), format_percent(asked)
+    random, placed = _randomness(text), subject.random_fraction
+    if random is not None and placed is not None and abs(random - placed) > 0.5:
+        yield "access that is", "random" if random else "sequential", f"{format_percent(placed)} random"
+
+
+def _size(text: str) -> int | None:
+    found = {f"{n}{unit.lower()}" for n, unit in (*_SIZE.findall(text), *_GLUED.findall(text))}
+    return parse_bytes(found.pop()) if len(found) == 1 else None
+
+
+def _reads(text: str) -> float | None:
+    """The share of reads that a text says in figures, else in words; None where it says none, or two."""
+    figures = _in_figures(text)
+    return _in_words(text) if figures is None else figures
+
+
+def _in_figures(text: str) -> float | None:
+    said = {int(a) / 100 for a, b in _MIX.findall(text) if int(a) + int(b) == 100}
+    said |= {int(percent) / 100 for percent in _PERCENT.findall(text) if int(percent) <= 100}
+    return said.pop() if len(said) == 1 else None
+
+
+def _in_words(text: str) -> float | None:
+    reads, writes = bool(_READ.search(text)), bool(_WRITE.search(text))
+    return None if reads == writes else float(reads)
+
+
+def _randomness(text: str) -> float | None:
+    random, sequential = bool(_RANDOM.search(text)), bool(_SEQUENTIAL.search(text))
+    return None if random == sequential else float(random)
+
+
+@cache
+def _profiles() -> dict[str, Profile]:
+    suite, _ = load_suite(KNOWN)
+    return {entry.name: entry.loads[0][0].profile for entry in suite.entries}
+
+
+def _catalog(subject: Subject) -> Iterator[Doubt]:
+    profile = subject.row.profile
+    if subject.row.suite == KNOWN or not profile or (known := _profiles().get(profile)) is None:
+        return
+    unlike = []
+    if subject.sizes and [size for size, _ in subject.sizes] != [part.size_bytes for part in known.block]:
+        unlike.append(
+            f"blocks of {', '.join(format_bytes(size) for size, _ in subject.sizes)}, not {known.block_text()}"
+        )
+    if subject.read_fraction is not None and abs(subject.read_fraction - known.read_fraction) > 0.005:
+        unlike.append(f"{format_percent(subject.read_fraction)} reads, not {format_percent(known.read_fraction)}")
+    if subject.random_fraction is not None and abs(subject.random_fraction - known.random_fraction) > 0.005:
+        unlike.append(f"{format_percent(subject.random_fraction)} random, not {format_percent(known.random_fraction)}")
+    if unlike:
+        message = f"{profile!r} of the field has other parameters: here {'; '.join(unlike)}"
+        yield Doubt("warning", message, "Compare it only with rows of the same parameters.")
+
+
+def _two(subject: Subject) -> Iterator[Doubt]:
+    """Cells of a source that give two values for one parameter."""
+    cells = subject.row.provenance.get("two_values") or {}
+    for column, text in cells.items() if isinstance(cells, dict) else ():
+        message = f"its source says two things of {column}: {text!r}; the first is taken"
+        yield Doubt("warning", message, "Ask which of the two was run.")

@@ -1,0 +1,88 @@
+"""Throughput is rate times size. Where it isn't, some factor of a unit often explains it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+
+from loadline.judging.finding import Doubt
+from loadline.judging.subject import Subject
+
+NAME = "units"
+
+#: Up to there two roundings and a few I/Os under way explain it.
+TOLERANCE = 0.02
+#: Of a mix of sizes: which of them came is chance.
+MIX_TOLERANCE = 0.04
+#: Beyond, it's no rounding whatever was averaged.
+GRAVE = 0.1
+#: Standard deviation over mean: beyond, no response time of storage is known to lie.
+SPREAD = 20.0
+
+_BINARY = {"KiB/s": 1.024, "MiB/s": 1.024**2, "GiB/s": 1.024**3}
+_FACTORS = {
+    "bits, not bytes": 1 / 8,
+    "bytes, not bits": 8.0,
+    "a thousand times smaller": 1 / 1000,
+    "a thousand times larger": 1000.0,
+    "1,024 times smaller": 1 / 1024,
+    "1,024 times larger": 1024.0,
+}
+
+
+def check(subjects: Sequence[Subject]) -> Iterator[tuple[Subject, Doubt]]:
+    """Throughput of reads, of writes and of both against rate times size; deviations against means."""
+    for subject in subjects:
+        yield from ((subject, doubt) for doubt in (*_throughput(subject), *_deviation(subject)))
+
+
+def _throughput(subject: Subject) -> Iterator[Doubt]:
+    if subject.size_bytes is None:
+        return
+    # Throughput is the sum of what I/Os carry: of a mix the mean size is only expected.
+    tolerance = TOLERANCE if len(subject.sizes) == 1 else MIX_TOLERANCE
+    for prefix, flow in (("", subject.row.total), ("read_", subject.row.read), ("write_", subject.row.write)):
+        if not flow.iops or not flow.bytes_per_s:
+            continue
+        expected = flow.iops * subject.size_bytes
+        share = flow.bytes_per_s / expected
+        allowed = tolerance + subject.coarseness(f"{prefix}iops", f"{prefix}bytes_per_s")
+        if abs(share - 1) <= allowed and not _binary_fits_better(share, len(subject.sizes)):
+            continue
+        numbers = {"bytes_per_s": flow.bytes_per_s, "iops_times_size_bytes_per_s": expected, "share": share}
+        of = {"": "", "read_": " of reads", "write_": " of writes"}[prefix]
+        unit = next((unit for unit, factor in _BINARY.items() if abs(share * factor - 1) <= allowed / 2), None)
+        if unit:
+            remedy = f"Import the column as {unit}: --map 'COLUMN={prefix}bytes_per_s:{unit}'."
+            yield Doubt(
+                "note",
+                f"{unit.replace('i', '')} of the source are {unit}: with them throughput is IOPS x size",
+                remedy,
+                numbers,
+            )
+            return
+        factor = next((said for said, factor in _FACTORS.items() if abs(share * factor - 1) <= 2 * allowed), None)
+        why = f": its unit seems to be {factor}" if factor else ""
+        yield Doubt(
+            "error" if abs(share - 1) > GRAVE else "warning",
+            f"throughput{of} is {share:,.3g} x IOPS x size ({subject.size_bytes:,.6g} bytes){why}",
+            "Check the units of throughput and of the block size.",
+            numbers,
+        )
+        return
+
+
+def _binary_fits_better(share: float, sizes: int) -> bool:
+    """Within a mix's tolerance a binary unit may hide: 1.024 squared is 4.9 % off."""
+    return sizes > 1 and any(abs(share * factor - 1) < abs(share - 1) / 4 for factor in _BINARY.values())
+
+
+def _deviation(subject: Subject) -> Iterator[Doubt]:
+    total = subject.row.total
+    mean_ns, stddev_ns = total.latency_mean_ns, total.latency_stddev_ns
+    if not mean_ns or not stddev_ns or not subject.measured:
+        return
+    spread = stddev_ns / mean_ns
+    # With its longest response known, a deviation that fits is a fact, however large.
+    if spread > SPREAD and not (total.latency_max_ns and stddev_ns**2 <= mean_ns * total.latency_max_ns):
+        message = f"the standard deviation of latency is {spread:,.0f} x its mean, so it has no plausible unit"
+        yield Doubt("warning", message, "Ask for its unit, or leave it out.", {"stddev_over_mean": spread})

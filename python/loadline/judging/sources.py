@@ -1,0 +1,100 @@
+"""What an audit is given: runs of a store and files of others, as rows with what is known beside them."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+from loadline.judging.audit import audit
+from loadline.result.importers.asked import Loads, parse_loads
+from loadline.result.importers.column import parse_map
+from loadline.result.importers.importing import Rows, read_files, store_rows
+from loadline.result.schema import Result
+from loadline.result.store import Run, Store
+
+
+@dataclass(frozen=True, slots=True)
+class Audited:
+    """Rows with their findings.
+
+    Attributes:
+        runs: those of them that lie in a store.
+        read: what was read of files.
+    """
+
+    results: tuple[Result, ...]
+    runs: tuple[Run, ...]
+    read: Rows
+
+
+def audit_sources(
+    words: Sequence[str],
+    *,
+    store: str | Path | None = None,
+    maps: Sequence[str] = (),
+    workload: Sequence[str] = (),
+    tags: Mapping[str, str] | None = None,
+) -> Audited:
+    """The rows of runs and files, judged together; nothing is stored.
+
+    Args:
+        words: each an existing file, else a run as `Store.find` takes it.
+        maps, workload: of files: `HEAD=COLUMN[:UNIT]`, and what was asked, as `import_results` takes them.
+        tags: of files: what is said of all rows.
+
+    Raises:
+        InputError: no such run or file, or no results in it.
+    """
+    place = Store.locate(None if store is None else str(store), os.environ)
+    files = [word for word in words if Path(word).is_file()]
+    runs = tuple(place.find(word) for word in words if word not in files)
+    read = read_files(files, maps=parse_map(list(maps)), loads=parse_loads(workload), tags=tags)
+    results = [result for run in runs for result in run.results() + run.probes()]
+    documents = {run.id: run.document for run in runs}
+    return Audited(tuple(audit([*results, *read.results], documents, read.series)), runs, read)
+
+
+def import_results(
+    files: Sequence[str | Path],
+    *,
+    store: str | Path | None = None,
+    maps: Sequence[str] = (),
+    workload: Sequence[str] = (),
+    tags: Mapping[str, str] | None = None,
+    command: Sequence[str] = (),
+) -> tuple[Run, Rows]:
+    """Keeps the results of files as a run of origin `imported`, audited.
+
+    Args:
+        files: fio's JSON, or CSV, TSV, Markdown and HTML tables.
+        maps: what columns of tables mean: `HEAD=COLUMN[:UNIT]`; `HEAD=tag`, `HEAD=-`, `*=COLUMN`.
+        workload: what was asked where files don't say it: `KEY=VALUE`, or a workload's name.
+        tags: what is said of all rows.
+
+    Returns:
+        The run, and what was read: how columns were understood, and warnings.
+
+    Raises:
+        InputError: a file that can't be read or holds no results. StoreError: the store can't be written.
+    """
+    import loadline
+
+    place = Store.locate(None if store is None else str(store), os.environ)
+    loads: Loads = parse_loads(workload)
+    rows = read_files(files, maps=parse_map(list(maps)), loads=loads, tags=tags)
+    session = {
+        "started_at": datetime.now(UTC).isoformat(timespec="milliseconds"),
+        "command": list(command),
+        "loadline": loadline.__version__,
+    }
+    document: dict[str, Any] = {"tags": dict(tags or {}), "sessions": [session]}
+
+    def judge(results: Sequence[Result], run: Run) -> Sequence[Result]:
+        series = {(run.id, point): one for (_, point), one in rows.series.items()}
+        return audit(results, {run.id: run.document}, series)
+
+    return store_rows(place, rows, files, document, datetime.now(), judge), rows

@@ -1,0 +1,102 @@
+"""What an audit found, in words: lines for a terminal, sentences for a page, and how columns were understood."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from loadline.judging.finding import ORDER
+from loadline.reporting.table import Group, Table
+from loadline.result.importers.row import Mapped
+from loadline.result.schema import Result
+
+#: What a check's finding means to those who decide; the finding itself is for those who check it.
+MEANINGS = {
+    "littles-law": "rate, response time and load contradict each other",
+    "units": "a unit is not what it's called",
+    "sums": "parts and totals contradict each other",
+    "hidden-cache": "a cache answered instead of the drives",
+    "link-limit": "the cable is measured, not what is behind it",
+    "steady": "the figures don't stand for a lasting state",
+    "load-generator": "the load was not made as asked",
+    "clock": "curves are shifted against each other",
+    "settings": "what is compared differs in more than it says",
+    "name": "a name promises another load than was run",
+    "busy": "a busy device isn't a full one",
+    "missing": "too little is told to judge everything",
+}
+
+#: Severities that stand on top of a page.
+GRAVE = ("error", "warning")
+
+# Of one check no more different messages are told one by one.
+_FEW = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Told:
+    """One line about one check: what it says of how many points."""
+
+    severity: str
+    check: str
+    points: tuple[str, ...]
+    text: str
+    remedy: str
+
+
+def told(results: Sequence[Result], severities: Sequence[str] = ORDER) -> list[Told]:
+    """The findings by gravity and check; equal messages together, of many different ones the first few."""
+    groups: dict[tuple[str, str], dict[tuple[str, str], list[str]]] = {}
+    for result in results:
+        for one in result.findings:
+            severity = str(one.get("severity", "warning"))
+            if severity in severities:
+                messages = groups.setdefault((severity, str(one.get("check", "finding"))), {})
+                key = " ".join(str(one.get("message", "")).split()), str(one.get("remedy", ""))
+                messages.setdefault(key, []).append(result.point)
+    found = []
+    for (severity, check), messages in sorted(groups.items(), key=lambda item: _grave(item[0][0])):
+        for number, ((message, remedy), points) in enumerate(messages.items()):
+            if number == _FEW and len(messages) > _FEW + 1:
+                left = [point for every in list(messages.values())[number:] for point in every]
+                text = f"{_whose(left)}: {len(messages) - _FEW} more findings like these (--json has all)"
+                found.append(Told(severity, check, tuple(left), text, remedy))
+                break
+            found.append(Told(severity, check, tuple(points), f"{_whose(points)}: {message}", remedy))
+    return found
+
+
+def _grave(severity: str) -> int:
+    return ORDER.index(severity) if severity in ORDER else len(ORDER)
+
+
+def _whose(points: Sequence[str]) -> str:
+    return points[0] if len(points) == 1 else f"{len(points)} points"
+
+
+def verdict(results: Sequence[Result]) -> str:
+    """`8 rows: 2 hold what cannot be, 3 are doubtful, 3 are clean`."""
+    worst = [
+        min((_grave(str(one.get("severity"))) for one in result.findings), default=len(ORDER)) for result in results
+    ]
+    errors, warnings = worst.count(0), worst.count(1)
+    said = [
+        *([f"{errors} hold{'s' if errors == 1 else ''} what cannot be"] if errors else []),
+        *([f"{warnings} {'is' if warnings == 1 else 'are'} doubtful"] if warnings else []),
+        f"{len(results) - errors - warnings} without contradiction",
+    ]
+    return f"{len(results)} row{'' if len(results) == 1 else 's'}: {', '.join(said)}"
+
+
+def sentences(results: Sequence[Result]) -> Iterator[str]:
+    """For the top of a page: what cannot be and what is doubtful, first what it means, then the finding itself."""
+    for line in told(results, GRAVE):
+        meaning = MEANINGS.get(line.check, line.check.replace("-", " "))
+        certain = "It cannot be" if line.severity == "error" else "Doubtful"
+        yield f"{certain}: {meaning}. {line.check}, {line.text}. {line.remedy}"
+
+
+def mapping_table(mapped: Sequence[Mapped]) -> Table:
+    """How the columns of a file were understood."""
+    rows = tuple((one.column, one.to or "left out", one.unit, one.why) for one in mapped)
+    return Table(("column", "taken as", "unit", "by"), (Group("", rows),), frozenset({0, 1, 2, 3}))

@@ -1,0 +1,294 @@
+"""Each check has an example that fails it and one, as near as can be, that passes."""
+
+from __future__ import annotations
+
+from dataclasses import replace
+from random import Random
+from typing import Any
+
+import pytest
+from judging.made import sound, workload
+
+from loadline.judging.audit import audit, has_error
+from loadline.judging.checks import CHECKS
+from loadline.judging.link import link_bytes_per_s
+from loadline.judging.setup import setup_of
+from loadline.result.schema import Flow, Result
+from loadline.result.series import PointSeries
+
+ROW = Result(
+    run="r",
+    point="p",
+    origin="imported",
+    tags={"medium": "ssd", "prepared": "yes"},
+    workload=workload(4096, 0.5, 1.0),
+    hosts=1,
+    jobs=1,
+    queue_depth=32,
+    outstanding_asked=32,
+    total=Flow(iops=32_000.0, bytes_per_s=32_000 * 4096.0, latency_mean_ns=1e6),
+    read=Flow(iops=16_000.0, bytes_per_s=16_000 * 4096.0, latency_mean_ns=1.2e6),
+    write=Flow(iops=16_000.0, bytes_per_s=16_000 * 4096.0, latency_mean_ns=0.8e6),
+    runtime_ns=60 * 10**9,
+)
+
+
+def checks(*rows: Result, **beside: Any) -> set[str]:
+    return {one["check"] for row in audit(rows, **beside) for one in row.findings}
+
+
+def total(**changes: Any) -> Result:
+    return replace(ROW, total=replace(ROW.total, **changes))
+
+
+def tagged(row: Result = ROW, **tags: str) -> Result:
+    return replace(row, tags={**row.tags, **tags})
+
+
+def noise(by: float = 0.02, steps: int = 60) -> list[float]:
+    dice = Random(1)
+    return [1000 * (1 + dice.gauss(0, by)) for _ in range(steps)]
+
+
+def test_a_row_without_a_fault_has_no_finding() -> None:
+    assert checks(ROW) == set()
+
+
+DISK = tagged(ROW, medium="hdd", cache="on")
+
+EXAMPLES: dict[str, list[tuple[Result, Result]]] = {
+    "littles-law": [
+        (total(iops=33_000.0, bytes_per_s=33_000 * 4096.0), total(iops=32_200.0, bytes_per_s=32_200 * 4096.0)),
+        (replace(ROW, outstanding_achieved=40.0), replace(ROW, outstanding_achieved=32.0)),
+        (replace(ROW, outstanding_asked=50), replace(ROW, outstanding_asked=36)),
+    ],
+    "units": [
+        (total(bytes_per_s=125e6), total(bytes_per_s=32_000 * 4096 * 1.01)),
+        (total(latency_stddev_ns=25e6), total(latency_stddev_ns=15e6)),
+        (total(latency_stddev_ns=25e6), total(latency_stddev_ns=25e6, latency_max_ns=10**9)),
+    ],
+    "sums": [
+        (replace(ROW, read=replace(ROW.read, iops=17_000.0, bytes_per_s=None)), ROW),
+        (replace(ROW, workload=workload(4096, 0.6, 1.0)), replace(ROW, workload=workload(4096, 0.51, 1.0))),
+        (replace(ROW, read=replace(ROW.read, latency_mean_ns=1.4e6)), ROW),
+        (
+            total(latency_p95_ns=3_000_000, latency_p99_ns=2_000_000),
+            total(latency_p95_ns=2_000_000, latency_p99_ns=3_000_000),
+        ),
+        (
+            total(latency_p95_ns=2_644_854, latency_stddev_ns=1e6),
+            total(latency_p95_ns=2_700_000, latency_stddev_ns=1e6),
+        ),
+        (total(latency_p9999_ns=9_000_000, iops=1000.0), ROW),
+    ],
+    "hidden-cache": [
+        (tagged(DISK, cache="off"), DISK),
+        (tagged(drives="2", **{"drive write": "20MB/s"}), tagged(drives="4", **{"drive write": "20MB/s"})),
+        (tagged(provisioning="thin", prepared=""), tagged(provisioning="thin", prepared="yes")),
+        (tagged(**{"drive floor": "2ms"}), tagged(**{"drive floor": "1ms"})),
+        (tagged(**{"cache size": "64GiB"}), tagged(**{"cache size": "512MiB"})),
+    ],
+    "link-limit": [(tagged(link="60MB/s"), tagged(link="100MB/s")), (tagged(link="70MB/s"), tagged(link="16G FC"))],
+    "steady": [
+        (replace(ROW, runtime_ns=5 * 10**9), replace(ROW, runtime_ns=5 * 10**9, quick=True)),
+        (replace(ROW, steady=False), replace(ROW, steady=True)),
+        (total(latency_p99_ns=900_000), total(latency_p99_ns=1_100_000)),
+    ],
+    "load-generator": [
+        (replace(ROW, cpu_fraction=0.95), replace(ROW, cpu_fraction=0.85)),
+        (replace(ROW, outstanding_achieved=20.0), replace(ROW, outstanding_achieved=30.0)),
+        (replace(ROW, offered_per_s=40_000.0), replace(ROW, offered_per_s=32_500.0)),
+        (replace(ROW, provenance={"job_cpu_fraction": 0.99}), replace(ROW, provenance={"job_cpu_fraction": 0.5})),
+        (tagged(**{"device queue depth": "8"}), tagged(**{"device queue depth": "64"})),
+    ],
+    "name": [
+        (replace(ROW, profile="8k random mix"), replace(ROW, profile="4k random mix")),
+        (replace(ROW, profile="sequential"), replace(ROW, profile="random")),
+        (replace(ROW, profile="4k 70/30"), replace(ROW, profile="4k 50/50")),
+        (replace(ROW, profile="random read 0/100", workload=None), replace(ROW, profile="10k disks, 20k IOPS")),
+    ],
+    "busy": [(replace(ROW, busy_fraction=0.95), replace(ROW, busy_fraction=0.5))],
+    "missing": [(replace(ROW, runtime_ns=None), ROW), (replace(ROW, outstanding_asked=None), ROW)],
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(
+    ("check", "bad", "good"),
+    [
+        pytest.param(check, *pair, id=f"{check}-{n}")
+        for check, pairs in EXAMPLES.items()
+        for n, pair in enumerate(pairs)
+    ],
+)
+def test_a_check_finds_its_fault_and_nothing_where_there_is_none(check: str, bad: Result, good: Result) -> None:
+    assert check in checks(bad)
+    assert check not in checks(good)
+
+
+@pytest.mark.parametrize(
+    ("bad", "good"),
+    [
+        ([v * (0.8 + 0.4 * n / 60) for n, v in enumerate(noise())], noise()),
+        ([v * (0.5 if n // 10 % 2 else 1) for n, v in enumerate(noise())], noise(0.08)),
+        ([v * (0.3 if n < 6 else 1) for n, v in enumerate(noise())], noise(0.05)),
+        (
+            [v * (9 if n == 30 else 1) for n, v in enumerate(noise())],
+            [v * (1.5 if n == 30 else 1) for n, v in enumerate(noise())],
+        ),
+    ],
+    ids=["drift", "two modes", "ramp", "outlier"],
+)  # fmt: skip
+def test_a_series_that_changes_is_told_from_one_that_swings(bad: list[float], good: list[float]) -> None:
+    assert "steady" in checks(ROW, series={("r", "p"): PointSeries(1.0, bad)})
+    assert "steady" not in checks(ROW, series={("r", "p"): PointSeries(1.0, good)})
+
+
+def test_a_cpu_that_follows_two_seconds_late_is_found_with_its_lag() -> None:
+    dice = Random(3)
+    load = [dice.uniform(500, 1500) for _ in range(62)]
+    late = PointSeries(1.0, load[2:], [value / 5000 for value in load[:-2]])
+    (row,) = audit([ROW], series={("r", "p"): late})
+    (clock,) = [one for one in row.findings if one["check"] == "clock"]
+    assert clock["numbers"] == {"lag_s": 2.0, "lag_steps": 2}
+    assert "clock" not in checks(ROW, series={("r", "p"): PointSeries(1.0, load, [value / 5000 for value in load])})
+
+
+def test_writes_in_one_row_sooner_than_reads_in_another_are_found() -> None:
+    def one(read: float, mean_ns: float, **tags: str) -> Result:
+        whole = Flow(iops=32e9 / mean_ns, latency_mean_ns=mean_ns)
+        none = Flow()
+        return replace(
+            tagged(medium="hdd", **tags), workload=workload(4096, read, 1.0), total=whole, read=none, write=none
+        )
+
+    assert "hidden-cache" in checks(one(1.0, 20e6), one(0.0, 4e6))
+    assert "hidden-cache" not in checks(one(1.0, 20e6), one(0.0, 22e6))
+    assert "hidden-cache" not in checks(one(1.0, 20e6, cache="write-back"), one(0.0, 4e6, cache="write-back"))
+
+
+def test_compared_runs_that_differ_in_what_no_tag_says_are_found() -> None:
+    def documents(second: str) -> dict[str, Any]:
+        queue = [{"sessions": [{"devices": [{"facts": {"queue": {"scheduler": name}}}]}]} for name in ("none", second)]
+        return {"documents": dict(zip(("r", "s"), queue, strict=True))}
+
+    rows = ROW, replace(ROW, run="s")
+    assert "settings" in checks(*rows, **documents("bfq"))
+    assert "settings" not in checks(*rows, **documents("none"))
+    told = tagged(rows[0], scheduler="none"), tagged(rows[1], scheduler="bfq")
+    assert "settings" not in checks(*told, **documents("bfq"))
+
+
+def test_a_fresh_ssd_is_found_until_twice_its_capacity_was_written() -> None:
+    def document(written: float) -> dict[str, Any]:
+        device = {"facts": {"size_bytes": 10**12}, "health_before": {"written_bytes": written}}
+        return {"documents": {"r": {"sessions": [{"devices": [device]}]}}}
+
+    row = tagged(prepared="")
+    assert "steady" in checks(row, **document(1.5e12))
+    assert "steady" not in checks(row, **document(2.5e12))
+
+
+def test_every_check_has_an_example() -> None:
+    assert set(CHECKS) == {*EXAMPLES, "clock", "settings"}
+
+
+def test_a_check_says_one_thing_of_a_row_and_the_gravest_first() -> None:
+    both = replace(total(bytes_per_s=32_000 * 4096 / 1.048576, latency_stddev_ns=25e6))
+    (row,) = audit([both])
+    (units,) = [one for one in row.findings if one["check"] == "units"]
+    assert units["severity"] == "warning"
+    assert units["message"].index("standard deviation") < units["message"].index("MiB/s")
+    assert units["remedy"] and units["numbers"]
+
+
+def test_findings_that_were_made_while_measuring_are_kept_and_an_audit_repeated_adds_nothing() -> None:
+    made = {
+        "check": "flush",
+        "severity": "note",
+        "run": "r",
+        "point": "p",
+        "message": "m",
+        "numbers": {},
+        "remedy": "r",
+    }
+    row = replace(ROW, findings=(made,), cpu_fraction=0.99)
+    once = audit([row])
+    assert [one["check"] for one in once[0].findings] == ["flush", "load-generator"]
+    assert audit(once) == once
+
+
+def test_what_a_model_answered_lacks_nothing_and_is_still_checked() -> None:
+    answered = replace(
+        ROW, origin="simulated", runtime_ns=None, total=replace(ROW.total, iops=40_000.0, bytes_per_s=None)
+    )
+    found = checks(answered)
+    assert "littles-law" in found
+    assert "missing" not in found
+
+
+def test_errors_are_told_from_doubts() -> None:
+    assert has_error(audit([total(iops=64_000.0)]))
+    assert not has_error(audit([replace(ROW, cpu_fraction=0.99)]))
+
+
+def test_rounding_is_no_contradiction() -> None:
+    """1.0 ms may be 0.95 ms, and 33,500 a second belong to 32 outstanding at 0.955 ms."""
+    rounded = replace(
+        ROW, total=Flow(iops=33_500.0, latency_mean_ns=1e6), provenance={"steps": {"latency_mean_ns": 1e5}}
+    )
+    assert "littles-law" in checks(replace(rounded, provenance={}))
+    assert "littles-law" not in checks(replace(rounded, read=Flow(), write=Flow()))
+
+
+@pytest.mark.parametrize(
+    ("text", "megabytes_per_s"),
+    [
+        ("sata 6g", 600), ("SAS-3G", 300), ("4 x SAS 3G", 1200), ("sas-6g x4", 2400), ("16G FC", 1600),
+        ("4 x 16G FC", 6400), ("2 x 10 GbE", 2500), ("PCIe 2.0 x4", 2000), ("pcie 3 x8", 7877), ("2GB/s", 2000),
+        ("25GbE", 3125),
+    ],
+)  # fmt: skip
+def test_a_link_in_words_carries_what_its_coding_leaves(text: str, megabytes_per_s: int) -> None:
+    assert link_bytes_per_s(text) == pytest.approx(megabytes_per_s * 1e6, rel=1e-3)
+
+
+def test_what_is_no_link_carries_nothing_known() -> None:
+    assert link_bytes_per_s("a cable") is None
+    assert link_bytes_per_s("7 x nonsense") is None
+
+
+@pytest.mark.parametrize(
+    ("tags", "medium"),
+    [
+        ({"disk": "6G 15K"}, "hdd"),
+        ({"drives": "8 x SSD"}, "ssd"),
+        ({"configuration": "168 disks, 10,000 rpm"}, "hdd"),
+        ({"disk": "SAS SSD, 10K HDD"}, None),
+        ({"raid": "10"}, None),
+        ({"configuration": "blocks of 10k"}, None),
+    ],
+)  # fmt: skip
+def test_a_medium_is_known_where_words_say_it(tags: dict[str, str], medium: str | None) -> None:
+    assert setup_of(tags).medium == medium
+
+
+def test_a_virtual_disks_word_on_its_medium_is_not_taken() -> None:
+    def document(name: str, model: str) -> dict[str, Any]:
+        return {"sessions": [{"devices": [{"facts": {"name": name, "model": model, "rotational": True}}]}]}
+
+    assert setup_of({}, document("sda", "ST4000NM")).medium == "hdd"
+    assert setup_of({}, document("vda", "")).medium is None
+    assert setup_of({}, document("sda", "QEMU HARDDISK")).medium is None
+
+
+@pytest.mark.parametrize(
+    ("said", "on"), [("off", False), ("write-through", False), ("write-back", True), ("256 MB", True)]
+)
+def test_a_caches_mode_is_known_where_words_say_it(said: str, on: bool) -> None:
+    assert setup_of({"cache": said}).write_cache is on
+
+
+def test_many_sound_rows_of_one_run_say_nothing_of_each_other() -> None:
+    dice = Random(5)
+    rows = [replace(sound(dice), point=f"p{n}") for n in range(60)]
+    assert not [one for row in audit(rows) for one in row.findings if one["severity"] != "note"]
