@@ -64,7 +64,7 @@ def pooled(flows: Sequence[Flow], histograms: Sequence[_core.Histogram]) -> Flow
         latency_mean_ns=mean_ns,
         latency_stddev_ns=None if squares is None or mean_ns is None else max(0.0, squares - mean_ns**2) ** 0.5,
         latency_max_ns=max(longest) if len(longest) == len(known) else None,
-        **{name: _known(whole.percentile_ns(percent)) for name, percent in PERCENTILES.items()},
+        **{name: known_percentile(whole.percentile_ns(percent)) for name, percent in PERCENTILES.items()},
     )
 
 
