@@ -49,7 +49,7 @@ def test_the_clusters_guests_are_counted_where_a_row_says_so(cluster: list[Resul
 
 
 def test_the_column_of_outstanding_agrees_with_nothing_and_once_exceeds_what_was_asked(cluster: list[Result]) -> None:
-    assert "the row says 204.7" in said(cluster[0], "littles-law")
+    assert "the row says that 204.7 were outstanding" in said(cluster[0], "littles-law")
     assert "851.3 outstanding are more than the 512" in said(cluster[4], "littles-law")
     assert not any("are more than" in said(row, "littles-law") for row in cluster[:4])
 

@@ -137,10 +137,13 @@ def resume(
     """Completes a run: the points that are missing or failed, with the same plan, on the same target.
 
     Raises:
-        RefusedError: the target is no longer the same, or the guard says no; else as `run`.
+        InputError: the run was imported. RefusedError: the target is no longer the same, or the guard says no; else
+        as `run`.
     """
     place = Store.locate(None if store is None else str(store), os.environ)
     made = place.find(run_text) if isinstance(run_text, str) else run_text
+    if "imported" in made.document:
+        raise InputError(f"run {made.id} was imported, so there is nothing to measure", "Import its files again.")
     with locked(made):
         made = place.find(str(made.path))
         if made.missing():

@@ -89,11 +89,16 @@ def verdict(results: Sequence[Result]) -> str:
 
 
 def sentences(results: Sequence[Result]) -> Iterator[str]:
-    """For the top of a page: what cannot be and what is doubtful, first what it means, then the finding itself."""
+    """For the top of a page, one a check: what it means, then the first finding itself, and of how many points."""
+    groups: dict[tuple[str, str], list[Told]] = {}
     for line in told(results, GRAVE):
-        meaning = MEANINGS.get(line.check, line.check.replace("-", " "))
-        certain = "It cannot be" if line.severity == "error" else "Doubtful"
-        yield f"{certain}: {meaning}. {line.check}, {line.text}. {line.remedy}"
+        groups.setdefault((line.severity, line.check), []).append(line)
+    for (severity, check), (first, *others) in groups.items():
+        meaning = MEANINGS.get(check, check.replace("-", " "))
+        certain = "It cannot be" if severity == "error" else "Doubtful"
+        left = sum(len(line.points) for line in others)
+        more = f" (and {left} more, each told at its point)" if left else ""
+        yield f"{certain}: {meaning}. {check}, {first.text}{more}. {first.remedy}"
 
 
 def mapping_table(mapped: Sequence[Mapped]) -> Table:

@@ -94,13 +94,18 @@ def of_runs(runs: Sequence[Run], command: Sequence[str] = ()) -> Contents:
     for run in runs:
         summary = run.summary()
         target = run.document["target"]
-        what = f"{run.document['suite']['title']}, on {target['path']} ({format_size(target['size_bytes'])})"
+        what = str(run.document["suite"]["title"])
+        if target.get("size_bytes"):
+            what += f", on {target['path']} ({format_size(target['size_bytes'])})"
         failed = f", {summary['failed']} failed" if summary["failed"] else ""
         done = f"{summary['done']} of {summary['points']} points{failed}"
         about.append(f"`{run.id}`: {what}, {run.started_at}; {done}")
     results = [result for run in runs for result in run.results()]
     probes = [result for run in runs for result in run.probes()]
-    title = f"{runs[0].document['suite']['title']} on {runs[0].target}" if len(runs) == 1 else f"{len(runs)} runs"
+    title = f"{len(runs)} runs"
+    if len(runs) == 1:
+        on = "" if "imported" in runs[0].document else f" on {runs[0].target}"
+        title = f"{runs[0].document['suite']['title']}{on}"
     return Contents(
         title,
         tuple(about),

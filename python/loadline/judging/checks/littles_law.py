@@ -41,7 +41,9 @@ def _of_row(subject: Subject) -> Iterator[Doubt]:
     if product is None or subject.waits:
         return
     if _is_a_column(subject) and abs(product / (row.outstanding_achieved or 1) - 1) > UNLIKE:
-        message = f"IOPS x mean latency is {product:,.4g} outstanding, and the row says {row.outstanding_achieved:,.4g}"
+        message = (
+            f"the row says that {row.outstanding_achieved:,.4g} were outstanding, IOPS x mean latency {product:,.4g}"
+        )
         numbers = {"by_littles_law": product, "achieved": row.outstanding_achieved or 0.0}
         yield Doubt("warning", message, "Ask what that column counts.", numbers)
     if asked is None:
@@ -95,10 +97,7 @@ def _cause(subject: Subject, asked: int) -> str:
         if abs(weighted / asked - 1) <= EXCESS:
             return f"; weighted by I/Os, reads and writes together give {weighted:,.4g}"
     if (row.jobs or 1) > 1 or (row.hosts or 1) > 1:
-        return (
-            ": the mean latency isn't weighted by I/Os (in a mean over jobs or guests the slow ones count as much as"
-            " others, though they did fewer I/Os)"
-        )
+        return ": the mean latency isn't weighted by I/Os, so slow jobs or guests count as much as those that did more"
     return ": one of the two is of another load, or in another unit"
 
 

@@ -60,7 +60,8 @@ def _of_separated(text: str) -> Iterator[Grid]:
             # Iometer marks heads by an apostrophe, others comments by `#`.
             if cells:
                 cells[0] = cells[0].removeprefix("\ufeff").lstrip("'#").strip()
-            if sum(bool(cell) for cell in cells) >= 2:
+            filled = sum(bool(cell) for cell in cells)
+            if filled >= 2 or (filled and rows and len(cells) == len(rows[0][1])):
                 rows.append((reader.line_num, cells))
             else:
                 yield from _grid(rows)

@@ -1,0 +1,76 @@
+"""`import` and `audit` as scripts and people meet them."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from cli.program import Loadline
+from results import measured, run_of
+
+TABLE = "configuration,IOPS,MB/s,latency ms,outstanding\nA,32000,131.072,1.0,32\nB,64000,262.144,1.0,32\n"
+
+
+def table(loadline: Loadline) -> Path:
+    (loadline.folder / "t.csv").write_text(TABLE)
+    return loadline.folder / "t.csv"
+
+
+def test_an_error_ends_an_audit_with_1_and_is_told_with_its_remedy(loadline: Loadline) -> None:
+    said = loadline("audit", table(loadline), "--workload", "block=4k")
+    assert said.code == 1
+    assert "error    littles-law     B: IOPS x mean latency is 64" in said.out
+    assert "2 rows: 1 holds what cannot be, 1 without contradiction" in said.out
+    assert "Check the unit" in said.out or "check unit and load" in said.out
+
+
+def test_an_audit_without_an_error_ends_with_0(loadline: Loadline) -> None:
+    (loadline.folder / "t.csv").write_text("\n".join(TABLE.splitlines()[:2]))
+    assert loadline("audit", "t.csv", "--workload", "block=4k").code == 0
+
+
+def test_json_has_each_finding_once_with_its_numbers(loadline: Loadline) -> None:
+    said = loadline("audit", table(loadline), "--workload", "block=4k", "--json")
+    assert said.code == 1
+    errors = [one for one in said.json["findings"] if one["severity"] == "error"]
+    assert [(one["check"], one["point"]) for one in errors] == [("littles-law", "B")]
+    assert set(errors[0]) == {"check", "severity", "run", "point", "message", "numbers", "remedy"}
+    assert errors[0]["numbers"]["share"] == 2.0
+    assert said.json["error"] is None
+
+
+def test_an_import_shows_how_it_understood_the_columns_and_is_a_run_like_others(loadline: Loadline) -> None:
+    said = loadline("import", table(loadline), "--workload", "block=4k", "--tag", "source=report")
+    assert said.code == 0, said.err
+    assert "latency ms" in said.out and "latency_mean_ns" in said.out
+    (run,) = loadline.runs()
+    shown = loadline("show", "last", "--json").json
+    assert [row["origin"] for row in shown["results"]] == ["imported", "imported"]
+    assert shown["results"][0]["tags"] == {"configuration": "A", "source": "report"}
+    assert {one["run"] for one in shown["findings"]} == {run.name}
+    assert loadline("report", "last", "-o", "x.md").code == 0
+    assert loadline("audit", "last").code == 1
+    resumed = loadline("resume", "last")
+    assert (resumed.code, "was imported" in resumed.err) == (2, True)
+
+
+def test_what_report_writes_is_read_again(loadline: Loadline) -> None:
+    loadline("import", table(loadline), "--workload", "block=4k")
+    for name in ("x.csv", "x.json"):
+        assert loadline("report", "last", "-o", name).code == 0
+        again = loadline("audit", name, "--json").json["results"]
+        assert [row["iops"] for row in again] == [32000.0, 64000.0]
+        assert {row["run"] for row in again} == {loadline.runs()[0].name}
+
+
+def test_runs_and_files_are_judged_together(loadline: Loadline) -> None:
+    run = run_of(loadline.store, [measured("oltp-db", 16_000.0, 2.0)])
+    said = loadline("audit", run.id, table(loadline), "--json").json
+    assert [row["origin"] for row in said["results"]] == ["measured", "imported", "imported"]
+    assert [one["run"] for one in said["runs"]] == [run.id]
+
+
+def test_what_is_neither_run_nor_file_is_bad_input(loadline: Loadline) -> None:
+    assert loadline("audit", "nothing").code == 2
+    assert loadline("import", "nothing.csv").code == 2
+    assert loadline("import", table(loadline), "--map", "IOPS=speed").code == 2
+    assert loadline("import", table(loadline), "--workload", "block=4x").code == 2

@@ -1,0 +1,239 @@
+"""Other people's tables become rows: heads, units, cells, and what isn't there."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from loadline.errors import InputError
+from loadline.result.importers.asked import parse_loads
+from loadline.result.importers.cell import cell
+from loadline.result.importers.column import Meaning, meaning, parse_map
+from loadline.result.importers.importing import Rows, read_files
+from loadline.result.schema import Result
+
+
+def rows(
+    folder: Path, text: str, name: str = "t.csv", workload: tuple[str, ...] = (), maps: tuple[str, ...] = ()
+) -> Rows:
+    (folder / name).write_text(text)
+    return read_files([folder / name], loads=parse_loads(workload), maps=parse_map(list(maps)))
+
+
+def one(folder: Path, text: str, **more: object) -> Result:
+    (found,) = rows(folder, text, **more).results  # type: ignore[arg-type]
+    return found
+
+
+@pytest.mark.parametrize(
+    ("head", "to", "unit"),
+    [
+        ("IOps", "iops", ""),
+        ("Read IOPS", "read_iops", ""),
+        ("kIOPS", "iops", "k"),
+        ("Requests/s", "iops", ""),
+        ("r/s", "read_iops", ""),
+        ("MBps", "bytes_per_s", "MB/s"),
+        ("write MBps", "write_bytes_per_s", "MB/s"),
+        ("MiB/s", "bytes_per_s", "MiB/s"),
+        ("Throughput (Gbit/s)", "bytes_per_s", "Gbit/s"),
+        ("Bandwidth, KiB/s", "bytes_per_s", "KiB/s"),
+        ("ART (ms)", "latency_mean_ns", "ms"),
+        ("Read Latency", "read_latency_mean_ns", ""),
+        ("Avg. write latency [µs]", "write_latency_mean_ns", "us"),
+        ("p99 latency, us", "latency_p99_ns", "us"),
+        ("99.9% latency ms", "latency_p999_ns", "ms"),
+        ("95%tile_R_LAT ms", "read_latency_p95_ns", "ms"),
+        ("Max response time (ms)", "latency_max_ns", "ms"),
+        ("latency std dev", "latency_stddev_ns", ""),
+        ("read ms", "read_latency_mean_ns", "ms"),
+        ("w_await", "write_latency_mean_ns", ""),
+        ("CPU %", "cpu_fraction", "%"),
+        ("%util", "busy_fraction", "%"),
+        ("Block size", "block", ""),
+        ("bs (KB)", "block", "KiB"),
+        ("Read/Write", "mix", ""),
+        ("% Random", "random_fraction", "%"),
+        ("Queue Depth", "queue_depth", ""),
+        ("Outstanding I/Os", "outstanding", ""),
+        ("Threads", "jobs", ""),
+        ("VMs", "guests", ""),
+        ("Duration (min)", "runtime_ns", "min"),
+    ],
+)
+def test_a_head_is_understood_with_its_unit(head: str, to: str, unit: str) -> None:
+    assert meaning(head) == Meaning(to, unit)
+
+
+@pytest.mark.parametrize(
+    "head", ["RAID", "configuration", "peak IOPS", "min latency ms", "IOPS per disk", "memory %", "vSAN CPU %", "price"]
+)
+def test_a_head_that_is_no_mean_figure_becomes_a_tag(head: str) -> None:
+    assert meaning(head) is None
+
+
+@pytest.mark.parametrize(
+    ("text", "value", "step"),
+    [
+        ("7938.72", 7938.72, 0.01), ("162,000", 162000, 1), ("1,234,567.8", 1234567.8, 0.1), ("0,4", 0.4, 0.1),
+        ("1.234,5", 1234.5, 0.1), ("17 937", 17937, 1), ("~2.5", 2.5, 0.1), ("160k", 160000, 1000), ("1e3", 1000, 1000),
+        ("-", None, 0), ("n/a", None, 0), ("", None, 0), ("347,574*", 347574, 1),
+    ],
+)  # fmt: skip
+def test_a_cell_is_a_number_with_the_step_of_its_last_digit(text: str, value: float | None, step: float) -> None:
+    found = cell(text)
+    assert found.value == (None if value is None else pytest.approx(value))
+    assert found.step == pytest.approx(step)
+
+
+def test_a_cells_own_unit_counts_before_the_heads(tmp_path: Path) -> None:
+    row = one(tmp_path, "IOPS,latency ms\n1000,250 us\n")
+    assert row.total.latency_mean_ns == 250_000
+
+
+def test_what_a_table_does_not_say_is_unknown(tmp_path: Path) -> None:
+    row = one(tmp_path, "IOPS,raid\n1000,5\n")
+    assert row.tags == {"raid": "5"}
+    assert row.origin == "imported"
+    absent = (row.total.latency_mean_ns, row.total.bytes_per_s, row.outstanding_asked, row.runtime_ns, row.workload)
+    assert absent == (None,) * 5
+    assert row.read.iops is row.write.iops is None
+
+
+def test_an_empty_cell_is_unknown_and_a_zero_is_zero(tmp_path: Path) -> None:
+    first, second = rows(tmp_path, "name,read IOPS,write IOPS\na,5,\nb,5,0\n").results
+    assert (first.write.iops, second.write.iops) == (None, 0.0)
+
+
+SAME = [
+    ("t.csv", "profile,IOPS,read ms\nA,1000,1.5\n"),
+    ("t.tsv", "profile\tIOPS\tread ms\nA\t1000\t1.5\n"),
+    ("t.csv", "profile;IOPS;read ms\nA;1000;1,5\n"),
+    ("t.md", "Text.\n\n| profile | IOPS | read ms |\n|---|---:|---:|\n| **A** | 1000 | `1.5` |\n\nMore.\n"),
+    ("t.md", "profile | IOPS | read ms\n--- | --- | ---\nA | 1000 | 1.5\n"),
+    ("t.html", "<table><tr><th>profile<th>IOPS<th>read ms</tr><tr><td>A<td>1000<td>1.5</table>"),
+    ("t.txt", "A report\n\nprofile,IOPS,read ms\nA,1000,1.5\n"),
+]
+
+
+@pytest.mark.parametrize(("name", "text"), SAME)
+def test_tables_are_read_however_they_are_written(name: str, text: str, tmp_path: Path) -> None:
+    row = one(tmp_path, text, name=name)
+    assert (row.profile, row.total.iops, row.read.latency_mean_ns) == ("A", 1000.0, 1.5e6)
+
+
+def test_a_cell_that_spans_rows_stands_in_each(tmp_path: Path) -> None:
+    text = "<table><tr><td>raid<td>IOPS</tr><tr><td rowspan=2>5<td>1</tr><tr><td>2</tr></table>"
+    assert [row.tags["raid"] for row in rows(tmp_path, text, "t.html").results] == ["5", "5"]
+
+
+def test_columns_that_are_systems_become_rows(tmp_path: Path) -> None:
+    lines = [
+        "| load | Vraid 1 | Vraid 5 |",
+        "|---|---|---|",
+        "| 64 KB read, MB/s | 528 | 529 |",
+        "| reads, IO/s | 10 | 20 |",
+    ]
+    text = "\n".join(lines)
+    found = rows(tmp_path, text, "t.md").results
+    assert [(row.tags["Vraid"], row.total.bytes_per_s, row.total.iops) for row in found] == [
+        ("1", 528e6, None),
+        ("5", 529e6, None),
+        ("1", None, 10.0),
+        ("5", None, 20.0),
+    ]
+
+
+def test_a_column_is_put_right_by_map(tmp_path: Path) -> None:
+    text = "what,speed,ART,IOPS\nA,100,5,7\n"
+    row = one(tmp_path, text, maps=("speed=bytes_per_s:MiB/s", "ART=latency_mean_ns:us", "IOPS=-", "what=tag"))
+    assert (row.total.bytes_per_s, row.total.latency_mean_ns, row.total.iops) == (100 * 2**20, 5000.0, None)
+    assert row.tags == {"what": "A"}
+
+
+@pytest.mark.parametrize("word", ["IOPS", "IOPS=nothing", "IOPS=iops:parsecs", "=iops"])
+def test_a_map_that_cannot_be_is_refused_with_what_can(word: str) -> None:
+    with pytest.raises(InputError) as error:
+        parse_map([word])
+    assert error.value.remedy
+
+
+def test_a_load_from_columns_makes_the_number_outstanding(tmp_path: Path) -> None:
+    row = one(tmp_path, "block size,r/w,random %,queue depth,threads,VMs,IOPS\n8 KB,70/30,100,4,8,2,1000\n")
+    assert (row.queue_depth, row.jobs, row.hosts, row.outstanding_asked) == (4, 16, 2, 64)
+    assert row.workload["profile"] == {
+        "name": None,
+        "block": [{"size_bytes": 8192, "share_fraction": 1.0}],
+        "read_fraction": 0.7,
+        "random_fraction": 1.0,
+    }
+    assert row.access_class == "random"
+
+
+def test_a_load_is_said_by_a_name_or_by_keys(tmp_path: Path) -> None:
+    row = one(tmp_path, "IOPS\x2cx\n1000,a\n", workload=("typical-12/oltp-db", "queue_depth=8"))
+    assert row.workload["profile"]["read_fraction"] == 0.7
+    assert row.outstanding_asked == 8
+    guests = one(tmp_path, "IOPS,x\n1,a\n", workload=("vdb-8vmdk-10ws-4k-70rdpct-30randompct-2threads", "guests=32"))
+    assert (guests.outstanding_asked, guests.workload["profile"]["working_set_fraction"]) == (512, 0.1)
+
+
+def test_of_a_suite_each_row_has_the_profile_of_its_name(tmp_path: Path) -> None:
+    web, unknown = rows(tmp_path, "profile,IOPS\nWeb Server,1\nOther,1\n", workload=("iometer-profiles",)).results
+    assert web.workload["profile"]["read_fraction"] == 1.0
+    assert unknown.workload is None
+
+
+def test_a_tables_own_columns_count_before_what_is_said_of_all(tmp_path: Path) -> None:
+    row = one(tmp_path, "queue depth,IOPS\n4,1000\n", workload=("queue_depth=32", "jobs=2"))
+    assert row.outstanding_asked == 8
+
+
+def test_whole_numbers_outstanding_were_asked_and_others_achieved(tmp_path: Path) -> None:
+    asked = one(tmp_path, "outstanding,IOPS\n32,1000\n")
+    achieved = one(tmp_path, "outstanding,IOPS\n31.7,1000\n")
+    assert (asked.outstanding_asked, asked.outstanding_achieved) == (32, None)
+    assert (achieved.outstanding_asked, achieved.outstanding_achieved) == (None, 31.7)
+
+
+def test_a_table_of_times_is_one_point_with_its_series(tmp_path: Path) -> None:
+    lines = "".join(f"{n},{1000 + n % 2},{50 + n % 2},{1 + n % 2}\n" for n in range(30))
+    found = rows(tmp_path, f"time s,IOPS,CPU %,latency ms\n{lines}")
+    (row,), (series,) = found.results, found.series.values()
+    assert (row.total.iops, row.cpu_fraction, row.runtime_ns) == (1000.5, pytest.approx(0.505), 30 * 10**9)
+    # Weighted by I/Os: the slower half did some more.
+    assert row.total.latency_mean_ns == pytest.approx((1000 * 1e6 + 1001 * 2e6) / 2001)
+    assert (series.step_s, len(series.iops), len(series.cpu)) == (1.0, 30, 30)
+
+
+def test_rows_have_names_that_are_folders_and_unlike(tmp_path: Path) -> None:
+    found = rows(tmp_path, "profile,IOPS\n../a b/ü,1\n../a b/ü,2\n,3\n").results
+    names = [row.point for row in found]
+    assert len(set(names)) == 3
+    assert all(name and "/" not in name and not name.startswith(".") for name in names)
+
+
+@pytest.mark.parametrize("text", ["", "no table here\n", "a,b\n", "x,y\n1,2\n", "|a|\n|-|\n|1|\n"])
+def test_a_file_without_results_is_refused_with_a_remedy(text: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError) as error:
+        rows(tmp_path, text)
+    assert "t.csv" in error.value.message
+    assert error.value.remedy
+
+
+@given(
+    st.text(st.sampled_from("|-,;\t\n<table>/tdr0123456789.% kMIOPSmsread\"'"), max_size=300),
+    st.sampled_from(["csv", "md", "html"]),
+)
+def test_whatever_stands_in_a_file_it_is_rows_or_a_sentence(
+    tmp_path_factory: pytest.TempPathFactory, text: str, ending: str
+) -> None:
+    path = tmp_path_factory.getbasetemp() / f"any.{ending}"
+    path.write_text(text)
+    try:
+        assert all(row.origin == "imported" for row in read_files([path]).results)
+    except InputError as error:
+        assert error.remedy
