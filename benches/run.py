@@ -13,6 +13,7 @@ import tempfile
 import time
 from pathlib import Path
 
+import audits
 import emulate
 import models
 import pages
@@ -59,6 +60,7 @@ def main() -> int:
         folder = Path(name).resolve()
         rows += models.compare(options.pairs)
         rows += emulate.compare(folder, options.pairs)
+        rows += audits.compare(folder, options.pairs)
         rows += start.compare(pairs=4 * options.pairs)
         rows += pages.compare(folder, options.pairs)
         rows += wall.compare(folder, points=2 * options.pairs)

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from pathlib import Path
 
 import pytest
-from results import failed, measured, solved
+from results import failed, measured, run_of, solved
 
 from loadline.reporting.charts import NAMES, OF_ALL, OF_POINT
 from loadline.reporting.charts.frame import far, names, scale
 from loadline.reporting.charts.panel import Panel
 from loadline.reporting.charts.theme import DARK, LIGHT, Palette
 from loadline.reporting.contents import Contents
-from loadline.reporting.detail import Detail
+from loadline.reporting.detail import Detail, details
 from loadline.result.schema import Flow, Result
 
 CHARTS = {chart.name: chart for chart in OF_ALL}
@@ -168,3 +169,13 @@ def test_texts_and_marks_stand_out_as_wcag_asks(palette: Palette) -> None:
         assert _contrast(getattr(palette, mark), palette.paper) >= 3.0, mark
     # Links are in the colour of reads, and a bar's number stands in its bar.
     assert _contrast(palette.paper, palette.read) >= 4.5
+
+
+def test_a_host_whose_clock_was_found_behind_is_put_back(tmp_path: Path) -> None:
+    clock = {"check": "clock", "severity": "warning", "message": "m", "numbers": {"lag_s": 2.0}, "remedy": "r"}
+    run = run_of(tmp_path, [measured("late", findings=(clock,)), measured("right")], seconds=60)
+    late, right = details([run], run.results()).values()
+    assert [dot["s"] + 2 for dot in late.host] == pytest.approx([dot["s"] for dot in right.host])
+    assert [dot["s"] for dot in late.io] == [dot["s"] for dot in right.io]
+    (panel,) = (one for one in OF_POINT[0].draw(late, LIGHT) if one.title.startswith("Host CPU"))
+    assert panel.note == "host put back by 2 s: its clock lags"

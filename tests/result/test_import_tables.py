@@ -45,6 +45,14 @@ def one(folder: Path, text: str, **more: object) -> Result:
         ("Read Latency", "read_latency_mean_ns", ""),
         ("Avg. write latency [µs]", "write_latency_mean_ns", "us"),
         ("p99 latency, us", "latency_p99_ns", "us"),
+        ("p99", "latency_p99_ns", ""),
+        ("99th %ile (us)", "latency_p99_ns", "us"),
+        ("rkB/s", "read_bytes_per_s", "kB/s"),
+        ("i/o rate", "iops", ""),
+        ("bytes i/o", "block", "B"),
+        ("read pct", "read_fraction", "%"),
+        ("Outstanding per thread", "queue_depth", ""),
+        ("aqu-sz", "outstanding", ""),
         ("99.9% latency ms", "latency_p999_ns", "ms"),
         ("95%tile_R_LAT ms", "read_latency_p95_ns", "ms"),
         ("Max response time (ms)", "latency_max_ns", "ms"),
@@ -145,6 +153,23 @@ def test_columns_that_are_systems_become_rows(tmp_path: Path) -> None:
         ("1", None, 10.0),
         ("5", None, 20.0),
     ]
+
+
+def test_random_and_sequential_figures_side_by_side_are_rows_of_their_own(tmp_path: Path) -> None:
+    text = "drive,Sequential Read (MB/s),Random Read (IOPS)\nA,7000,1000000\n"
+    random, sequential = rows(tmp_path, text).results
+    assert (random.access_class, random.read.iops, random.read.bytes_per_s) == ("random", 1e6, None)
+    assert (sequential.access_class, sequential.read.iops, sequential.read.bytes_per_s) == ("sequential", None, 7e9)
+
+
+def test_reads_and_writes_make_the_whole_where_a_mix_was_asked_for(tmp_path: Path) -> None:
+    both, one_way, apart = rows(tmp_path, "r/w,read IOPS,write IOPS\n70/30,700,300\n70/30,700,\n,700,300\n").results
+    assert (both.total.iops, one_way.total.iops, apart.total.iops) == (1000.0, None, None)
+
+
+def test_a_depth_with_decimals_was_measured_and_not_asked(tmp_path: Path) -> None:
+    row = one(tmp_path, "queue depth,i/o rate\n31.9,25000\n")
+    assert (row.queue_depth, row.outstanding_asked, row.outstanding_achieved) == (None, None, 31.9)
 
 
 def test_a_column_is_put_right_by_map(tmp_path: Path) -> None:

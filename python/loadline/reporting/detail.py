@@ -28,6 +28,7 @@ class Detail:
             latencies in ms.
         host, device: the same with `cpu` or `busy` as shares.
         warmup_s: seconds of warm-up, before 0.
+        lag_s: by how many seconds the host's clock was found behind; `host` is put back by so many.
         percentiles: `direction`, `percent`, `ms`.
     """
 
@@ -36,6 +37,7 @@ class Detail:
     device: Sequence[Mapping[str, Any]] = ()
     warmup_s: float = 0.0
     percentiles: Sequence[Mapping[str, Any]] = field(default=())
+    lag_s: float = 0.0
 
 
 # Means are weighted: of latencies by I/Os, of rates and shares by time.
@@ -83,8 +85,16 @@ def details(runs: Sequence[Run], results: Sequence[Result]) -> dict[tuple[str, s
         key = (result.run, result.point)
         io, host, device = (series.get((*key, name), []) for name in ("io", "host", "device"))
         warm = (result.warmup_ns or 0) / 1e9
-        found[key] = Detail(io, host, device, warm, _percentiles(result, histograms.get(key, {})))
+        lag = _lag(result)
+        host = [{**dot, "from_s": dot["from_s"] - lag, "s": dot["s"] - lag} for dot in host]
+        found[key] = Detail(io, host, device, warm, _percentiles(result, histograms.get(key, {})), lag)
     return found
+
+
+def _lag(result: Result) -> float:
+    """What the audit found of the clocks of the rate's and of the CPU's series."""
+    found = (one.get("numbers") or {} for one in result.findings if one.get("check") == "clock")
+    return float(next(found, {}).get("lag_s") or 0.0)
 
 
 def _short(value: Any) -> Any:

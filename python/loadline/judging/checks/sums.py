@@ -128,6 +128,8 @@ def _made_up(subject: Subject, flow: Flow, prefix: str, of: str) -> Iterator[Dou
         if not value:
             continue
         normal = mean + quantile * stddev
+        if abs(value / normal - 1) > 2 * _COARSE:
+            continue
         # Of rounded figures chance makes it too, so a coarse one proves nothing.
         figures = (f"latency_{name}_ns", "latency_mean_ns", "latency_stddev_ns")
         rounding = subject.coarseness(*(prefix + figure for figure in figures))

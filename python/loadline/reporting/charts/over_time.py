@@ -31,9 +31,9 @@ def draw(detail: Detail, palette: Palette) -> list[Panel]:
     for title, unit, lines, form in asked:
         drawn = [line for line in lines if any(dot["value"] for dot in line[0])]
         if drawn:
-            panels.append(
-                Panel(title, _panel(drawn, unit, form, detail.warmup_s, palette), _data(drawn, detail.warmup_s), 150)
-            )
+            shifted = f"host put back by {detail.lag_s:g} s: its clock lags" if detail.lag_s and lines is shares else ""
+            panel = _panel(drawn, unit, form, detail.warmup_s, palette)
+            panels.append(Panel(title, panel, _data(drawn, detail.warmup_s), 150, shifted))
     return panels
 
 

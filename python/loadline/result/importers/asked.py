@@ -52,8 +52,17 @@ class Asked:
         outstanding = self.outstanding
         if outstanding is None and self.queue_depth is not None and self.rate_per_s is None:
             outstanding = self.queue_depth * (jobs or self.guests or 1)
+        total = result.total
+        # Reads and writes in one row may be two tests. Where a mix was asked for they are one, and make the whole.
+        if self.read_fraction is not None and 0 < self.read_fraction < 1:
+            total = replace(
+                total,
+                iops=_known(total.iops, _sum(result.read.iops, result.write.iops)),
+                bytes_per_s=_known(total.bytes_per_s, _sum(result.read.bytes_per_s, result.write.bytes_per_s)),
+            )
         return replace(
             result,
+            total=total,
             workload=self._workload(result.profile),
             access_class=None if self.random_fraction is None else access_class(self.random_fraction),
             hosts=_known(self.guests or self.hosts, result.hosts),
@@ -81,6 +90,10 @@ class Asked:
         if not profile and not arrival:
             return None
         return {"profile": {"name": name, **profile}, "arrival": arrival}
+
+
+def _sum(read: float | None, write: float | None) -> float | None:
+    return None if read is None or write is None else read + write
 
 
 def _known(value: Any, other: Any) -> Any:

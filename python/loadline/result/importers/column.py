@@ -61,7 +61,10 @@ class Meaning:
 def meaning(head: str) -> Meaning | None:
     """What a head says; None for one that is no figure, which makes it a tag."""
     text = " ".join(head.replace("_", " ").lower().split())
-    rate = _rate_unit(head)
+    # iostat's `rkB/s` and `wkB/s`.
+    glued = re.fullmatch(r"([rw])([km]?b/s)", text)
+    text = text if glued is None else f"{glued[1]} {glued[2]}"
+    rate = _rate_unit(text if glued else head)
     words = set(re.findall(r"[a-z%]+|\d+", text))
     way = _way(text, words)
     for judge in (_load, _times, _latency, _bandwidth, _iops, _host):
@@ -130,23 +133,26 @@ _LOADS: tuple[tuple[str, Meaning], ...] = (
     ),
     (r"(?!.*(?:\bms\b|latency|iops|/s)).*(?:read ?/ ?write|\br/w\b|r:w|\bmix\b)", Meaning("mix")),
     (
-        r".*(?:rdpct|rwmixread|(?:%|percent(?:age)?|share)(?: of)? reads?|reads? (?:%|percent|share|ratio))",
+        r".*(?:rdpct|rwmixread|(?:%|percent(?:age)?|share)(?: of)? reads?|reads? (?:%|pct|percent|share|ratio))",
         Meaning("read_fraction", "%"),
     ),
     (
-        r".*(?:seekpct|(?:%|percent(?:age)?|share)(?: of)? random|random (?:%|percent|share))|random$",
+        r".*(?:seekpct|(?:%|percent(?:age)?|share)(?: of)? random|random (?:%|pct|percent|share))|random$",
         Meaning("random_fraction", "%"),
     ),
     (r"(?:access|access type|pattern|access class)$", Meaning("access")),
-    (r"(?:queue ?depth|qd|io ?depth|queue|depth)\b", Meaning("queue_depth")),
-    (r".*(?:outstanding|\boio\b|concurren)", Meaning("outstanding")),
+    (
+        r"(?:queue ?depth|qd|io ?depth|queue|depth)\b|.*outstanding.* per (?:job|thread|worker|disk)",
+        Meaning("queue_depth"),
+    ),
+    (r".*(?:outstanding|\boio\b|concurren)|a(?:vg)?qu-sz$", Meaning("outstanding")),
     (r"(?:number of |# ?|num ?)?(?:jobs|numjobs|threads|workers)$", Meaning("jobs")),
     (r"(?:number of |# ?)?(?:vms|guests|virtual machines)$", Meaning("guests")),
     (r"(?:number of |# ?)?(?:hosts|clients|load generators)$", Meaning("hosts")),
     (r"(?:repeat|repetition|iteration|round|run (?:#|no|number))$", Meaning("repeat")),
 )
 _BLOCK = re.compile(
-    r"(?!.*\bset\b)(?:.*\b(?:block|request|transfer|i/?o|xfer) ?size\b|(?:block|bs|xfersize|size)\b(?! of))"
+    r"(?!.*\bset\b)(?:.*\b(?:block|request|transfer|i/?o|xfer) ?size\b|(?:block|bs|xfersize|size)\b(?! of)|bytes i/o$)"
 )
 _BLOCK_UNITS = {"kib": "KiB", "kb": "KiB", "k": "KiB", "mib": "MiB", "mb": "MiB", "byte": "B", "bytes": "B"}
 
@@ -172,7 +178,8 @@ def _times(text: str, words: set[str], way: str, rate: str) -> Meaning | None:
 
 def _latency(text: str, words: set[str], way: str, rate: str) -> Meaning | None:
     unit = _time_unit(text)
-    named = re.search(r"laten|\blat\b|\bclat\b|respon|\bresp\b|\bart\b|\brt\b|await|svctm", text)
+    percentile = re.match(r"(?:p(?:50|9\d+(?:\.\d+)?)|\d{2}(?:\.\d+)?(?:th|st) ?(?:%|percent))", text)
+    named = percentile or re.search(r"laten|\blat\b|\bclat\b|respon|\bresp\b|\bart\b|\brt\b|await|svctm", text)
     # `read ms` is a latency of reads; a rate or a share of something in seconds isn't.
     if rate or not (named or (unit in {"ns", "us", "ms"} and len(words) <= 3)):
         return None
@@ -198,7 +205,8 @@ def _iops(text: str, words: set[str], way: str, rate: str) -> Meaning | None:
     if re.search(r"peak|min\b|max|std|dev|per (?:disk|drive|\$|dollar|watt)", text):
         return None
     if re.search(
-        r"\biops?\b|\bkiops\b|\bi/?os?(?: ?/ ?s| per s)|requests? ?(?:/ ?s|per s)|\btps\b|transfers ?/ ?s", text
+        r"\biops?\b|\bkiops\b|\bi/o rate\b|\bi/?os?(?: ?/ ?s| per s)|requests? ?(?:/ ?s|per s)|\btps\b|transfers ?/ ?s",
+        text,
     ):
         return Meaning(f"{way}iops", "k" if _COUNT_FORM.search(text) else "")
     if re.fullmatch(r"r/s|reads? ?(?:/ ?s(?:ec)?|per sec(?:ond)?)", text):

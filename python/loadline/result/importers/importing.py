@@ -116,7 +116,7 @@ def _name(result: Result, taken: dict[str, int]) -> str:
     words = [
         result.profile,
         result.system,
-        *(text for text in result.tags.values() if not re.search(r"^\d+\.\d", text)),
+        *(text for text in result.tags.values() if not re.fullmatch(r"[\d.,%]{4,}|[\d,]*\.[\d,]+", text)),
     ]
     slug = re.sub(r"[^A-Za-z0-9._+-]+", "-", "-".join(filter(None, words))).strip("-._+")[:80] or "row"
     while True:

@@ -68,7 +68,8 @@ def read(data: bytes, name: str, maps: Mapping[str, Meaning | None]) -> Imported
     rows: list[ImportedRow] = []
     mapping: list[Mapped] = []
     series = None
-    for number, grid in enumerate(found, 1):
+    parted = [(number, part) for number, grid in enumerate(found, 1) for part in _by_access(grid, maps)]
+    for number, grid in parted:
         meanings, mapped = _understood(grid, maps)
         if series is None and (series := _series(grid, meanings)) is not None:
             mapping += mapped
@@ -88,6 +89,24 @@ def read(data: bytes, name: str, maps: Mapping[str, Meaning | None]) -> Imported
             "Say what they are: --map 'HEAD=iops', --map 'HEAD=latency_mean_ns:ms'; of all figures: --map '*=iops'.",
         )
     return Imported(tuple(rows), tuple(mapping), (), series if len(rows) == 1 else None)
+
+
+def _by_access(grid: Grid, maps: Mapping[str, Meaning | None]) -> list[Grid]:
+    """A table with figures of random and of sequential loads side by side, as a table of each."""
+    figures = {n for n, head in enumerate(grid.heads) if head not in maps and _is_figure(meaning(head))}
+    of = {way: {n for n in figures if re.search(rf"\b{way}", grid.heads[n], re.IGNORECASE)} for way in ("rand", "seq")}
+    if not of["rand"] or not of["seq"]:
+        return [grid]
+    parts = []
+    for way, access in (("rand", "random"), ("seq", "sequential")):
+        kept = [n for n in range(len(grid.heads)) if n not in figures or n in of[way]]
+        heads = (*(grid.heads[n] for n in kept), "access")
+        parts.append(Grid(heads, tuple((*(row[n] for n in kept), access) for row in grid.rows), grid.line))
+    return parts
+
+
+def _is_figure(one: Meaning | None) -> bool:
+    return one is not None and (one.to.endswith(("iops", "bytes_per_s")) or "latency" in one.to)
 
 
 def _understood(grid: Grid, maps: Mapping[str, Meaning | None]) -> tuple[list[Meaning | None], list[Mapped]]:
@@ -198,7 +217,9 @@ def _row(
         found = cell(text)
         if found.second is not None:
             two[head] = text
-        _put(one, found, flows, plain, asked, steps)
+        # vdbench's queue depth is a mean that was measured, of all together.
+        mean = one.to == "queue_depth" and found.step < 1
+        _put(Meaning("outstanding_achieved") if mean else one, found, flows, plain, asked, steps)
     if (guests := _guests(tags)) is not None:
         asked.setdefault("guests", guests)
     columns = {one.to: head.column for one, head in zip(meanings, mapped, strict=False) if one is not None and one.to}
@@ -221,10 +242,10 @@ def _row(
 
 
 def _is_asked(grid: Grid, meanings: Sequence[Meaning | None]) -> bool:
-    """Whether a column of numbers outstanding holds what was asked for: whole numbers only."""
+    """Whether a column of numbers outstanding holds what was asked for: a mean is printed with decimals."""
     at = next(n for n, one in enumerate(meanings) if one is not None and one.to == "outstanding")
-    values = [cell(line[at]).value for line in grid.rows]
-    return all(value is None or value == int(value) for value in values)
+    cells = [cell(line[at]) for line in grid.rows]
+    return all(one.value is None or one.step >= 1 for one in cells)
 
 
 def _put(
