@@ -93,7 +93,7 @@ def test_a_load_line_is_marked_with_its_limit_and_its_saturation() -> None:
     (panel,) = panels("load", [*of_depths(1, 2, 4, 8), *line])
     assert [mark["said"] for mark in panel.data["limit"]] == ["limit mean<=30ms"]
     assert [mark["said"] for mark in panel.data["saturation"]] == ["saturation 900"]
-    assert [mark["said"] for mark in panel.data["line"]] == ["load line 600"]
+    assert [mark["said"] for mark in panel.data["line"]] == ["load line 600, 67%"]
 
 
 def test_more_curves_than_can_be_told_apart_are_spread_over_panels() -> None:

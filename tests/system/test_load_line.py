@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import random
 from collections.abc import Callable
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from loadline.result.schema import Flow, Result
-from loadline.system.load_line import LoadLine, keeps, search_outstanding, search_rate
+from loadline.system.load_line import LoadLine, Probe, bounds, keeps, search_outstanding, search_rate, share
 from loadline.workload.limit import parse_limit
 
 LIMIT = 30.0
@@ -136,3 +137,62 @@ def test_a_limit_of_reads_looks_at_reads_only() -> None:
     result = Result(total=Flow(latency_p99_ns=9e6), read=Flow(latency_p99_ns=1e6), write=Flow(latency_p99_ns=10e6))
     held = [keeps(result, parse_limit(f"p99<=5ms{of}")) for of in ("", " of reads", " of writes")]
     assert held == [False, True, False]
+
+
+def noisy(seed: int, deviation: float) -> tuple[LoadLine[int, Result], int]:
+    """A search on a closed machine-repair curve whose answers have luck and know how much; and its true load line."""
+    luck, limit = random.Random(seed), parse_limit("mean<=30ms")
+    service_ns, think_ns = luck.uniform(0.2e6, 3e6), luck.uniform(0, 20e6)
+
+    def truth(load: int) -> float:
+        queue, response_ns = 0.0, service_ns
+        for n in range(1, load + 1):
+            response_ns = service_ns * (1 + queue)
+            queue = n * response_ns / (response_ns + think_ns)
+        return response_ns
+
+    def ask(load: int) -> Result:
+        mean_ns = truth(load) * (1 + luck.gauss(0, deviation))
+        return Result(total=Flow(latency_mean_ns=mean_ns), latency_mean_ci95_ns=1.96 * deviation * mean_ns)
+
+    line = search_outstanding(ask, lambda one: keeps(one, limit), 1, 512, lambda one: share(one, limit))
+    return line, max(load for load in range(1, 513) if truth(load) <= limit.bound_ns)
+
+
+@pytest.mark.parametrize("deviation", [0.005, 0.02])
+def test_the_bounds_of_a_load_line_hold_the_true_one_nine_times_in_ten(deviation: float) -> None:
+    held = width = 0.0
+    for seed in range(200):
+        line, true = noisy(seed, deviation)
+        low, high = bounds(line, parse_limit("mean<=30ms"), rate=False)
+        assert low is not None and high is not None and low <= high
+        held += math.floor(low) <= true <= math.ceil(high)
+        width += (high - low) / true
+    assert held / 200 >= 0.9
+    assert width / 200 <= 12 * deviation + 0.1
+
+
+def test_bounds_of_a_rate_are_where_the_curves_of_its_intervals_meet_the_limit() -> None:
+    """Of M/M/1 1 / response is straight, so they are exact."""
+
+    def ask(load: float) -> Result:
+        mean_ns = 1e9 / (100 - load) if load < 100 else math.inf
+        error = "above saturation" if load >= 100 else None
+        return Result(total=Flow(latency_mean_ns=mean_ns), latency_mean_ci95_ns=0.1 * mean_ns, error=error)
+
+    limit = parse_limit("mean<=50ms")
+
+    def saturation(one: Result) -> float | None:
+        return 100.0 if one.error else None
+
+    line = search_rate(ask, lambda one: keeps(one, limit), 1.0, 1e4, lambda one: share(one, limit), saturation)
+    low, high = bounds(line, limit, rate=True)
+    assert low == pytest.approx(100 - 20 * 1.1, rel=0.01)
+    # Above it there may be no probe but one beyond saturation.
+    assert high is not None and 100 - 20 * 0.9 <= high < 90
+
+
+@pytest.mark.parametrize("limit", ["p99<=30ms", "mean<=30ms of reads", "mean<=30ms"])
+def test_without_intervals_of_what_is_limited_nothing_is_said_of_bounds(limit: str) -> None:
+    probes = tuple(Probe(load, Result(total=Flow(latency_mean_ns=load * 1e6)), load <= 30) for load in (1, 30, 31))
+    assert bounds(LoadLine(probes[1], probes[2], True, probes), parse_limit(limit), rate=False) == (None, None)

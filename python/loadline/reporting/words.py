@@ -38,7 +38,7 @@ def summary(contents: Contents) -> list[Paragraph]:
     found = [
         Paragraph("Audit", (f"{verdict(contents.points)}.", *audited) if audited else (), grave=True),
         Paragraph("What", tuple(_what(contents))),
-        Paragraph("Main figures", tuple(_figures(contents.points))),
+        Paragraph("Main figures", tuple(_figures(contents))),
         Paragraph("What limits", tuple(_limits(contents.points))),
         Paragraph("What is doubtful", tuple(_doubts(contents.points)), grave=True),
     ]
@@ -72,11 +72,13 @@ def _listed(names: Sequence[str]) -> str:
     return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}" if shown else "nothing"
 
 
-def _figures(points: Sequence[Result]) -> Iterator[str]:
+def _figures(contents: Contents) -> Iterator[str]:
+    points = contents.points
     lines = [point for point in points if point.limit and not point.error]
     good = [point for point in points if point.total.iops]
     if len(lines) == 1:
         yield _line(lines[0])
+        yield from _beside(lines[0], contents)
     elif lines:
         yield from (f"Highest: {_line(max(lines, key=_iops))}", f"Lowest: {_line(min(lines, key=_iops))}")
     yield from (f"{best_note(point)}." for point in good if point.provenance.get("best"))
@@ -102,13 +104,38 @@ def _iops(point: Result) -> float:
 def _line(line: Result) -> str:
     share = ""
     if line.saturation_iops and line.total.iops:
-        share = f", {line.total.iops / line.saturation_iops:.0%} of saturation ({count(line.saturation_iops)})"
+        found = f", found at {line.saturation_outstanding} outstanding" if line.saturation_outstanding else ""
+        share = f", {line.total.iops / line.saturation_iops:.0%} of saturation ({count(line.saturation_iops)}{found})"
     load = (
         f"{count(line.offered_per_s)} I/Os a second offered"
         if line.offered_per_s is not None
         else f"{line.outstanding_asked} outstanding"
     )
     return f"{line.point} keeps {line.limit} up to {count(line.total.iops)} IOPS, at {load}{share}."
+
+
+def _beside(line: Result, contents: Contents) -> Iterator[str]:
+    """What else there is to know of a load line: how sure it is, the knee below it, how busy things are there."""
+    from loadline.reporting.charts.load import curves, load_of
+
+    found = line.provenance.get("load_line") or {}
+    if found.get("low") is not None and found.get("high") is not None:
+        per = "I/Os a second offered" if line.offered_per_s is not None else "outstanding"
+        low, high = count(found["low"]), count(found["high"])
+        yield f"By the confidence of the probes it lies between {low} and {high} {per}."
+    knee = next((curve.knee for curve in curves(contents.results) if curve.line is line), None)
+    if knee is not None:
+        per = "I/Os a second" if knee.offered_per_s is not None else "outstanding"
+        where = f"{count(load_of(knee))} {per}, {count(knee.total.iops)} IOPS"
+        yield f"The knee, beyond which more load mostly waits, is at {where} and {_ms(knee)} ms."
+    if line.bottleneck and line.components:
+        yield f"At the load line the {line.bottleneck} are busy {line.components[line.bottleneck]:.0%} of the time."
+    elif line.busy_fraction is not None:
+        yield f"At the load line the device had an I/O outstanding {line.busy_fraction:.0%} of the time."
+
+
+def _ms(row: Result) -> str:
+    return milliseconds(row.total.latency_mean_ns)
 
 
 def _range(points: Sequence[Result], direction: str) -> Iterator[str]:

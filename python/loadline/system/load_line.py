@@ -10,7 +10,7 @@ import math
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from itertools import pairwise
-from typing import Generic, TypeVar
+from typing import Any, Generic, TypeVar
 
 from loadline.result.schema import Result
 from loadline.workload.limit import Limit
@@ -72,6 +72,53 @@ def _limited_ns(result: Result, limit: Limit) -> float | None:
     return None if result.error is not None else response_ns
 
 
+def bounds(line: LoadLine[Any, Result], limit: Limit, *, rate: bool) -> tuple[float | None, float | None]:
+    """From where to where the load line may lie by the 95 % confidence intervals of the probes' mean responses.
+
+    As if all responses were higher by their half-widths, then lower: where these curves meet the limit. Between two
+    probes they are taken for straight, in response over outstanding I/Os, and in 1 / response over a rate.
+
+    Args:
+        rate: whether the loads are rates.
+
+    Returns:
+        The lowest and the highest load; None for an end that isn't known: another limit than the mean's of all I/Os, a
+        probe without an interval, or a curve that doesn't pass the limit.
+    """
+    if (limit.statistic, limit.of) != ("mean", "all"):
+        return None, None
+    answers = [(probe.load, probe.answer) for probe in line.probes]
+    known = [(load, one) for load, one in answers if rate or one.error is None]
+
+    def curve(sign: int) -> list[tuple[float, float | None]]:
+        return [(load, _bent(answer, sign, rate)) for load, answer in known]
+
+    at = -1 / limit.bound_ns if rate else float(limit.bound_ns)
+    return _crossing(curve(1), at, first=True), _crossing(curve(-1), at, first=False)
+
+
+def _bent(answer: Result, sign: int, rate: bool) -> float | None:
+    if answer.error is not None:
+        # Above saturation the response has no bound.
+        return 0.0
+    mean_ns, half_ns = answer.total.latency_mean_ns, answer.latency_mean_ci95_ns
+    if mean_ns is None or half_ns is None:
+        return None
+    response_ns = max(1.0, mean_ns + sign * half_ns)
+    return -1 / response_ns if rate else response_ns
+
+
+def _crossing(curve: Sequence[tuple[float, float | None]], limit: float, *, first: bool) -> float | None:
+    """Where a curve passes the limit for the first or the last time; None where it doesn't, or isn't known."""
+    pairs = list(pairwise(curve))
+    for (load, height), (above, higher) in pairs if first else reversed(pairs):
+        if height is None or higher is None:
+            return None
+        if height <= limit < higher:
+            return load + (limit - height) * (above - load) / (higher - height)
+    return None
+
+
 def search_outstanding(
     ask: Callable[[int], Answer],
     holds: Callable[[Answer], bool],
@@ -105,6 +152,7 @@ def search_rate(
     share: Callable[[Answer], float],
     saturation: Callable[[Answer], float | None],
     tolerance_fraction: float = 0.01,
+    expected: float | None = None,
 ) -> LoadLine[float, Answer]:
     """The highest offered rate from `low` to `high` that holds; the `next` one is at most `tolerance_fraction` higher.
 
@@ -113,6 +161,7 @@ def search_rate(
 
     Args:
         saturation: what an answer to a higher rate than the system can do says of the highest; None of other answers.
+        expected: the rate of saturation, if it's known before; it guides the first steps.
     """
     step = 1 + tolerance_fraction
 
@@ -128,7 +177,7 @@ def search_rate(
         part = share(answer)
         return math.inf if part == math.inf else -1 / max(part, _TINY)
 
-    return _search(_Curve(ask, holds, height, -1.0, saturation), low, high, place, middle)
+    return _search(_Curve(ask, holds, height, -1.0, saturation, expected), low, high, place, middle)
 
 
 class _Curve(Generic[Load, Answer]):
@@ -141,12 +190,14 @@ class _Curve(Generic[Load, Answer]):
         height: Callable[[Answer], float],
         limit: float,
         ceiling: Callable[[Answer], float | None] = lambda _: None,
+        expected: float | None = None,
     ) -> None:
         self._ask: Callable[[Load], Answer] = ask
         self._holds = holds
         self._height = height
         self._limit = limit
         self._ceiling = ceiling
+        self._expected = expected
         self.probes: list[Probe[Load, Answer]] = []
 
     def probe(self, load: Load) -> Probe[Load, Answer]:
@@ -165,6 +216,8 @@ class _Curve(Generic[Load, Answer]):
             (load, height) for load, height, holds in known if not holds and math.isfinite(height)
         ]
         ceilings: list[float] = [ceiling for one in self.probes if (ceiling := self._ceiling(one.answer)) is not None]
+        if not ceilings and self._expected is not None and all(load < self._expected for load, _ in below):
+            ceilings = [self._expected]
         # There the response has no bound, so its height is 0.
         above = sorted([*above, *((ceiling, 0.0) for ceiling in ceilings[:1])])
         if len(known) == 1 and self._limit > 0:

@@ -10,7 +10,7 @@ from typing import Any
 from loadline.errors import InputError
 from loadline.result.schema import Flow, Origin, Result
 from loadline.system.description import System
-from loadline.system.load_line import LoadLine
+from loadline.system.load_line import LoadLine, bounds
 from loadline.workload.plan import Point
 from loadline.workload.profile import Open
 
@@ -79,12 +79,15 @@ def load_line_rows(point: Point, line: LoadLine[Any, Result], saturation_iops: f
     where = _saturation([probe.answer for probe in line.probes])
     if saturation_iops is not None:
         where = {"saturation_iops": saturation_iops}
+    low, high = bounds(line, ramp.limit, rate=ramp.axis == "rate")
     found: dict[str, Any] = {
         "axis": ramp.axis,
         "load": line.highest and line.highest.load,
         "next": line.next and line.next.load,
         "monotone": line.monotone,
     }
+    if low is not None or high is not None:
+        found |= {"low": low, "high": high}
     if line.highest is None:
         lowest = line.probes[0].answer
         error = lowest.error or f"not even the lowest load, {ramp.low:g}, keeps {limit}"

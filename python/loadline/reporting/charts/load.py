@@ -57,14 +57,15 @@ def curves(results: Sequence[Result]) -> list[Curve]:
             found.setdefault((result.profile or result.point, origin, axis), []).append(result)
     kept = []
     for (profile, origin, _), rows in found.items():
-        by_load = {_load(row): row for row in rows}
+        by_load = {load_of(row): row for row in rows}
         if len(by_load) > 1:
             line = next((row for row in rows if row.limit and row.role == "point"), None)
             kept.append(Curve(profile, origin, tuple(by_load[load] for load in sorted(by_load)), line))
     return kept
 
 
-def _load(row: Result) -> float:
+def load_of(row: Result) -> float:
+    """The load of a row on its axis: the rate offered, or the outstanding I/Os asked for."""
     return row.offered_per_s if row.offered_per_s is not None else float(row.outstanding_asked or 0)
 
 
@@ -96,8 +97,8 @@ def _answers(several: Sequence[Curve]) -> list[dict[str, Any]]:
     for curve in several:
         labelled = _labelled(curve.rows)
         for row in curve.rows:
-            load = f"{_load(row):,.0f}" if _load(row) >= 100 else f"{_load(row):.3g}"
-            said = load if _load(row) in labelled else ""
+            load = f"{load_of(row):,.0f}" if load_of(row) >= 100 else f"{load_of(row):.3g}"
+            said = load if load_of(row) in labelled else ""
             ms = (row.total.latency_mean_ns or 0.0) / 1e6
             values.append(
                 {
@@ -106,7 +107,7 @@ def _answers(several: Sequence[Curve]) -> list[dict[str, Any]]:
                     "ms": ms,
                     "load": load,
                     "said": said,
-                    "order": _load(row),
+                    "order": load_of(row),
                 }
             )
     return values
@@ -122,7 +123,7 @@ def _labelled(rows: Sequence[Result]) -> set[float]:
         at = (row.total.iops or 0.0) / widest, (row.total.latency_mean_ns or 0.0) / highest
         if all(abs(at[0] - x) > _APART[0] or abs(at[1] - y) > _APART[1] for x, y in kept):
             kept.append(at)
-            loads.add(_load(row))
+            loads.add(load_of(row))
     return loads
 
 
@@ -165,13 +166,15 @@ def _marks(several: Sequence[Curve]) -> dict[str, list[dict[str, Any]]]:
         line, knee = curve.line, curve.knee
         saturation = next((row.saturation_iops for row in (line, *curve.rows) if row and row.saturation_iops), None)
         if saturation and not named:
-            found["saturation"].append({"iops": saturation, "said": f"saturation {count(saturation)}"})
-        at_line = knee is not None and line is not None and _load(knee) == _load(line)
+            where = f" at {line.saturation_outstanding} outstanding" if line and line.saturation_outstanding else ""
+            found["saturation"].append({"iops": saturation, "said": f"saturation {count(saturation)}{where}"})
+        at_line = knee is not None and line is not None and load_of(knee) == load_of(line)
         if knee is not None:
             found["knee"].append(_dot(knee, "" if named or at_line else f"knee {count(knee.total.iops)}"))
         if line is not None and line.total.iops:
             rate = count(line.total.iops)
-            said = rate if named else f"{'knee and ' * at_line}load line {rate}"
+            part = f", {line.total.iops / saturation:.0%}" if saturation else ""
+            said = rate if named else f"{'knee and ' * at_line}load line {rate}{part}"
             # Of neighbours one stands above its dot, the next below.
             near = [mark for mark in found["line"] if abs(mark["iops"] - line.total.iops) < _NEAR * highest]
             found["line"].append({**_dot(line, said), "below": len(near) % 2})
