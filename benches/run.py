@@ -15,6 +15,7 @@ from pathlib import Path
 
 import audits
 import emulate
+import load_lines
 import models
 import pages
 import rates
@@ -59,6 +60,7 @@ def main() -> int:
     with tempfile.TemporaryDirectory(dir=options.directory) as name:
         folder = Path(name).resolve()
         rows += models.compare(options.pairs)
+        rows += load_lines.compare()
         rows += emulate.compare(folder, options.pairs)
         rows += audits.compare(folder, options.pairs)
         rows += start.compare(pairs=4 * options.pairs)
