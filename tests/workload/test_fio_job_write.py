@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import subprocess
 from pathlib import Path
 
@@ -61,7 +62,7 @@ def test_any_points_that_fio_can_express_read_back_are_written_the_same(points: 
     try:
         text = fio_job.write(points, size_bytes=SIZE)
     except InputError as error:
-        assume("fio would miss" not in error.message)
+        assume("fio would " not in error.message)
         raise
     assert again(text) == text
 
@@ -72,7 +73,7 @@ def test_fio_takes_any_points_that_are_written(points: list[Point]) -> None:
     try:
         text = fio_job.write(points, size_bytes=SIZE)
     except InputError as error:
-        assume("fio would miss" not in error.message)
+        assume("fio would " not in error.message)
         raise
     done = subprocess.run(["fio", "--parse-only", "--filename=x", "-"], input=text, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (0, ""), done.stdout + done.stderr
@@ -218,3 +219,9 @@ def test_what_only_writes_have_is_left_out_where_nothing_is_written() -> None:
 
 def test_a_distribution_has_no_more_digits_than_it_needs() -> None:
     assert "random_distribution=zipf:1.2" in lines(point(distribution=Distribution("zipf", 1.2)))
+
+
+def test_an_open_load_that_fio_would_end_in_its_warm_up_is_refused() -> None:
+    rated = dataclasses.replace(point(Open(1000.0, 4)), warmup_ns=10**9)
+    with pytest.raises(InputError, match="within its warm-up"):
+        fio_job.write([rated])

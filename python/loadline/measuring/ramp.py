@@ -6,19 +6,22 @@ twice.
 
 from __future__ import annotations
 
+import math
 import shutil
 from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 
 from loadline._core import Histogram
+from loadline.measuring.open_load import counted, overloaded, saturating, spread
 from loadline.measuring.point import Measured
 from loadline.result.schema import Result
 from loadline.result.store import Row, begin_probe, commit_point, probe_paths, read_histograms, read_rows
-from loadline.system.load_line import keeps, search_outstanding, share
+from loadline.system.load_line import keeps, search_outstanding, search_rate, share
 from loadline.system.row import best_rows, load_line_rows
 from loadline.workload.limit import Ramp
 from loadline.workload.plan import Point
+from loadline.workload.profile import Closed
 
 # One job of fio's keeps so many outstanding with every engine.
 _MOST = 4096
@@ -83,13 +86,16 @@ def find(point: Point, folder: Path, measure: Measure) -> Measured:
     Raises:
         As `measure`; whatever is raised, the probes that were done are kept.
     """
-    probes = Probes(folder, measure, None if point.ramp is None else str(point.ramp.limit))
+    ramp = point.ramp
+    if ramp is not None and ramp.axis == "rate":
+        measure = _opened(measure, ramp)
+    probes = Probes(folder, measure, None if ramp is None else str(ramp.limit))
 
     def ask(load: float) -> Result:
         return probes.ask(point.at(load))
 
     try:
-        row, shown = _load_line(point, point.ramp, ask) if point.ramp is not None else _best(point, ask)
+        row, shown = _best(point, ask) if ramp is None else _load_line(point, ramp, ask, probes)
     except FailedError as failed:
         error = f"{failed.result.point}: {failed.result.error}"
         return Measured(replace(failed.result, role="point", point=point.name, error=error), {})
@@ -111,9 +117,10 @@ def _with_targets(row: Result, place: Path) -> Measured:
     return Measured(row, bins, tuple(Row(part, its) for part, its in zip(each, others, strict=True)))
 
 
-def _load_line(point: Point, ramp: Ramp, ask: Callable[[float], Result]) -> tuple[Result, str | None]:
+def _load_line(point: Point, ramp: Ramp, ask: Callable[[float], Result], probes: Probes) -> tuple[Result, str | None]:
     """The row of a ramp, and the name of the probe that it shows; None where not even the lowest load holds."""
-    assert ramp.axis == "outstanding", "only such ramps are measured"
+    if ramp.axis == "rate":
+        return _open_line(point, ramp, ask, probes.ask(saturating(point)))
     line = search_outstanding(
         ask,
         lambda answer: keeps(answer, ramp.limit),
@@ -122,6 +129,37 @@ def _load_line(point: Point, ramp: Ramp, ask: Callable[[float], Result]) -> tupl
         lambda answer: share(answer, ramp.limit),
     )
     return load_line_rows(point, line)[0], None if line.highest is None else line.highest.answer.point
+
+
+def _open_line(
+    point: Point, ramp: Ramp, ask: Callable[[float], Result], saturated: Result
+) -> tuple[Result, str | None]:
+    """As `_load_line` of a ramp over rates; `saturated` is the answer to a load that saturates."""
+    line = search_rate(
+        ask,
+        lambda answer: keeps(answer, ramp.limit) and not overloaded(answer),
+        *(ramp.low, ramp.high),
+        lambda answer: math.inf if overloaded(answer) else share(answer, ramp.limit),
+        lambda answer: answer.total.iops if overloaded(answer) else None,
+        expected=saturated.total.iops,
+    )
+    row = load_line_rows(point, line, saturated.total.iops)[0]
+    row = replace(row, saturation_outstanding=saturated.outstanding_asked)
+    return row, None if line.highest is None else line.highest.answer.point
+
+
+def _opened(measure: Measure, ramp: Ramp) -> Measure:
+    """Measures points of an open load with many jobs, and counts their responses from the intended arrivals."""
+
+    def one(point: Point, folder: Path) -> Measured:
+        if any(isinstance(stream.arrival, Closed) for stream in point.streams):
+            return measure(point, folder)
+        sent = spread(point, ramp.limit.bound_ns)
+        measured = measure(sent, folder)
+        each = tuple(Row(counted(row, point, sent), bins) for row, bins in measured.targets)
+        return Measured(counted(measured.result, point, sent, len(each) or 1), measured.histograms, each)
+
+    return one
 
 
 def _best(point: Point, ask: Callable[[float], Result]) -> tuple[Result, str]:

@@ -14,7 +14,7 @@ from typing import Any, Literal
 from loadline.errors import InputError, RefusedError, TargetError
 from loadline.host.device import SECTOR_BYTES, BlockDevice, block_device, device_under, identity, still_there
 from loadline.host.roots import HERE, Roots
-from loadline.measuring import block, emulate, guard, nbd
+from loadline.measuring import block, emulate, guard, nbd, open_load
 from loadline.units import format_bytes, format_size
 from loadline.workload.dialects import fio_job
 from loadline.workload.plan import Point
@@ -226,13 +226,7 @@ def check_fits(points: tuple[Point, ...], target: Target) -> None:
     """
     if target.kind == "directory":
         _check_room(target)
-    for point in points:
-        if point.ramp is not None and point.ramp.axis != "outstanding":
-            raise InputError(
-                f"{point.name}: a ramp over a rate ({point.ramp}) can't be run on a real target yet",
-                'Give axis = "outstanding" to its ramp; `loadline forecast` and `simulate` answer it as it is.',
-            )
-    points = tuple(probe for point in points for probe in point.grid())
+    points = tuple(probe for point in points for probe in _probes(point))
     fio_job.write(points, size_bytes=target.used_bytes)
     for point in points:
         for stream in point.streams:
@@ -247,6 +241,15 @@ def check_fits(points: tuple[Point, ...], target: Target) -> None:
                         f" of {target.given} ({target.logical_block_bytes} bytes)",
                         f"Direct I/O needs multiples of it; change `block` of profile {stream.profile.name}.",
                     )
+
+
+def _probes(point: Point) -> tuple[Point, ...]:
+    """What of a search, or of a plain point, must fit. Raises InputError."""
+    ramp = point.ramp
+    if ramp is None or ramp.axis == "outstanding":
+        return point.grid()
+    open_load.check(point)
+    return tuple(open_load.spread(point.at(load), ramp.limit.bound_ns) for load in (ramp.low, ramp.high))
 
 
 def _check_room(target: Target) -> None:

@@ -175,10 +175,14 @@ def load_line_note(result: Result) -> str:
     line = result.provenance.get("load_line") or {}
     beyond = f", {line['next']} don't" if line.get("next") else ", and more wasn't tried"
     most = f"; at most {count(result.saturation_iops)} IOPS were seen" if result.saturation_iops else ""
-    load, each = result.outstanding_asked, ""
+    load, each = f"{result.outstanding_asked} outstanding", ""
+    if result.offered_per_s is not None:
+        load = f"{count(result.offered_per_s)} I/Os a second"
+        beyond = f", {count(line['next'])} don't" if line.get("next") else beyond
     if line.get("targets"):
-        load, each = line["load"], f" on each of {line['targets']} targets"
-    return f"{result.point}: {load} outstanding{each} keep {result.limit}{beyond}{most}"
+        each = f" on each of {line['targets']} targets"
+        load = load if result.offered_per_s is not None else f"{line['load']} outstanding"
+    return f"{result.point}: {load}{each} keep {result.limit}{beyond}{most}"
 
 
 def best_note(result: Result) -> str:

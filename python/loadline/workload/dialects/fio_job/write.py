@@ -75,6 +75,11 @@ def write(
             if point.warmup_ns:
                 lines.append(f"ramp_time={_time(point.warmup_ns, 'warmup', name)}")
             lines += _stream(stream, size_bytes, name)
+            if isinstance(stream.arrival, Open) and point.warmup_ns >= point.runtime_ns:
+                raise InputError(
+                    f"{name}: fio would end this open load within its warm-up, which is as long as its run time",
+                    "Shorten warmup, or give a longer runtime.",
+                )
     for line in lines:
         # Names and values may come from a stored plan; none may bring another option along.
         if line and not _LINE.fullmatch(line):

@@ -1,0 +1,203 @@
+"""Open loads of ramps: many jobs of fio's, each with a small share of the rate, so that hardly a request is sent late.
+
+A job sends its next request when it's due, but not before its last one has completed. Why that is so, what is estimated
+of the time that late requests waited, and how far it can be trusted: docs/background/open-loads.md.
+Start reading at `spread`, then `counted`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import replace
+from typing import Any
+
+from loadline.errors import InputError
+from loadline.result.schema import Flow, Result
+from loadline.workload.plan import Point
+from loadline.workload.profile import Closed, Open, Workload
+
+# Share of its time that a job may be busy: so many requests are late.
+_BUSY = 0.05
+
+# Above it too many are late for the estimate, and the load isn't called open.
+_TOO_BUSY = 0.10
+
+# fio takes some more, but each job is a thread.
+_MOST_JOBS = 2000
+
+# Below so many jobs whole numbers of them can't say the rate.
+_FEW_JOBS = 50
+
+# A job is a queue with one server for its requests, of which theory knows how late they are.
+_DEPTH = 1
+
+#: So many outstanding are taken for saturation, as the field report on the EVA v.2 goes up to them.
+SATURATING = 128
+
+# Jobs all begin with a request, and then have as many periods for that burst to be over.
+_PERIODS = 5
+
+# Fewer than offered by more than that, and by more than the luck of arrivals: they pile up.
+_MISSING = 0.02
+_BEYOND_CHANCE = 4
+
+
+def check(point: Point) -> None:
+    """Whether a ramp over rates can be asked of a target.
+
+    Raises:
+        InputError: a profile with sequential requests, pauses, flushes or bursts.
+    """
+    for stream in point.streams:
+        profile = stream.profile
+        faults = {
+            "random is below 100%: each of many jobs would go in a sequence of its own": profile.random_fraction < 1,
+            "think_time: its jobs come when they are due": profile.think_time_ns > 0,
+            "flush_every: each of many jobs would count its own writes": profile.flush_every > 0,
+            "bursts: fio has none": isinstance(stream.arrival, Open) and stream.arrival.bursts is not None,
+        }
+        for fault in (fault for fault, there in faults.items() if there):
+            raise InputError(
+                f"{point.name}: a ramp over a rate can't be run on a target: {fault}",
+                'Change the profile, or give axis = "outstanding" to its ramp. `forecast` and `simulate` answer it.',
+            )
+
+
+def spread(point: Point, bound_ns: int) -> Point:
+    """The plain open point as streams of reads and of writes, of so many jobs that few requests are sent late.
+
+    Args:
+        bound_ns: the response that is expected at most.
+    """
+    streams = [part for stream in point.streams for part in _parts(stream, bound_ns)]
+    per_s = min(part.arrival.rate_per_s / part.arrival.jobs for part in streams if isinstance(part.arrival, Open))
+    # fio takes no fractions of a microsecond.
+    warmup_ns = max(point.warmup_ns, math.ceil(_PERIODS * 1e3 / per_s) * 10**6)
+    # fio ends a rated job within a warm-up that is as long as its run time.
+    return replace(point, streams=tuple(streams), warmup_ns=warmup_ns, runtime_ns=max(point.runtime_ns, 2 * warmup_ns))
+
+
+def _parts(stream: Workload, bound_ns: int) -> list[Workload]:
+    arrival, profile = stream.arrival, stream.profile
+    assert isinstance(arrival, Open), "only open loads are spread"
+    # fio takes whole numbers a second for each job.
+    each_per_s = max(1, int(min(_BUSY * 1e9 / bound_ns, arrival.rate_per_s / _FEW_JOBS)))
+    each_per_s = max(each_per_s, math.ceil(arrival.rate_per_s / _MOST_JOBS))
+    parts = []
+    for way, share, read_fraction in (
+        ("reads", profile.read_fraction, 1.0),
+        ("writes", 1 - profile.read_fraction, 0.0),
+    ):
+        if share:
+            jobs = max(1, round(arrival.rate_per_s * share / each_per_s))
+            part = replace(profile, name=f"{profile.name}.{way}", read_fraction=read_fraction)
+            parts.append(Workload(part, Open(float(jobs * each_per_s), _DEPTH, jobs)))
+    return parts
+
+
+def saturating(point: Point) -> Point:
+    """The plain closed point that saturates the target with the requests of an open one."""
+    streams = tuple(replace(stream, arrival=Closed(SATURATING)) for stream in point.streams)
+    return replace(point, name=f"{point.name}-qd{SATURATING}", streams=streams, ramp=None)
+
+
+def counted(row: Result, asked: Point, sent: Point, targets: int = 1) -> Result:
+    """The row of the open point `asked`, which was measured as `sent`: mean responses count from the intended arrival.
+
+    That a request was sent late isn't measured; by how much is estimated, see `_late_ns`. Percentiles are as measured.
+
+    Args:
+        targets: how many were loaded so at once, if it is the row of all together.
+    """
+    arrivals = [stream.arrival for stream in sent.streams if isinstance(stream.arrival, Open)]
+    offered = targets * sum(arrival.rate_per_s for arrival in arrivals)
+    per_s = max(arrival.rate_per_s / arrival.jobs for arrival in arrivals)
+    streams = [stream.to_json() for stream in asked.streams]
+    read, write = _counted(row.read, per_s), _counted(row.write, per_s)
+    mean_ns = _mean([read, write])
+    before_ns, found = row.total.latency_mean_ns or 0.0, {}
+    if mean_ns is not None:
+        found = {
+            "offered_per_s": offered,
+            "jobs": targets * sum(arrival.jobs for arrival in arrivals),
+            "per_job_per_s": per_s,
+            "late_fraction": per_s * before_ns / 1e9,
+            "late_mean_ns": mean_ns - before_ns,
+            "overloaded": _overloaded(row, offered, per_s),
+        }
+    return replace(
+        *(row,),
+        point=asked.name,
+        profile=asked.profile_name,
+        workload=streams[0] if len(streams) == 1 else streams,
+        queue_depth=None,
+        outstanding_asked=None,
+        offered_per_s=offered,
+        total=replace(row.total, latency_mean_ns=mean_ns),
+        read=read,
+        write=write,
+        findings=tuple(one for one in row.findings if one.get("check") != "open-load") + _findings(row, asked, found),
+        provenance={**row.provenance, "open": found},
+    )
+
+
+def overloaded(row: Result) -> bool:
+    """Whether more was offered than was done, so that requests piled up."""
+    return bool((row.provenance.get("open") or {}).get("overloaded"))
+
+
+def _counted(flow: Flow, per_s: float) -> Flow:
+    mean_ns = flow.latency_mean_ns
+    return flow if mean_ns is None else replace(flow, latency_mean_ns=mean_ns + _late_ns(flow, per_s))
+
+
+def _late_ns(flow: Flow, per_s: float) -> float:
+    """How late requests are sent on average: a job is a queue of its own for them (Pollaczek and Khinchine, M/G/1)."""
+    mean_s, deviation_s = (flow.latency_mean_ns or 0.0) / 1e9, (flow.latency_stddev_ns or 0.0) / 1e9
+    # Beyond it the load isn't called open, and the estimate need not be good.
+    busy = min(per_s * mean_s, 0.5)
+    return per_s * (mean_s**2 + deviation_s**2) / (2 * (1 - busy)) * 1e9
+
+
+def _mean(flows: list[Flow]) -> float | None:
+    known = [(flow.iops, flow.latency_mean_ns) for flow in flows if flow.iops and flow.latency_mean_ns is not None]
+    return sum(iops * mean for iops, mean in known) / sum(iops for iops, _ in known) if known else None
+
+
+def _overloaded(row: Result, offered_per_s: float, per_s: float) -> bool:
+    seconds = max((row.runtime_ns or 0) / 1e9, 1e-9)
+    missing = offered_per_s - (row.total.iops or 0.0)
+    luck = _BEYOND_CHANCE * math.sqrt(offered_per_s / seconds)
+    # Jobs end with a request of theirs, and the time of the last of them counts.
+    ends = _PERIODS * offered_per_s / (per_s * seconds)
+    return missing > _MISSING * offered_per_s + luck + ends
+
+
+def _findings(row: Result, asked: Point, found: dict[str, Any]) -> tuple[dict[str, Any], ...]:
+    if not found:
+        return ()
+    late, late_ns = found["late_fraction"], found["late_mean_ns"]
+    numbers = {"late_fraction": round(late, 4), "late_mean_ns": round(late_ns)}
+    severity, remedy = "note", "For percentiles and exact responses ask a model: simulate."
+    if found["overloaded"]:
+        done, offered = row.total.iops or 0.0, found["offered_per_s"]
+        message = f"{done:,.0f} of the {offered:,.0f} I/Os a second that were offered were done: the rest piled up"
+    elif late > _TOO_BUSY:
+        severity, remedy = "warning", "Limit a shorter response, or ramp over outstanding requests."
+        message = f"not an open load: {late:.0%} of the requests were sent late, for jobs were busy"
+    else:
+        message = (
+            f"{late:.1%} of the requests were sent late; {late_ns / 1e6:.3g} ms of the mean response are estimated for"
+            " that, percentiles leave it out"
+        )
+    return (
+        {
+            "check": "open-load",
+            "severity": severity,
+            "run": row.run,
+            "point": asked.name,
+            "message": message,
+            "numbers": numbers,
+            "remedy": remedy,
+        },
+    )

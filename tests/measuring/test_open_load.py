@@ -1,0 +1,122 @@
+"""Open loads on targets: many jobs, of which theory says how late their requests are."""
+
+from __future__ import annotations
+
+import random
+import subprocess
+
+import pytest
+
+from loadline.errors import InputError
+from loadline.measuring.open_load import check, counted, overloaded, saturating, spread
+from loadline.result.schema import Flow, Result
+from loadline.workload.dialects import fio_job
+from loadline.workload.plan import Options, Point, make_plan
+from loadline.workload.profile import Closed, Open
+from loadline.workload.suite import parse_suite
+
+SUITE = """
+title = "A rate up to a limit"
+runtime = "60s"
+[[profile]]
+name = "a"
+block = "4k"
+read = "70%"
+random = "100%"
+limit = "mean<=30ms"
+ramp = { axis = "rate", from = "10/s", to = "50k/s" }
+"""
+
+
+def ramp(text: str = SUITE) -> Point:
+    return make_plan(parse_suite(text, "s", "s.toml"), Options(), seed=1)[0]
+
+
+def arrivals(point: Point) -> list[Open]:
+    return [stream.arrival for stream in point.streams if isinstance(stream.arrival, Open)]
+
+
+@pytest.mark.parametrize(("rate", "bound_ms"), [(10, 30), (150, 30), (1000, 30), (1000, 1), (50_000, 1), (50_000, 30)])
+def test_a_rate_is_spread_over_jobs_of_whole_rates_that_are_seldom_busy(rate: float, bound_ms: float) -> None:
+    sent = spread(ramp().at(rate), int(bound_ms * 1e6))
+    parts = arrivals(sent)
+    jobs = sum(part.jobs for part in parts)
+    each = {part.rate_per_s / part.jobs for part in parts}
+    assert len(each) == 1 and (per_s := each.pop()) == int(per_s) >= 1
+    assert per_s * bound_ms / 1e3 <= 0.05 or per_s == 1 or jobs > 1900
+    assert sum(part.rate_per_s for part in parts) == pytest.approx(rate, abs=per_s)
+    assert jobs <= 2001 and sent.warmup_ns >= 5e9 / per_s
+    assert [stream.profile.read_fraction for stream in sent.streams] == [1.0, 0.0]
+
+
+def test_fio_takes_a_rate_that_is_spread() -> None:
+    text = fio_job.write([spread(ramp().at(5000), 30 * 10**6)], size_bytes=1 << 30)
+    done = subprocess.run(["fio", "--parse-only", "--filename=x", "-"], input=text, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def answer(iops: float, mean_ms: float, deviation_ms: float) -> Result:
+    flow = Flow(iops=iops, latency_mean_ns=mean_ms * 1e6, latency_stddev_ns=deviation_ms * 1e6)
+    note = {"check": "open-load", "message": "said of every open load"}
+    return Result(point="x", total=flow, read=flow, runtime_ns=60 * 10**9, outstanding_asked=99, findings=(note,))
+
+
+def waits(per_s: float, service_ms: list[float], seed: int) -> float:
+    """The mean wait, in ms, of Poisson arrivals at one server that is simulated (Lindley's recursion)."""
+    luck, wait, total = random.Random(seed), 0.0, 0.0
+    for service in service_ms:
+        total += wait
+        wait = max(0.0, wait + service - luck.expovariate(per_s) * 1e3)
+    return total / len(service_ms)
+
+
+@pytest.mark.parametrize("kind", ["constant", "exponential", "mixed"])
+def test_how_late_requests_are_is_what_a_simulated_queue_says(kind: str) -> None:
+    luck = random.Random(5)
+    draw = {
+        "constant": lambda: 40.0,
+        "exponential": lambda: luck.expovariate(1 / 40.0),
+        "mixed": lambda: 5.0 if luck.random() < 0.8 else 120.0,
+    }[kind]
+    service = [draw() for _ in range(400_000)]
+    mean = sum(service) / len(service)
+    deviation = (sum((one - mean) ** 2 for one in service) / len(service)) ** 0.5
+    asked = ramp(SUITE.replace("70%", "100%")).at(200)
+    sent = spread(asked, 30 * 10**6)
+    row = counted(answer(200, mean, deviation), asked, sent)
+    per_s = row.provenance["open"]["per_job_per_s"]
+    late_ms = ((row.total.latency_mean_ns or 0) - mean * 1e6) / 1e6
+    assert late_ms == pytest.approx(waits(per_s, service, seed=7), rel=0.05)
+    assert (row.point, row.offered_per_s, row.outstanding_asked) == (asked.name, 200.0, None)
+    assert row.workload == asked.streams[0].to_json()
+    (found,) = row.findings
+    assert "were sent late" in found["message"] and not overloaded(row)
+
+
+def test_a_load_of_which_part_is_not_done_is_overloaded_and_one_of_busy_jobs_is_not_open() -> None:
+    asked = ramp(SUITE.replace("70%", "100%")).at(200)
+    sent = spread(asked, 30 * 10**6)
+    behind = counted(answer(120, 4000, 1000), asked, sent)
+    assert overloaded(behind) and "the rest piled up" in behind.findings[0]["message"]
+    busy = counted(answer(200, 150, 10), asked, sent)
+    assert not overloaded(busy)
+    assert (busy.findings[0]["severity"], "not an open load" in busy.findings[0]["message"]) == ("warning", True)
+
+
+def test_what_saturates_an_open_load_asks_for_the_same_requests() -> None:
+    point = saturating(ramp())
+    assert (point.name, point.searches, [s.arrival for s in point.streams]) == ("a-qd128", False, [Closed(128)])
+
+
+@pytest.mark.parametrize(
+    ("change", "said"),
+    [
+        ('random = "50%"', "random is below 100%"),
+        ('think_time = "1ms"', "think_time"),
+        ("flush_every = 4", "flush_every"),
+    ],
+)
+def test_what_many_jobs_would_change_is_refused(change: str, said: str) -> None:
+    text = SUITE.replace('random = "100%"', change if "random" in change else f'random = "100%"\n{change}')
+    with pytest.raises(InputError, match=said):
+        check(ramp(text))
