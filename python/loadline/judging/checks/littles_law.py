@@ -9,7 +9,7 @@ from loadline.judging.subject import Subject, like
 
 NAME = "littles-law"
 
-#: A closed load can't exceed what was asked but by I/Os under way at the end, which are counted apart.
+#: A closed load can't exceed what was asked, but for what I/Os waited before the time that is counted: see `_edge`.
 EXCESS = 0.01
 #: What a load generator loses between two I/Os stays well below this.
 DEFICIT = 0.2
@@ -51,7 +51,7 @@ def _of_row(subject: Subject) -> Iterator[Doubt]:
     rounding = subject.coarseness("iops", "latency_mean_ns")
     share = product / asked
     numbers = {"by_littles_law": product, "asked": asked, "share": share}
-    if share > 1 + EXCESS + rounding + (2 * asked / subject.ios if subject.ios else 0.0):
+    if share > 1 + EXCESS + rounding + _edge(subject, asked):
         message = (
             f"IOPS x mean latency is {product:,.4g} outstanding, {share - 1:.1%} more than the {asked:,} asked for"
         )
@@ -62,6 +62,17 @@ def _of_row(subject: Subject) -> Iterator[Doubt]:
             " or of something else, or the depth was never reached"
         )
         yield Doubt("warning", message, _REMEDY_LESS, numbers)
+
+
+def _edge(subject: Subject, asked: int) -> float:
+    """By how much I/Os under way at the beginning can raise the product: they bring what they waited before it.
+
+    That is at most the longest latency for each that was asked for; where it isn't told, twice the mean is taken.
+    """
+    longest_ns, runtime_ns = subject.row.total.latency_max_ns, subject.row.runtime_ns
+    if longest_ns and runtime_ns:
+        return longest_ns / runtime_ns
+    return 2 * asked / subject.ios if subject.ios else 0.0
 
 
 def _product(subject: Subject) -> float | None:
