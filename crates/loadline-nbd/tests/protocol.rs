@@ -249,6 +249,25 @@ fn faults_hold_answers_back_and_fail_requests_until_they_are_over() {
     assert!(!served.server.events().unwrap().is_empty());
 }
 
+#[test]
+fn factors_whose_product_is_beyond_all_time_hold_an_answer_back_for_ever() {
+    let served = serve(SIZE, |setup| {
+        setup.device = Box::new(Fixed::new(Time::from_ns(1000)));
+        setup.faults = vec!["latency x1000000".to_owned(); 4];
+    });
+    let mut slow = Client::simple(&served.socket);
+    slow.say(READ, 0, 0, 512);
+    while served
+        .server
+        .stats()
+        .is_ok_and(|it| it.in_flight + it.answers == 0)
+    {}
+    assert!(served.server.fault("clear").is_ok());
+    assert!(Client::simple(&served.socket).read(0, 512).is_ok());
+    let stats = served.server.stats().unwrap();
+    assert_eq!((stats.in_flight, stats.answers), (1, 1));
+}
+
 /// Answers at once, and tells what it was asked.
 struct Listening(Fixed, Sender<Request>);
 

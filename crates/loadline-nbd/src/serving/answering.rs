@@ -43,7 +43,8 @@ impl Serving {
             return;
         }
         let response = at.saturating_sub(flight.submitted).ns() as f64 * flight.factor;
-        flight.due = flight.asked + Time::from_ns(response as u64);
+        // Factors multiply, and may be more than time has room for: that is never.
+        flight.due = Time::from_ns(flight.asked.ns().saturating_add(response as u64));
         if flight.due > now {
             self.due.push(Reverse((flight.due, tag)));
         } else {
