@@ -152,16 +152,52 @@ class TestServing:
         fast = described(loadline.folder)
         cases: dict[tuple[str | Path, ...], tuple[int, str]] = {
             ("dl360-g6-p410i", "--fault", "drive 9 fails"): (2, "drives are 0 to 3"),
-            ("dl360-g6-p410i", "--fault", "everything breaks"): (2, "isn't a fault"),
+            ("dl360-g6-p410i", "--fault", "everything breaks"): (2, "or 'clear'."),
             ("dl360-g6-p410i", "--set", "cache.modus=off"): (2, "'modus'"),
             (fast,): (2, "--size 10G"),
             (fast, "--size", "1M", "--listen", "x", "--tcp"): (2, "Leave out one"),
             (fast, "--size", "1M", "--listen", "no/where/socket"): (3, "can't be served"),
-            (fast, "--size", "1M", "--data", "no/where/data"): (3, "can't be served"),
+            (fast, "--size", "1M", "--listen", "x" * 150): (2, "a socket's path has at most 107 bytes"),
+            (fast, "--size", "1M", "--listen", "\udcff"): (2, "isn't UTF-8"),
+            (fast, "--size", "1M", "--tcp", "127.0.0.1"): (2, "Write it like 127.0.0.1:10809"),
+            (fast, "--size", "1M", "--tcp", "/socket"): (2, "a path goes with --listen"),
+            (fast, "--size", "1M", "--data", "no/where/data"): (3, "no/where/data can't be used (No such file"),
+            (fast, "--size", "1M", "--data", fast.parent): (3, "(Is a directory)\nName another file."),
+            (fast, "--size", "1M", "--data", "long"): (3, "Give the device that size, or name another file."),
         }
+        (loadline.folder / "long").write_bytes(bytes(MIB + 1))
         for words, (code, message) in cases.items():
             said = loadline("emulate", *words, "--for", "1s")
             assert (said.code, message in said.err) == (code, True), (words, said.err)
+
+    def test_a_path_with_a_space_is_said_as_a_shell_takes_it(self, loadline: Loadline) -> None:
+        socket = loadline.folder / "a socket"
+        with served(loadline, described(loadline.folder), "--size", "16M", "--listen", socket) as (address, process):
+            assert nbd.ask(nbd.parse(address)).size_bytes == 16 * MIB
+            assert process.stderr is not None
+            assert any(f"nbd-client -unix '{socket}' /dev/nbd0" in line for line in process.stderr)
+
+    def test_a_kill_leaves_no_folder_that_nobody_would_sweep(
+        self, loadline: Loadline, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setenv("TMPDIR", str(loadline.folder))
+        with served(loadline, described(loadline.folder), "--size", "16M", "--tcp", "127.0.0.1:0") as (_, process):
+            process.kill()
+            process.wait()
+        assert not list(loadline.folder.glob("loadline-*"))
+
+    @pytest.mark.root
+    @pytest.mark.skipif(os.geteuid() != 0, reason="mounts a small file system")
+    def test_a_full_disk_below_the_data_is_said(self, loadline: Loadline) -> None:
+        with mounted(Path("none"), loadline.folder / "small", ("-t", "tmpfs", "-o", "size=2m")) as small:
+            words = ("--size", "16M", "--data", small / "data")
+            with served(loadline, described(loadline.folder), *words) as (address, process):
+                assert "No space left" in fio(address, loadline.folder, "--rw=write", "--size=8M").stderr
+                process.terminate()
+                assert process.stderr is not None
+                said = process.stderr.read()
+        assert f"the file system of {small / 'data'} is full" in said
+        assert "requests failed" in said
 
 
 class TestFaults:

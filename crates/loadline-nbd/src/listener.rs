@@ -11,6 +11,8 @@ use std::path::{Path, PathBuf};
 
 /// Clients that may knock at once.
 const BACKLOG: i32 = 1024;
+/// Bytes of a Unix socket's path that Linux has room for.
+const LONGEST_PATH: usize = 107;
 
 /// An open door.
 #[derive(Debug)]
@@ -51,10 +53,15 @@ impl Listener {
             key: "address",
             why: format!("{} {why}", path.display()),
         };
-        if path.as_os_str().len() > 107 {
-            return Err(refused(
-                "has more than 107 bytes, the most for a socket: use a shorter one",
-            ));
+        let length = path.as_os_str().len();
+        if length > LONGEST_PATH {
+            return Err(Error::Argument {
+                key: "address",
+                why: format!(
+                    "a socket's path has at most {LONGEST_PATH} bytes, this one {length}: use a shorter one than {}",
+                    path.display()
+                ),
+            });
         }
         if let Ok(found) = path.symlink_metadata() {
             if !found.file_type().is_socket() {
@@ -84,7 +91,15 @@ impl Listener {
     fn tcp(address: &str) -> Result<Self, Error> {
         let mut addresses = address.to_socket_addrs().map_err(|error| Error::Argument {
             key: "address",
-            why: format!("{address:?} is neither an absolute path nor HOST:PORT ({error})"),
+            why: if error.kind() == ErrorKind::InvalidInput {
+                format!(
+                    "{address:?} isn't HOST:PORT: write it like 127.0.0.1:10809, or the absolute path of a Unix socket"
+                )
+            } else {
+                format!(
+                    "the host of {address:?} isn't known here: write an address of this machine, such as 127.0.0.1:10809"
+                )
+            },
         })?;
         let found = addresses.next().ok_or(Error::Argument {
             key: "address",

@@ -12,6 +12,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
+from urllib.parse import unquote
 
 import click
 
@@ -19,8 +20,18 @@ from loadline.cli import choice, output
 from loadline.cli.progress import is_screen
 from loadline.errors import InputError
 from loadline.measuring import block
-from loadline.measuring.emulate import MEMORY_BYTES, Emulator, Reading, Served, between, describe, full, serve
-from loadline.reporting.table import count, milliseconds
+from loadline.measuring.emulate import (
+    MEMORY_BYTES,
+    Emulator,
+    Reading,
+    Served,
+    between,
+    describe,
+    full,
+    full_disk,
+    serve,
+)
+from loadline.reporting.table import milliseconds
 from loadline.units import format_duration, format_size
 
 _LOOPBACK = "127.0.0.1:10809"
@@ -65,6 +76,8 @@ def command(
     """
     if listen is not None and tcp is not None:
         raise InputError("--listen and --tcp are both given", "Leave out one: it listens at one address.")
+    if tcp is not None and (not tcp or tcp.startswith("/")):
+        raise InputError(f"--tcp {tcp!r} isn't HOST:PORT", "Write it like 127.0.0.1:10809; a path goes with --listen.")
     span_ns = choice.duration("--for", span)
     memory_bytes = choice.size(memory, "--memory") or MEMORY_BYTES
     emulated = describe(system, settings, choice.size(size))
@@ -81,7 +94,7 @@ def command(
     with _until_asked() as end, serving as emulator:
         with _attached(emulator) if as_block else nullcontext() as device:
             _say_start(emulated.system.said, emulated.size_bytes, emulator, device, as_json=as_json)
-            _watch(emulated.system.said, emulator, end, span_ns, memory_bytes if data is None else None)
+            _watch(emulated.system.said, emulator, end, span_ns, memory_bytes if data is None else data)
         _say_end(emulator, as_json=as_json)
     return 0
 
@@ -143,9 +156,9 @@ def _say_start(said: str, size_bytes: int, emulator: Emulator, device: str | Non
 
 def _client(address: str) -> str:
     if address.startswith("nbd+unix"):
-        return f"nbd-client -unix {shlex.quote(address.partition('socket=')[2])} /dev/nbd0"
+        return f"nbd-client -unix {shlex.quote(unquote(address.partition('socket=')[2]))} /dev/nbd0"
     host, _, port = address.removeprefix("nbd://").rpartition(":")
-    return f"nbd-client {host} {port} /dev/nbd0"
+    return f"nbd-client {host.strip('[]')} {port} /dev/nbd0"
 
 
 def _object(**body: Any) -> None:
@@ -153,10 +166,14 @@ def _object(**body: Any) -> None:
     sys.stdout.flush()
 
 
-def _watch(said: str, emulator: Emulator, end: threading.Event, span_ns: int | None, memory_bytes: int | None) -> None:
-    """Shows what is served once a second, and says what happens, until it's to end."""
+def _watch(said: str, emulator: Emulator, end: threading.Event, span_ns: int | None, store: int | str) -> None:
+    """Shows what is served once a second, and says what happens, until it's to end.
+
+    Args:
+        store: bytes of memory that data may take, or the file that has them.
+    """
     began_ns, last = time.monotonic_ns(), emulator.stats()
-    complaint = _Once(memory_bytes)
+    complaint = _Once(store)
     with _shown(said) as show:
         over = False
         while not over:
@@ -182,8 +199,9 @@ def _wait_s(began_ns: int, span_ns: int | None) -> float:
 class _Once:
     """Says what is wrong when it begins, not each second."""
 
-    def __init__(self, memory_bytes: int | None) -> None:
-        self._memory_bytes = memory_bytes
+    def __init__(self, store: int | str) -> None:
+        self._store = store
+        self._failed = 0
         self._late = self._full = False
 
     def look(self, now: Served, reading: Reading) -> None:
@@ -193,11 +211,15 @@ class _Once:
                 f"{reading.late_fraction:.1%} of the answers come later than modelled: too much for this machine's CPU"
             )
         self._late = late
-        if self._memory_bytes is not None and not self._full:
-            said = full(now, self._memory_bytes)
-            if said is not None:
-                self._full = True
-                output.note(said)
+        said = None
+        if isinstance(self._store, int):
+            said = full(now, self._store)
+        elif now["failed"] > self._failed:
+            said = full_disk(self._store)
+        self._failed = now["failed"]
+        if said is not None and not self._full:
+            self._full = True
+            output.note(said)
 
 
 @contextmanager
@@ -220,7 +242,9 @@ def _say_end(emulator: Emulator, *, as_json: bool) -> None:
         return
     answers = stats["read_ios"] + stats["write_ios"]
     mean = milliseconds(whole.all.latency_mean_ns)
+    failed = f"; {stats['failed']:,} requests failed" if stats["failed"] else ""
     output.note(
-        f"served {count(answers)} reads and writes in {format_duration(stats['elapsed_ns'])}, mean {mean} ms;"
-        f" {whole.late_fraction or 0:.2%} of the answers came late; data took {format_size(stats['stored_bytes'])}"
+        f"served {answers:,} reads and writes in {format_duration(stats['elapsed_ns'])}, mean {mean} ms; "
+        f"{whole.late_fraction or 0:.2%} of the answers came late{failed}; "
+        f"data took {format_size(stats['stored_bytes'])}"
     )

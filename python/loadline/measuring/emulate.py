@@ -15,7 +15,7 @@ import tempfile
 import time
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import TypeAlias
@@ -122,7 +122,9 @@ def serve(
         InputError: a fault or an address that can't be. TargetError: the socket or the file can't be had.
     """
     _sweep()
-    with tempfile.TemporaryDirectory(prefix=_FOLDER) as folder:
+    # No folder but for its own socket: those are swept when nobody listens there any more.
+    folders = nullcontext("") if address else tempfile.TemporaryDirectory(prefix=_FOLDER)
+    with folders as folder:
         place = address or str(Path(folder) / _SOCKET)
         try:
             emulator = _core.Emulator(
@@ -137,9 +139,12 @@ def serve(
         except ValueError as error:
             raise refusal(emulated.system.said, error) from None
         except OSError as error:
+            if data is not None and error.filename == data:
+                what, _, remedy = (error.strerror or "").partition(": ")
+                raise TargetError(f"{data or repr(data)} {what}", f"{remedy[:1].upper()}{remedy[1:]}.") from None
             raise TargetError(
                 f"{emulated.system.said} can't be served at {error.filename or place}: {error.strerror or error}",
-                "Choose another address or file.",
+                "Choose another address.",
             ) from None
         try:
             yield emulator
@@ -288,3 +293,14 @@ def full(stats: Served, memory_bytes: int) -> str | None:
         f"the data take all of {format_size(memory_bytes)}: more is refused (no space left);"
         f" start again with --memory {format_bytes(2 * memory_bytes)} or --data FILE"
     )
+
+
+def full_disk(data: str) -> str | None:
+    """A sentence once the file system of a data file has no room any more."""
+    try:
+        room = os.statvfs(data)
+    except OSError:
+        return None
+    if room.f_bavail * room.f_frsize >= 1 << 20:
+        return None
+    return f"the file system of {data} is full: more is refused (no space left)"

@@ -31,17 +31,25 @@ _TYPES = (
 # Of a line of the file that a parser shows, no more than fits a message.
 _SHOWN = 120
 
+#: As much of a sentence of ours: where somebody's own words make it longer, its end has the reason and the remedy.
+_SENTENCE = 3 * _SHOWN
+
 
 def refusal(where: str, error: ValueError) -> InputError:
     """The core's `ValueError` about `where`: a file, with what was set in it.
 
     Its arguments are the dotted key and what is wrong. Of a name that isn't known the nearest one is suggested.
     """
+    if isinstance(error, UnicodeEncodeError):
+        return InputError(f"{where}: {error.object!r} isn't UTF-8", "Write it in UTF-8.")
     path, why = error.args if len(error.args) == 2 else ("", str(error))
     at = f"{where}: {path}: " if path else f"{where}: "
     # Before anything is cut: the list of what is known may be long, and has to be whole.
     unknown = _UNKNOWN.search(why)
-    why = "\n".join(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…" for line in why.split("\n"))
+    if "\n" in why:
+        why = "\n".join(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…" for line in why.split("\n"))
+    elif len(why) > _SENTENCE:
+        why = f"{why[:_SHOWN]} … {why[_SHOWN - _SENTENCE :]}"
     wrong, missing = _WRONG.search(why), _MISSING.search(why)
     if wrong is not None:
         takes = next((said for kind, said in _TYPES if re.match(kind, wrong[2])), wrong[2])

@@ -37,7 +37,7 @@ impl Serving {
         self.catch_up(now);
         for strike in self.faults.strikes(now) {
             let said = self.device.strike(strike);
-            self.tell(said.unwrap_or_else(|error| format!("no fault: {error}")));
+            self.tell(said.unwrap_or_else(|error| format!("no fault: {}", why(error))));
         }
     }
 
@@ -61,11 +61,16 @@ impl Serving {
     pub(super) fn fault(&mut self, sentence: &str) -> Result<String, String> {
         let now = self.now();
         let understood = self.faults.add(sentence, now);
-        let understood = understood.map_err(|error| match error {
-            Error::Description { why, .. } => why,
-            error => error.to_string(),
-        })?;
+        let understood = understood.map_err(why)?;
         self.tell(understood.clone());
         Ok(understood)
+    }
+}
+
+/// What is wrong, without its key, which is always `fault`.
+fn why(error: Error) -> String {
+    match error {
+        Error::Description { why, .. } => why,
+        error => error.to_string(),
     }
 }

@@ -189,5 +189,5 @@ impl Drop for DataFile {
 fn reason(error: &std::io::Error) -> String {
     let said = error.to_string();
     let words = said.split(" (os error").next().unwrap_or(&said);
-    format!("can't be used: {words}")
+    format!("can't be used ({words}): name another file")
 }
