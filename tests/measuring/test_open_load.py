@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import random
 import subprocess
+from dataclasses import replace
 
 import pytest
 
@@ -101,6 +102,13 @@ def test_a_load_of_which_part_is_not_done_is_overloaded_and_one_of_busy_jobs_is_
     busy = counted(answer(200, 150, 10), asked, sent)
     assert not overloaded(busy)
     assert (busy.findings[0]["severity"], "not an open load" in busy.findings[0]["message"]) == ("warning", True)
+
+
+def test_rates_are_counted_by_the_time_for_which_requests_were_to_come() -> None:
+    asked = ramp(SUITE.replace("70%", "100%")).at(200)
+    row = replace(answer(180, 10, 1), runtime_ns=66 * 10**9)
+    found = counted(row, asked, spread(asked, 30 * 10**6)).total
+    assert (found.iops, found.bytes_per_s) == (pytest.approx(198), pytest.approx(198 * 4096))
 
 
 def test_what_saturates_an_open_load_asks_for_the_same_requests() -> None:

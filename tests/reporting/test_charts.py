@@ -88,6 +88,13 @@ def test_a_knee_lies_where_rate_over_response_is_largest() -> None:
     assert [mark["iops"] for mark in panel.data["knee"]] == [190.0]
 
 
+def test_a_saturation_stands_where_it_was_found_though_its_probe_is_there_too() -> None:
+    (best,) = of_depths(8, saturation_iops=800.0, saturation_outstanding=8)
+    probes = [dataclasses.replace(row, role="probe") for row in of_depths(1, 2, 8)]
+    (panel,) = panels("load", [best, *probes])
+    assert [mark["said"] for mark in panel.data["saturation"]] == ["saturation 800 at 8 outstanding"]
+
+
 def test_a_load_line_is_marked_with_its_limit_and_its_saturation() -> None:
     line = of_depths(6, limit="mean<=30ms", saturation_iops=900.0)
     (panel,) = panels("load", [*of_depths(1, 2, 4, 8), *line])

@@ -80,11 +80,13 @@ def test_what_cannot_be_stands_on_top_with_what_it_means_and_how_to_check_it() -
 def test_a_load_line_is_told_with_its_load_and_its_share_of_saturation() -> None:
     line = measured("oltp", 800.0, limit="mean<=30ms", saturation_iops=1000.0)
     assert said([line])["Main figures"] == (
-        "oltp keeps mean<=30ms up to 800 IOPS, at 32 outstanding, 80% of saturation (1,000).",
-        "At the load line the device had an I/O outstanding 75% of the time.",
+        "oltp keeps mean<=30ms up to 800 IOPS, at 32 outstanding, 80% of saturation (1,000)."
+        " At the load line the device had an I/O outstanding 75% of the time.",
     )
     offered = measured("open", 900.0, limit="mean<=30ms", offered_per_s=900.0, outstanding_asked=None)
-    assert said([line, offered])["Main figures"][0] == (
+    others = [measured(name, 850.0, limit="mean<=30ms") for name in ("a", "b")]
+    assert said([line, offered])["Main figures"][1].startswith("open keeps mean<=30ms up to 900 IOPS, at 900 I/Os a")
+    assert said([line, offered, *others])["Main figures"][0] == (
         "Highest: open keeps mean<=30ms up to 900 IOPS, at 900 I/Os a second offered."
     )
 

@@ -105,6 +105,8 @@ def counted(row: Result, asked: Point, sent: Point, targets: int = 1) -> Result:
     """The row of the open point `asked`, which was measured as `sent`: mean responses count from the intended arrival.
 
     That a request was sent late isn't measured; by how much is estimated, see `_late_ns`. Percentiles are as measured.
+    Rates count the requests by the time for which they were to come: each job's last ends later. fio counts the bytes
+    of one more, so those are taken from the profile.
 
     Args:
         targets: how many were loaded so at once, if it is the row of all together.
@@ -113,7 +115,11 @@ def counted(row: Result, asked: Point, sent: Point, targets: int = 1) -> Result:
     offered = targets * sum(arrival.rate_per_s for arrival in arrivals)
     per_s = max(arrival.rate_per_s / arrival.jobs for arrival in arrivals)
     streams = [stream.to_json() for stream in asked.streams]
-    read, write = _counted(row.read, per_s), _counted(row.write, per_s)
+    late = _overloaded(row, offered, per_s)
+    # Of an overloaded target what is done after the end is no rate of its.
+    longer = 1.0 if late else max(1.0, (row.runtime_ns or 0) / sent.runtime_ns)
+    size_bytes = sum(_mean_bytes(stream) for stream in asked.streams) / len(asked.streams)
+    read, write = (_counted(flow, per_s, longer, size_bytes) for flow in (row.read, row.write))
     mean_ns = _mean([read, write])
     before_ns, found = row.total.latency_mean_ns or 0.0, {}
     if mean_ns is not None:
@@ -123,7 +129,7 @@ def counted(row: Result, asked: Point, sent: Point, targets: int = 1) -> Result:
             "per_job_per_s": per_s,
             "late_fraction": per_s * before_ns / 1e9,
             "late_mean_ns": mean_ns - before_ns,
-            "overloaded": _overloaded(row, offered, per_s),
+            "overloaded": late,
         }
     return replace(
         *(row,),
@@ -133,7 +139,7 @@ def counted(row: Result, asked: Point, sent: Point, targets: int = 1) -> Result:
         queue_depth=None,
         outstanding_asked=None,
         offered_per_s=offered,
-        total=replace(row.total, latency_mean_ns=mean_ns),
+        total=replace(_counted(row.total, per_s, longer, size_bytes), latency_mean_ns=mean_ns),
         read=read,
         write=write,
         findings=tuple(one for one in row.findings if one.get("check") != "open-load") + _findings(row, asked, found),
@@ -146,9 +152,16 @@ def overloaded(row: Result) -> bool:
     return bool((row.provenance.get("open") or {}).get("overloaded"))
 
 
-def _counted(flow: Flow, per_s: float) -> Flow:
-    mean_ns = flow.latency_mean_ns
-    return flow if mean_ns is None else replace(flow, latency_mean_ns=mean_ns + _late_ns(flow, per_s))
+def _mean_bytes(stream: Workload) -> float:
+    return sum(share.size_bytes * share.share_fraction for share in stream.profile.block)
+
+
+def _counted(flow: Flow, per_s: float, longer: float, size_bytes: float) -> Flow:
+    if flow.latency_mean_ns is None or flow.iops is None:
+        return flow
+    iops = flow.iops * longer
+    mean_ns = flow.latency_mean_ns + _late_ns(flow, per_s)
+    return replace(flow, iops=iops, bytes_per_s=iops * size_bytes, latency_mean_ns=mean_ns)
 
 
 def _late_ns(flow: Flow, per_s: float) -> float:

@@ -23,6 +23,10 @@ _ORIGINS = {
 _BUSY = 0.9
 
 
+# Load lines of which everything is said.
+_FEW_LINES = 3
+
+
 @dataclass(frozen=True, slots=True)
 class Paragraph:
     """A head of a few words, and sentences; `grave` where the reader should stop."""
@@ -76,10 +80,9 @@ def _figures(contents: Contents) -> Iterator[str]:
     points = contents.points
     lines = [point for point in points if point.limit and not point.error]
     good = [point for point in points if point.total.iops]
-    if len(lines) == 1:
-        yield _line(lines[0])
-        yield from _beside(lines[0], contents)
-    elif lines:
+    if len(lines) <= _FEW_LINES:
+        yield from (" ".join([_line(line), *_beside(line, contents)]) for line in lines)
+    else:
         yield from (f"Highest: {_line(max(lines, key=_iops))}", f"Lowest: {_line(min(lines, key=_iops))}")
     yield from (f"{best_note(point)}." for point in good if point.provenance.get("best"))
     if len(good) == 1 and not lines:

@@ -57,7 +57,8 @@ def curves(results: Sequence[Result]) -> list[Curve]:
             found.setdefault((result.profile or result.point, origin, axis), []).append(result)
     kept = []
     for (profile, origin, _), rows in found.items():
-        by_load = {load_of(row): row for row in rows}
+        # Of a search the row that is its answer is among the probes too.
+        by_load = {load_of(row): row for row in sorted(rows, key=lambda row: row.role == "point")}
         if len(by_load) > 1:
             line = next((row for row in rows if row.limit and row.role == "point"), None)
             kept.append(Curve(profile, origin, tuple(by_load[load] for load in sorted(by_load)), line))
@@ -164,9 +165,10 @@ def _marks(several: Sequence[Curve]) -> dict[str, list[dict[str, Any]]]:
             found["limit"].append({"ms": asked.bound_ns / 1e6, "said": f"limit {limit}"})
     for curve in several:
         line, knee = curve.line, curve.knee
-        saturation = next((row.saturation_iops for row in (line, *curve.rows) if row and row.saturation_iops), None)
+        known = next((row for row in (line, *curve.rows) if row and row.saturation_iops), None)
+        saturation = None if known is None else known.saturation_iops
         if saturation and not named:
-            where = f" at {line.saturation_outstanding} outstanding" if line and line.saturation_outstanding else ""
+            where = f" at {known.saturation_outstanding} outstanding" if known and known.saturation_outstanding else ""
             found["saturation"].append({"iops": saturation, "said": f"saturation {count(saturation)}{where}"})
         at_line = knee is not None and line is not None and load_of(knee) == load_of(line)
         if knee is not None:
