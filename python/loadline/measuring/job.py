@@ -62,9 +62,9 @@ def section_name(name: str, number: int) -> str:
     return f"{name}{_suffix(number)}"
 
 
-def is_of(name: str, number: int) -> bool:
-    """Whether a section of that name in a job of several is of target `number`."""
-    return name.endswith(_suffix(number))
+def owner(name: str, targets: int) -> int | None:
+    """The number of the target, from 0, whose section in a job of so many has that name."""
+    return next((number for number in range(targets) if name.endswith(_suffix(number))), None)
 
 
 def _suffix(number: int) -> str:

@@ -16,7 +16,7 @@ from loadline.measuring import event, job
 from loadline.measuring.auditing import audited
 from loadline.measuring.emulate import late_share
 from loadline.measuring.fio import Fio, Outcome
-from loadline.measuring.series import write_series
+from loadline.measuring.series import Whose, write_series
 from loadline.measuring.target import Target
 from loadline.measuring.together import ALL
 from loadline.result.figures import merged
@@ -111,11 +111,16 @@ def measure(
         outcome.error = outcome.error and (lost() or _whose(outcome, targets))
     measured = [interval for interval in outcome.intervals if not interval.warmup]
     began_ns = measured[0].end_ns - measured[0].duration_ns if measured else started_ns
-    write_series(folder / "series.parquet", outcome.intervals, samples, began_ns)
+    whose = Whose(
+        repeat=point.repeat,
+        target=ALL if several else first.label,
+        devices=[target.label for target in targets if target.device],
+    )
+    write_series(folder / "series.parquet", outcome.intervals, samples, began_ns, whose)
     during = _during(samples, began_ns)
     rows = []
     for number, (target, earlier) in enumerate(zip(targets, before, strict=True)):
-        jobs = [one for one in outcome.jobs if not several or job.is_of(one.name, number)]
+        jobs = [one for one in outcome.jobs if not several or job.owner(one.name, len(targets)) == number]
         row = _row(point, [target], run, outcome, jobs, during, began_ns, targets)
         if target.emulator is not None and earlier is not None:
             late = late_share(earlier, target.emulator.stats())
@@ -135,8 +140,8 @@ def _whose(outcome: Outcome, targets: Sequence[Target]) -> str | None:
     failed = next((one.name for one in outcome.jobs if one.error), None)
     if failed is None or len(targets) == 1:
         return outcome.error
-    whose = next((target.label for number, target in enumerate(targets) if job.is_of(failed, number)), "?")
-    return f"{whose}: {outcome.error}"
+    number = job.owner(failed, len(targets))
+    return outcome.error if number is None else f"{targets[number].label}: {outcome.error}"
 
 
 def _histograms(jobs: Sequence[_core.Job]) -> dict[str, _core.Histogram]:

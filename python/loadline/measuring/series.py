@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -12,16 +13,35 @@ from loadline.result.series import SERIES_COLUMNS
 from loadline.result.store import OTHER_STORE, write_bytes
 
 
-def write_series(path: Path, intervals: Iterable[_core.Interval], samples: Iterable[Sample], began_ns: int) -> None:
+@dataclass(frozen=True, slots=True)
+class Whose:
+    """Whose a series is.
+
+    Attributes:
+        repeat: number of the repetition, from 1.
+        target: what was loaded, as rows name it.
+        devices: names of the targets with a device, in the order of a sample's disks.
+    """
+
+    repeat: int
+    target: str
+    devices: Sequence[str]
+
+
+def write_series(
+    path: Path, intervals: Iterable[_core.Interval], samples: Iterable[Sample], began_ns: int, of: Whose
+) -> None:
     """Writes the table, ordered by time.
 
     Raises:
         StoreError: it can't be written.
     """
-    rows = [_of_io(interval, began_ns) for interval in intervals]
+    rows = [_of_io(interval, began_ns) | {"target": of.target} for interval in intervals]
     for sample in samples:
-        rows.append(_of_host(sample, began_ns))
-        rows += [_of_device(sample, disk, began_ns) for disk in sample.disks if disk is not None]
+        rows.append(_of_host(sample, began_ns) | {"target": of.target})
+        disks = [(name, disk) for name, disk in zip(of.devices, sample.disks, strict=True) if disk is not None]
+        rows += [_of_device(sample, disk, began_ns) | {"target": name} for name, disk in disks]
+    rows = [row | {"repeat": of.repeat} for row in rows]
     rows.sort(key=lambda row: row["time_ns"])
     columns: Sequence[tuple[str, str, list[Any]]] = [
         (name, kind, [row.get(name) for row in rows]) for name, kind, _ in SERIES_COLUMNS

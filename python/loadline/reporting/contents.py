@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadline.reporting.table import Table
+from loadline.result.repeats import Repeats, histograms_in, repeats_of
 from loadline.result.schema import Result
 from loadline.result.store import Run
 
@@ -26,6 +27,16 @@ class Contents:
     def points(self) -> list[Result]:
         """The rows without the probes of searches."""
         return [result for result in self.results if result.role == "point"]
+
+    @property
+    def repeats(self) -> list[Repeats]:
+        """The points, the repetitions of each put together."""
+        return repeats_of(self.points, histograms_in(self.runs))
+
+    @property
+    def means(self) -> list[Result]:
+        """The points, those that were repeated as their means."""
+        return [one.mean for one in self.repeats]
 
     @property
     def summaries(self) -> list[Mapping[str, Any]]:

@@ -8,6 +8,7 @@ from glob import escape
 from typing import Any
 
 from loadline.reporting.question import connect
+from loadline.result.repeats import histograms_in
 from loadline.result.schema import Result
 from loadline.result.store import Run
 
@@ -40,55 +41,62 @@ class Detail:
     lag_s: float = 0.0
 
 
+_KEYS = ("run", "point", "repeat", "target", "source")
+
 # Means are weighted: of latencies by I/Os, of rates and shares by time.
 _SERIES = """
 with bounds as (
-    select run, point, min(time_ns - duration_ns) as low, greatest(max(time_ns) - low, 1) as span
+    select run, point, repeat, target, min(time_ns - duration_ns) as low, greatest(max(time_ns) - low, 1) as span
     from series group by all
 ), dots as (
-    select *, least(((time_ns - low) * $dots) // span, $dots - 1) as dot from series join bounds using (run, point)
+    select series.*, least(((time_ns - low) * $dots) // span, $dots - 1) as dot
+    from series join bounds on series.run = bounds.run and series.point = bounds.point
+    and series.repeat is not distinct from bounds.repeat and series.target is not distinct from bounds.target
 )
 select
-    run, point, source, min(time_ns - duration_ns) / 1e9 as from_s, max(time_ns) / 1e9 as s,
+    run, point, repeat, target, source, min(time_ns - duration_ns) / 1e9 as from_s, max(time_ns) / 1e9 as s,
     sum(read_iops * duration_ns) / sum(duration_ns) as read_iops,
     sum(write_iops * duration_ns) / sum(duration_ns) as write_iops,
     sum(read_latency_mean_ns * read_iops * duration_ns) / nullif(sum(read_iops * duration_ns), 0) / 1e6 as read_ms,
     sum(write_latency_mean_ns * write_iops * duration_ns) / nullif(sum(write_iops * duration_ns), 0) / 1e6 as write_ms,
     sum(cpu_fraction * duration_ns) / sum(duration_ns) as cpu,
     sum(busy_fraction * duration_ns) / sum(duration_ns) as busy
-from dots group by run, point, source, dot order by run, point, source, s
+from dots group by run, point, repeat, target, source, dot order by run, point, repeat, target, source, s
 """
 
 
-def details(runs: Sequence[Run], results: Sequence[Result]) -> dict[tuple[str, str], Detail]:
-    """What is known beyond the rows, by run and point; of a model's row the percentiles of its columns."""
-    series: dict[tuple[str, str, str], list[dict[str, Any]]] = {}
+def details(runs: Sequence[Run], results: Sequence[Result]) -> list[Detail]:
+    """What is known beyond each of the rows; of a model's row the percentiles of its columns."""
+    series: dict[tuple[str, str, int, str | None, str], list[dict[str, Any]]] = {}
     if runs:
         dots = max(_LEAST_DOTS, min(_MOST_DOTS, _ALL_DOTS // max(1, len(results))))
         connection = connect([escape(str(run.path)) for run in runs])
         relation = connection.sql(_SERIES, params={"dots": dots})
         names = relation.columns
-        for row in relation.fetchall():
-            dot = dict(zip(names, row, strict=True))
-            series.setdefault((dot.pop("run"), dot.pop("point"), dot.pop("source")), []).append(
+        for values in relation.fetchall():
+            dot = dict(zip(names, values, strict=True))
+            run, point, repeat, target, source = (dot.pop(name) for name in _KEYS)
+            # Runs of before there were repetitions don't name them, nor the target.
+            series.setdefault((run, point, repeat or 1, target, source), []).append(
                 {name: _short(value) for name, value in dot.items()}
             )
         connection.close()
-    histograms = {
-        (run.id, point.name): run.histograms(n)
-        for run in runs
-        for n, point in enumerate(run.plan)
-        if (run.point_path(n) / "point.json").exists()
-    }
-    found = {}
-    for result in results:
-        key = (result.run, result.point)
-        io, host, device = (series.get((*key, name), []) for name in ("io", "host", "device"))
-        warm = (result.warmup_ns or 0) / 1e9
-        lag = _lag(result)
+    histograms = histograms_in(runs)
+    found = []
+    for row in results:
+        warm = (row.warmup_ns or 0) / 1e9
+        io, host, device = (_of(series, row, source) for source in ("io", "host", "device"))
+        lag = _lag(row)
         host = [{**dot, "from_s": dot["from_s"] - lag, "s": dot["s"] - lag} for dot in host]
-        found[key] = Detail(io, host, device, warm, _percentiles(result, histograms.get(key, {})), lag)
+        found.append(Detail(io, host, device, warm, _percentiles(row, histograms(row)), lag))
     return found
+
+
+def _of(series: Mapping[tuple[str, str, int, str | None, str], list[Any]], row: Result, source: str) -> list[Any]:
+    """A source's dots for a row; of several targets at once the host is that of all together."""
+    targets = [row.target, *(["*"] if source == "host" else []), None]
+    found = (series.get((row.run, row.point, row.repeat, target, source)) for target in targets)
+    return next((dots for dots in found if dots), [])
 
 
 def _lag(result: Result) -> float:

@@ -12,7 +12,18 @@ from loadline.result.schema import COLUMNS, Column, Result
 
 #: Shown at once; the others when they are asked for.
 MAIN = (
-    *("point", "run", "system", "tags", "outstanding_asked", "offered_per_s", "iops", "bytes_per_s"),
+    *(
+        "point",
+        "run",
+        "system",
+        "target",
+        "repeat",
+        "tags",
+        "outstanding_asked",
+        "offered_per_s",
+        "iops",
+        "bytes_per_s",
+    ),
     *(
         "latency_mean_ns",
         "read_latency_mean_ns",
@@ -71,8 +82,12 @@ class Row:
 
 def full_table(results: Sequence[Result]) -> tuple[list[Head], list[Row]]:
     """Heads and rows; the point's name comes first, then the main columns, then the others."""
-    # Of one run or one system its name isn't needed in every row.
-    alone = {name for name in ("run", "system") if len({getattr(result, name) for result in results}) == 1}
+    # Of one run, system or target its name isn't needed in every row.
+    alone = {
+        name
+        for name in ("run", "system", "target", "repeat")
+        if len({getattr(result, name) for result in results}) == 1
+    }
     known = [
         column
         for column in COLUMNS

@@ -110,10 +110,10 @@ class _Drawing:
 
         points, found = contents.points, []
         known = details(contents.runs, points)
-        for point, name in zip(points, names(points), strict=True):
+        for point, name, detail in zip(points, names(points), known, strict=True):
             panels, lacking = [], []
             for chart in OF_POINT:
-                drawn = self._figures(chart.draw(known[point.run, point.point], self._theme.PAGE))
+                drawn = self._figures(chart.draw(detail, self._theme.PAGE))
                 panels += drawn
                 if not drawn:
                     lacking.append(f"{chart.title.lower()}, for {chart.lacks}")

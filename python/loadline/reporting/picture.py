@@ -68,7 +68,7 @@ def _panels(contents: Contents, chart: str | None, point: str | None, palette: A
                     f"chart {of_point.name} shows one point, and there are {len(rows)}: {_listed(rows)}",
                     "Name one with --point, and give only one run.",
                 )
-            panels = of_point.draw(details(contents.runs, rows)[rows[0].run, rows[0].point], palette)
+            panels = of_point.draw(details(contents.runs, rows)[0], palette)
             if not panels:
                 raise InputError(f"chart {of_point.name} of {rows[0].point}: {of_point.lacks}", "Take another chart.")
             return panels

@@ -160,7 +160,10 @@ def _series(files: str) -> str:
     # The folder of a point or probe is its number, a dash, and its name.
     point = "regexp_replace(parse_path(filename)[-2], '^[0-9]+-', '') as point"
     columns = ", ".join(f"{name}::{kind} as {name}" for name, kind in types.items())
-    return f"select {run}, {point}, {columns} from read_parquet({files}, filename = true)"
+    # Runs of before lack columns; the empty one has all.
+    empty = _nothing(types)
+    read = f"{empty} union all by name select * from read_parquet({files}, filename = true, union_by_name = true)"
+    return f"select {run}, {point}, {columns} from ({read})"
 
 
 def _runs(files: str) -> str:

@@ -27,6 +27,8 @@ SERIES_COLUMNS = (
     SeriesColumn("duration_ns", "int64", "length of the interval"),
     SeriesColumn("source", "utf8", "`io`, `host` or `device`"),
     SeriesColumn("warmup", "int64", "1 in the warm-up, else 0"),
+    SeriesColumn("repeat", "int64", "number of the repetition, from 1"),
+    SeriesColumn("target", "utf8", "what was loaded, or whose device it is; `*` for several together"),
     SeriesColumn("read_iops", "double", "reads completed a second"),
     SeriesColumn("write_iops", "double", "writes completed a second"),
     SeriesColumn("read_bytes_per_s", "double", "bytes read a second"),

@@ -23,7 +23,7 @@ _FIGURES = (("iops", "IOPS over block size", "I/Os a second", "~s"), ("mb", "MB/
 def draw(contents: Contents, palette: Palette) -> list[Panel]:
     """Two panels a load: a line a pattern of access that has answers at three sizes or more."""
     lines: dict[tuple[str, str, str], dict[int, Result]] = {}
-    points = contents.points
+    points = contents.means
     for result, origin in zip(points, source(points), strict=True):
         asked = _asked(result)
         if asked is not None and result.total.iops and result.total.bytes_per_s:

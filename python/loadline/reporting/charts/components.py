@@ -15,7 +15,7 @@ _IDLE = 0.01
 
 def draw(contents: Contents, palette: Palette) -> list[Panel]:
     """One panel: a column a component, the busiest first, a row a point; none if no row is a model's."""
-    points = [point for point in contents.points if point.components]
+    points = [point for point in contents.means if point.components]
     highest: dict[str, float] = {}
     for point in points:
         for component, busy in point.components.items():

@@ -26,15 +26,18 @@ def source(results: Sequence[Result]) -> list[str]:
     """For each row what tells its origin from the others': system, settings that differ, or run; empty if nothing."""
     keys = swept_keys(results)
     several = {
-        name: len({getattr(result, name) for result in results}) > 1 for name in ("origin", "system", "target", "run")
+        name: len({getattr(result, name) for result in results}) > 1
+        for name in ("origin", "system", "target", "run", "repeat")
     }
     told = [
         [result.origin] * several["origin"]
         + [result.system or ""] * several["system"]
-        + [result.target] * (several["target"] and not result.system)
+        + [_target(result)] * (several["target"] and not result.system)
         + [f"{key.rpartition('.')[2]} {result.tags[key]}" for key in keys if key in result.tags]
         for result in results
     ]
+    if several["repeat"]:
+        told = [[*parts, f"repetition {result.repeat}"] for parts, result in zip(told, results, strict=True)]
     runs: dict[tuple[str, ...], set[str]] = {}
     for parts, result in zip(told, results, strict=True):
         runs.setdefault(tuple(parts), set()).add(result.run)
@@ -44,6 +47,10 @@ def source(results: Sequence[Result]) -> list[str]:
         ", ".join(filter(None, [*parts, short[result.run] if len(runs[tuple(parts)]) > 1 else ""]))
         for parts, result in zip(told, results, strict=True)
     ]
+
+
+def _target(result: Result) -> str:
+    return "all together" if result.target == "*" else result.target
 
 
 def _short(runs: set[str]) -> dict[str, str]:

@@ -14,8 +14,12 @@ from loadline.reporting.table import count
 
 
 def draw(contents: Contents, palette: Palette) -> list[Panel]:
-    """A panel a class: a bar a point, or a dot where the range asks for a logarithmic scale."""
-    points = contents.points
+    """A panel a class: a bar a point, or a dot where the range asks for a logarithmic scale.
+
+    Of repetitions it is their mean, and a stroke stands at each.
+    """
+    repeats = contents.repeats
+    points = [one.mean for one in repeats]
     labels = names(points)
     panels = []
     for access, numbers in by_class(points).items():
@@ -26,8 +30,15 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
         values = [{"name": name, "iops": rate, "said": count(rate), "far": far(rate, rates)} for name, rate in known]
         if values:
             failed = [labels[n] for n in numbers if points[n].error]
+            each = [
+                {"name": labels[n], "iops": row.total.iops}
+                for n in numbers
+                for row in repeats[n].rows
+                if len(repeats[n].rows) > 1 and row.total.iops is not None
+            ]
             layers = [*_panel(values, rates, palette), *([_failed(palette)] if failed else [])]
-            data: dict[str, Any] = {"points": values, "failed": [{"name": name} for name in failed]}
+            layers += [_strokes(palette)] if each else []
+            data: dict[str, Any] = {"points": values, "failed": [{"name": name} for name in failed], "each": each}
             height = rows_height([*(name for name, _ in known), *failed])
             panels.append(Panel(f"IOPS, {access}" if access else "IOPS", layers, data, height))
     return panels
@@ -48,6 +59,13 @@ def _panel(values: list[dict[str, Any]], rates: list[float], palette: Palette) -
         ink = alt.ExprRef(f"datum.far ? '{palette.paper}' : '{palette.ink}'")
     text = base.mark_text(align=SIDE, dx=alt.ExprRef("datum.far ? -7 : 7"), color=ink).encode(text=alt.Text("said:N"))
     return [marks, text]
+
+
+def _strokes(palette: Palette) -> alt.Chart:
+    """A stroke at each repetition."""
+    at = chart_of("each").encode(y=alt.Y("name:N", sort=None), x=alt.X("iops:Q"))
+    strokes: alt.Chart = at.mark_tick(color=palette.ink, thickness=1.5, height={"band": 0.6}, opacity=0.8)
+    return strokes
 
 
 def _failed(palette: Palette) -> alt.Chart:

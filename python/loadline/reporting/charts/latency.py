@@ -15,7 +15,7 @@ from loadline.reporting.table import milliseconds
 
 def draw(contents: Contents, palette: Palette) -> list[Panel]:
     """A panel a class and direction: the mean, and the 99th percentile where it is known."""
-    points = contents.points
+    points = contents.means
     labels = names(points)
     panels = []
     for access, numbers in by_class(points).items():

@@ -12,7 +12,7 @@ from loadline.reporting.contents import Contents
 
 def draw(contents: Contents, palette: Palette) -> list[Panel]:
     """One panel, or none if neither was sampled."""
-    points = contents.points
+    points = contents.means
     kinds = (("host CPU", "cpu_fraction"), ("device busy", "busy_fraction"))
     values = [
         {"name": name, "of": kind, "share": getattr(point, column)}
