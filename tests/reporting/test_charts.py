@@ -181,8 +181,22 @@ def test_texts_and_marks_stand_out_as_wcag_asks(palette: Palette) -> None:
 def test_a_host_whose_clock_was_found_behind_is_put_back(tmp_path: Path) -> None:
     clock = {"check": "clock", "severity": "warning", "message": "m", "numbers": {"lag_s": 2.0}, "remedy": "r"}
     run = run_of(tmp_path, [measured("late", findings=(clock,)), measured("right")], seconds=60)
-    late, right = details([run], run.results()).values()
+    late, right = details([run], run.results())
     assert [dot["s"] + 2 for dot in late.host] == pytest.approx([dot["s"] for dot in right.host])
     assert [dot["s"] for dot in late.io] == [dot["s"] for dot in right.io]
     (panel,) = (one for one in OF_POINT[0].draw(late, LIGHT) if one.title.startswith("Host CPU"))
     assert panel.note == "host put back by 2 s: its clock lags"
+
+
+def test_a_repeated_point_is_a_bar_of_its_mean_with_a_stroke_at_each() -> None:
+    rows = [measured("oltp-db", rate, run="r", repeat=number) for number, rate in ((1, 900.0), (2, 1100.0))]
+    (panel,) = panels("iops", [*rows, measured("other", 500.0, run="r")])
+    assert [(bar["name"], bar["iops"]) for bar in panel.data["points"]] == [("oltp-db", 1000.0), ("other", 500.0)]
+    assert panel.data["each"] == [{"name": "oltp-db", "iops": 900.0}, {"name": "oltp-db", "iops": 1100.0}]
+
+
+def test_repetitions_and_targets_are_named_where_they_differ() -> None:
+    rows = [measured("p", run="r", repeat=number, target=name) for number in (1, 2) for name in ("*", "/dev/sdx")]
+    assert names(rows) == [
+        f"p · {target}, repetition {number}" for number in (1, 2) for target in ("all together", "/dev/sdx")
+    ]
