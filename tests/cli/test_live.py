@@ -211,3 +211,11 @@ def test_an_emulated_system_is_shown_with_what_is_wrong_with_it(width: int, plai
     assert text.isascii() or not plain
     for said in ("900", "late 2.00%", "2 clients", "latency x10", "drive 2 is 40 % rebuilt"):
         assert said in text
+
+
+def test_of_targets_in_turn_the_point_names_its_target_and_repetition(state: State) -> None:
+    state.in_turn, state.current = True, event.PointStarted(3, 12, "oltp-db", 30 * 10**9, 2, "/dev/sdb")
+    state.results = [replace(state.results[0], point="oltp-db", quick=False, repeat=2, target="/dev/sda")]
+    text = screen(state, 120)
+    assert "oltp-db (2) on /dev/sda " in text
+    assert "3/12 oltp-db (2) on /dev/sdb " in text

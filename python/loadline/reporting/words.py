@@ -53,17 +53,22 @@ def _points(number: int) -> str:
     return f"{number} point{'' if number == 1 else 's'}"
 
 
+def _different(rows: Sequence[Result]) -> int:
+    return len({(row.run, row.point, row.system, *sorted(row.tags.items())) for row in rows})
+
+
 def _what(contents: Contents) -> Iterator[str]:
-    origins = Counter(point.origin for point in contents.points)
+    origins = dict.fromkeys(point.origin for point in contents.points)
     if not origins:
         yield "No point has an answer yet."
-    for origin, number in origins.items():
+    for origin in origins:
         rows = [point for point in contents.points if point.origin == origin]
-        whose = dict.fromkeys(row.system or row.target for row in rows)
+        # Of several targets at once one row is of all; a point that is repeated is one point.
+        whose = dict.fromkeys(row.system or row.target for row in rows if row.target != "*")
+        number, failed = _different(rows), _different([row for row in rows if row.error is not None])
         asked = dict.fromkeys(row.suite for row in rows if row.suite)
         under = f" under {_listed(list(asked))}" if asked else ""
         was = "was" if number == 1 else "were"
-        failed = sum(row.error is not None for row in rows)
         but = f", {failed} of them without success" if failed else ""
         yield f"{_points(number)} of {_listed(list(whose))}{under} {was} {_ORIGINS[origin]}{but}."
     missing = sum(summary["points"] - summary["done"] - summary["failed"] for summary in contents.summaries)
