@@ -185,7 +185,8 @@ def _provenance(rounds: Rounds, rows: Sequence[Mapping[str, Result]], end: _End)
 
 def _findings(rounds: Rounds, point: Point, shown: Sequence[Result], end: _End) -> list[dict[str, Any]]:
     run = shown[-1].run
-    found = {one["message"]: {**one, "point": point.name} for row in shown for one in row.findings}
+    # Of what each round says a little differently the last is enough.
+    found = {str(one.get("check")): {**one, "point": point.name} for row in shown for one in row.findings}
     if not end.steady:
         why = {
             "rounds": f"after {end.rounds} rounds",
@@ -196,8 +197,8 @@ def _findings(rounds: Rounds, point: Point, shown: Sequence[Result], end: _End) 
         message = f"not steady {why}: what is tracked still changed by {worst:.0%}, with a slope of {steepest:.0%}"
         numbers = {"excursion_fraction": round(worst, 4), "slope_fraction": round(steepest, 4)}
         remedy = "SNIA allows 20 % and 10 %. Look at the rounds (--json, `probes`), or run more of them."
-        found[message] = {**finding(point, "steady", "warning", message, numbers, remedy), "run": run}
+        found["steady"] = {**finding(point, "steady", "warning", message, numbers, remedy), "run": run}
     message = "loadline sent no purge, which SNIA's tests begin with"
     remedy = "Purge by hand before each test, and say so: --declare purged=format."
-    found[message] = {**finding(point, "purge", "note", message, {}, remedy), "run": run}
+    found["purge"] = {**finding(point, "purge", "note", message, {}, remedy), "run": run}
     return list(found.values())

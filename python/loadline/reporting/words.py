@@ -134,7 +134,7 @@ def _beside(line: Result, contents: Contents) -> Iterator[str]:
     knee = next((curve.knee for curve in curves(contents.results) if curve.line is line), None)
     if knee is not None:
         per = "I/Os a second" if knee.offered_per_s is not None else "outstanding"
-        where = f"{count(load_of(knee))} {per}, {count(knee.total.iops)} IOPS"
+        where = f"{load_of(knee):,.4g} {per}, {count(knee.total.iops)} IOPS"
         yield f"The knee, beyond which more load mostly waits, is at {where} and {_ms(knee)} ms."
     if line.bottleneck and line.components:
         yield f"At the load line the {line.bottleneck} are busy {line.components[line.bottleneck]:.0%} of the time."
