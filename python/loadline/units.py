@@ -192,6 +192,12 @@ def format_duration(duration_ns: float) -> str:
     return f"{hours} h {minutes} min" if minutes else f"{hours} h"
 
 
+def format_range(least_ns: float, most_ns: float) -> str:
+    """Two durations for people, `10 s to 5 min`; one where they're said the same."""
+    least, most = format_duration(least_ns), format_duration(most_ns)
+    return most if least == most else f"{least} to {most}"
+
+
 def format_percent(fraction: float | Fraction) -> str:
     """`0.7` -> `70%`, with as many digits as it needs."""
     percent = float(fraction) * 100

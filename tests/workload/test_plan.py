@@ -69,9 +69,33 @@ def test_options_change_jobs_runtime_and_warm_up() -> None:
     assert (point.streams[0].arrival.jobs, point.runtime_ns, point.warmup_ns) == (3, 7, 0)
 
 
-def test_as_published_leaves_a_suite_that_says_nothing_of_it_as_it_is() -> None:
+def test_as_published_leaves_a_suite_that_says_nothing_of_it_as_it_is_for_its_whole_run_time() -> None:
     text = HEAD + PROFILE.format("a")
-    assert plan(text, Options(as_published=True)) == plan(text)
+    assert plan(text, Options(as_published=True)) == plan(text, Options(stop="fixed"))
+
+
+@pytest.mark.parametrize(
+    ("key", "options", "precision"),
+    [
+        ("", Options(), 0.01),
+        ("", Options(stop="fixed"), None),
+        ("", Options(as_published=True), None),
+        ('stop = "fixed"\n', Options(), None),
+        ('stop = "fixed"\n', Options(stop="precise"), 0.01),
+        ('stop = "fixed"\n', Options(precision_fraction=0.05), 0.05),
+    ],
+)
+def test_points_end_when_precise_unless_suite_or_user_fix_their_time(
+    key: str, options: Options, precision: float | None
+) -> None:
+    (point,) = plan(HEAD + key + PROFILE.format("a"), options)
+    assert point.precision_fraction == precision
+    assert (point.least_ns < point.expected_ns) == (precision is not None)
+
+
+def test_a_fixed_time_has_no_precision() -> None:
+    with pytest.raises(InputError, match="--stop fixed"):
+        plan(HEAD + PROFILE.format("a"), Options(stop="fixed", precision_fraction=0.01))
 
 
 @pytest.mark.parametrize(
@@ -81,6 +105,8 @@ def test_as_published_leaves_a_suite_that_says_nothing_of_it_as_it_is() -> None:
         Options(as_published=True, jobs=1),
         Options(as_published=True, runtime_ns=1),
         Options(as_published=True, warmup_ns=0),
+        Options(as_published=True, stop="precise"),
+        Options(as_published=True, precision_fraction=0.01),
     ],
 )
 def test_as_published_suffers_no_change(options: Options) -> None:
@@ -117,8 +143,8 @@ def test_ramps_and_bursts_survive_json_and_plans_without_them_are_read() -> None
     for point in (closed, open_):
         data = json.loads(json.dumps(point.to_json()))
         assert Point.from_json(data) == point
-    del data["ramp"], data["streams"][0]["arrival"]["bursts"]
-    assert Point.from_json(data).ramp is None
+    del data["ramp"], data["precision_fraction"], data["streams"][0]["arrival"]["bursts"]
+    assert Point.from_json(data).ramp is Point.from_json(data).precision_fraction is None
 
 
 def test_a_ramp_is_one_point_whatever_depths_the_head_sweeps() -> None:

@@ -12,9 +12,9 @@ from click.shell_completion import CompletionItem
 
 from loadline.cli import output
 from loadline.errors import InputError
-from loadline.units import parse_bytes, parse_duration
+from loadline.units import parse_bytes, parse_duration, parse_fraction
 from loadline.workload.plan import Options, Point
-from loadline.workload.suite import DEPTHS, RUNTIME_NS, Suite, load_suite, suite_names
+from loadline.workload.suite import DEPTHS, RUNTIME_NS, Stop, Suite, load_suite, suite_names
 
 _SYSTEMS = Path(__file__).parent.parent / "catalog" / "systems"
 
@@ -60,6 +60,13 @@ def point_options(function: F) -> F:
             click.option("--jobs", type=click.IntRange(1, 4096), metavar="N", help="Concurrent jobs."),
             click.option("--runtime", metavar="TIME", help="Measured time a point, such as 60s."),
             click.option("--warmup", metavar="TIME", help="Time before it that isn't counted, such as 10s."),
+            click.option(
+                *("--stop", "stop"),
+                type=click.Choice(["precise", "fixed"]),
+                help="What ends a point: precise, its figures are good enough, at the latest its run time; fixed, its"
+                " run time. Else as the suite says, mostly precise.",
+            ),
+            click.option("--precision", metavar="SHARE", help="Good enough for --stop precise: 95 % intervals of ±1%."),
             click.option("--size", metavar="SIZE", help="How much of the target to use, such as 10G."),
             click.option(
                 "--profile", "only", multiple=True, metavar="NAME", help="Only this profile; may be repeated."
@@ -180,6 +187,8 @@ def read(
     variants: bool,
     as_published: bool,
     quick: bool,
+    stop: Stop | None,
+    precision: str | None,
 ) -> Options:
     """The options as quantities.
 
@@ -198,6 +207,8 @@ def read(
         as_published=as_published,
         quick=quick,
         only=only,
+        stop=stop,
+        precision_fraction=_precision(precision),
     )
 
 
@@ -227,6 +238,20 @@ def size(text: str | None, option: str = "--size") -> int | None:
     return size_bytes
 
 
+def cache(text: str | None) -> int | None:
+    """The size of a write cache in bytes, 0 for none.
+
+    Raises:
+        InputError: no size.
+    """
+    if text is None:
+        return None
+    try:
+        return parse_bytes(text)
+    except InputError as error:
+        raise InputError(f"--cache: {error.message}", error.remedy) from None
+
+
 def duration(option: str, text: str | None) -> int | None:
     """An option's time in ns.
 
@@ -239,6 +264,18 @@ def duration(option: str, text: str | None) -> int | None:
         return parse_duration(text)
     except InputError as error:
         raise InputError(f"{option}: {error.message}", error.remedy) from None
+
+
+def _precision(text: str | None) -> float | None:
+    if text is None:
+        return None
+    try:
+        share = float(parse_fraction(text))
+    except InputError as error:
+        raise InputError(f"--precision: {error.message}", error.remedy) from None
+    if not 0.0001 <= share <= 0.5:
+        raise InputError(f"--precision {text} is not between 0.01% and 50%", "Give a share such as 1%.")
+    return share
 
 
 def _depths(text: str | None) -> tuple[int, ...] | None:

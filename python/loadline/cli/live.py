@@ -29,7 +29,7 @@ _FIGURES = (("IOPS", 8), ("MB/s", 7), ("read ms", 8), ("write ms", 9), ("r p99 m
 _NAME = 16
 
 # What a console without Unicode shows in their place.
-_PLAIN = str.maketrans({UNKNOWN: "-", "…": "~"})
+_PLAIN = str.maketrans({UNKNOWN: "-", "…": "~", "±": "+-"})
 
 # Seconds that are kept for the curve of an emulated system.
 _MOST_READINGS = 500
@@ -45,6 +45,7 @@ class State:
     Attributes:
         title: what is measured on what.
         expected_ns: of each point of the plan, in order.
+        precise: whether points may end before that.
         done_ns: of those, what the points that are done were expected to take.
         results: of the points that are done.
         progress: what the point in progress has said, oldest first.
@@ -55,6 +56,7 @@ class State:
 
     title: str
     expected_ns: list[int] = field(default_factory=list)
+    precise: bool = False
     done_ns: int = 0
     results: list[Result] = field(default_factory=list)
     current: event.PointStarted | None = None
@@ -177,7 +179,8 @@ def _current(current: event.PointStarted, progress: Sequence[event.Progress], wi
         drawn.append(_figures(kind, flow or Flow()))
     host = UNKNOWN if now is None or now.cpu_fraction is None else f"{now.cpu_fraction:.0%}"
     device = UNKNOWN if now is None or now.busy_fraction is None else f"{now.busy_fraction:.0%}"
-    drawn.append(Text(f"  host CPU {host}, device busy {device}"))
+    known = "" if now is None or now.ci95_fraction is None else f", known to ±{now.ci95_fraction:.1%}"
+    drawn.append(Text(f"  host CPU {host}, device busy {device}{known}"))
     return drawn
 
 
@@ -198,7 +201,8 @@ def _plan(state: State, width: int, plain: bool) -> list[Text]:
     whole_ns, done_ns = sum(state.expected_ns), state.done_ns
     if state.current is not None and state.progress:
         done_ns += min(state.progress[-1].elapsed_ns, state.current.expected_ns)
-    left = f", about {format_duration(max(0, whole_ns - done_ns))} left" if done < total else ""
+    about = "at most" if state.precise else "about"
+    left = f", {about} {format_duration(max(0, whole_ns - done_ns))} left" if done < total else ""
     return [
         _bar(done_ns / max(1, whole_ns), width, plain),
         Text(f"{done} of {total} points, {_clock(state.elapsed_ns)} so far{left}", style="dim"),
@@ -281,6 +285,7 @@ def told(state: State, what: event.Event) -> bool:
             run = open_run(what.path)
             state.title = f"{run.suite} on {run.target}"
             state.expected_ns = [point.expected_ns for point in run.plan]
+            state.precise = any(point.least_ns < point.expected_ns for point in run.plan)
             state.in_turn = any(point.target is not None for point in run.plan)
             missing = set(run.missing())
             found = {index: run.result(index) for index in range(len(run.plan)) if index not in missing}

@@ -12,9 +12,9 @@ import click
 
 from loadline.cli import output
 from loadline.measuring import event
-from loadline.reporting.table import count, milliseconds
+from loadline.reporting.table import count, milliseconds, percent_of
 from loadline.system.pool import Listener
-from loadline.units import format_duration, format_size
+from loadline.units import format_range, format_size
 
 KINDS = ("auto", "live", "lines", "json", "none")
 
@@ -64,8 +64,9 @@ def plan_lines(planned: event.Planned) -> list[str]:
     if len(targets) > 1:
         how.append(f"{len(targets)} targets {'in turn' if planned.in_turn else 'at once, each with the whole load'}")
     filled = sum(intended.preparation.needed or bool(intended.refills) for intended in targets)
+    time = format_range(planned.least_ns, planned.expected_ns)
     lines = [
-        f"suite    {planned.suite}: {', '.join([said, *how])}, about {format_duration(planned.expected_ns)}"
+        f"suite    {planned.suite}: {', '.join([said, *how])}, about {time}"
         + (f", plus the time to fill {'the target' if filled == 1 else f'{filled} targets'}" if filled else "")
     ]
     return lines + [line for intended in targets for line in _intended_lines(intended)]
@@ -129,7 +130,9 @@ def _figures(finished: event.PointFinished) -> str:
         return f"{name}: failed: {result.error}"
     total = result.total
     rate = None if total.bytes_per_s is None else total.bytes_per_s / 1e6
-    return f"{name}: {count(total.iops)} IOPS, {count(rate)} MB/s, {milliseconds(total.latency_mean_ns)} ms"
+    said = f"{name}: {count(total.iops)} IOPS, {count(rate)} MB/s, {milliseconds(total.latency_mean_ns)} ms"
+    known = "" if result.iops_ci95 is None else f", ±{percent_of(result.iops_ci95, total.iops)}%"
+    return f"{said}{known}{', not steady' if result.steady is False else ''}"
 
 
 def _json(what: event.Event) -> None:

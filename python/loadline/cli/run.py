@@ -24,7 +24,7 @@ from loadline.workload.order import Order
 @click.argument("targets", metavar="TARGET...", nargs=-1, required=True, shell_complete=choice.complete_path)
 @choice.point_options
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Of emulated:SYSTEM: change the system.")
-@click.option("--stop", type=click.Choice(["fixed"]), default="fixed", help="What ends a point: fixed, its run time.")
+@click.option("--cache", metavar="SIZE", help="A target's write cache, 0 for none: points that write fill it twice.")
 @click.option(
     "--repeat", "repeats", type=click.IntRange(1, 1000), default=1, metavar="N", help="Measure every point N times."
 )
@@ -52,7 +52,7 @@ def command(
     repeats: int,
     order: Order,
     size: str | None,
-    stop: str,
+    cache: str | None,
     destroy: tuple[str, ...],
     no_prepare: bool,
     tags: tuple[str, ...],
@@ -94,6 +94,7 @@ def command(
             seed=seed,
             engine=engine,
             settings=settings,
+            cache_bytes=choice.cache(cache),
             listen=listen,
             ask=_ask if sys.stdin is not None and sys.stdin.isatty() else None,
         )

@@ -13,7 +13,7 @@ from loadline.errors import InputError, LoadlineError
 from loadline.measuring import fio
 from loadline.reporting.export import envelope
 from loadline.reporting.table import Group, Table
-from loadline.units import format_duration, format_percent
+from loadline.units import format_percent, format_range
 from loadline.workload.dialects import fio_job
 from loadline.workload.plan import Point, make_plan
 from loadline.workload.profile import Arrival, Open, Profile
@@ -127,10 +127,14 @@ def _rows(point: Point) -> list[tuple[str, ...]]:
         rows.append(
             (
                 *(name, profile.block_text(), profile.mix_text(), format_percent(profile.random_fraction).rstrip("%")),
-                *(profile.access_class, load, format_duration(point.warmup_ns + point.runtime_ns) + turn),
+                *(profile.access_class, load, _time(point) + turn),
             )
         )
     return rows
+
+
+def _time(point: Point) -> str:
+    return format_range(point.least_ns / point.times, point.expected_ns / point.times)
 
 
 def _load(arrival: Arrival) -> str:

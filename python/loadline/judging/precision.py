@@ -12,25 +12,23 @@ from dataclasses import dataclass
 from itertools import accumulate, pairwise
 from statistics import NormalDist
 
+from loadline.judging.rounds import window
 from loadline.workload.plan import PRECISE_FROM_NS
 
 #: Below so many observations nothing is said of precision or steadiness.
 LEAST = 10
 
 # A point is looked at again each time that it has grown by this factor.
-_GROWTH = 1.3
+_GROWTH = 1.06
 
-# Looks in a row that must find it precise and steady: one may be luck.
-_PASSES = 2
+# Looks in a row that must find it precise and steady, over a fifth of the time: one may be luck.
+_PASSES = 5
 
-# SNIA Solid State Storage Performance Test Specification 2.0.1, steady state: a window of five rounds, all within 20 %
-# of their mean, and a fitted line that changes by 10 % of it at most.
+# A series is parted into the rounds of SNIA's measurement window.
 _ROUNDS = 5
-_EXCURSION = 0.20
-_SLOPE = 0.10
 
 # What may be left out at the start, as shares of all; Heidelberger and Welch (1983) end at a half, too.
-_CUTS = (0.0, 0.1, 0.2, 0.3, 0.4, 0.5)
+_CUTS = (0.0, 0.25, 0.5)
 
 # More is left out only if the interval becomes narrower by this factor.
 _WORTH = 2.0
@@ -96,7 +94,7 @@ def judge(series: Sequence[Observed], *, cut: bool = False) -> Judgement:
     """What `series`, observations of about equal length in order of time, says of IOPS and mean latency.
 
     Args:
-        cut: leave out of the beginning what differs from the rest: of 0, 10 ... 50 % whose rest is steady and has no
+        cut: leave out of the beginning what differs from the rest: of 0, 25 and 50 % whose rest is steady and has no
             trend beyond chance, the least that isn't worth to be exceeded. All counts where no rest is so.
     """
     found = [_of(series[skipped:], skipped) for skipped in _skips(len(series), cut)]
@@ -166,7 +164,8 @@ def _half_width(rest: Sequence[float], dependence: float) -> tuple[float, float]
     found.append((t_975(n - 1) * error, error))
     half, error = max(found)
     scarce = max(1.0, _INDEPENDENT * dependence / n)
-    return half * scarce, error * scarce
+    # However few they say, the mean of a quiet series is no further off than what was seen differs.
+    return min(half * scarce, max(rest) - min(rest)), error * scarce
 
 
 def _dependence(rest: Sequence[float]) -> float:
@@ -205,19 +204,17 @@ def _steady(above: Sequence[float], below: Sequence[float]) -> bool:
     if any(not sum(below[start : start + size]) for start in starts):
         return False
     values = [sum(above[start : start + size]) / sum(below[start : start + size]) for start in starts]
-    mean = sum(values) / _ROUNDS
-    middle = (_ROUNDS - 1) / 2
-    slope = sum((i - middle) * value for i, value in enumerate(values)) / (_ROUNDS * (_ROUNDS**2 - 1) / 12)
-    return max(values) - min(values) <= _EXCURSION * mean and abs(slope) * (_ROUNDS - 1) <= _SLOPE * mean
+    return window(values).steady
 
 
 class Looks:
-    """Follows a point and says when it's good enough: at few instants, and only when two of them in a row agree.
+    """Follows a point and says when it's good enough: at few instants, and only when five of them in a row agree.
 
     `series` is what was observed, `last` the judgement of the last look.
     """
 
-    def __init__(self, precision_fraction: float) -> None:
+    def __init__(self, precision_fraction: float, *, cut: bool = True) -> None:
+        self._cut = cut
         self.series: list[Observed] = []
         self.last = Judgement()
         self._precision = precision_fraction
@@ -235,6 +232,6 @@ class Looks:
             return None
         if due:
             self._next_ns = int(max(self._elapsed_ns, self._next_ns) * _GROWTH)
-        self.last = judge(self.series, cut=True)
+        self.last = judge(self.series, cut=self._cut)
         self._passes = self._passes + 1 if self.last.good(self._precision) else 0
         return self.last if may_end and self._passes >= _PASSES else None

@@ -27,7 +27,7 @@ from loadline.result.schema import Flow
 from loadline.system.description import CATALOG, System, load_system, unroll
 from loadline.system.drive import drive_text
 from loadline.system.refusal import refusal
-from loadline.units import format_bytes, format_size
+from loadline.units import format_bytes, format_size, parse_bytes
 
 #: What serves an emulated system, and its counters.
 Emulator: TypeAlias = "_core.Emulator"
@@ -54,6 +54,14 @@ class Emulated:
     system: System
     core: _core.System
     size_bytes: int
+
+    @property
+    def write_cache_bytes(self) -> int | None:
+        """Its controller's write cache, 0 for none; None where drives have one of their own, or nothing is said."""
+        figures = {key: value for key, value, _ in self.system.figures()}
+        if figures.get("pool.write_cache") != "false":
+            return None
+        return parse_bytes(figures["cache.write"]) if figures.get("cache.mode") == "write-back" else 0
 
     @property
     def identity(self) -> dict[str, str | int]:

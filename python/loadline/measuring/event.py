@@ -33,12 +33,16 @@ class Intended:
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """Before anything is touched: what will be measured, in which order, and what will be done to each target."""
+    """Before anything is touched: what will be measured, in which order, and what will be done to each target.
+
+    It takes `least_ns` to `expected_ns`, as its points become precise.
+    """
 
     suite: str
     targets: tuple[Intended, ...]
     points: tuple[Point, ...]
     order: Order
+    least_ns: int
     expected_ns: int
 
     @property
@@ -83,7 +87,8 @@ class PointStarted:
 class Progress:
     """The last interval of the point in progress: both directions together and each apart, host and device.
 
-    Figures are None while nothing has completed, or nothing was sampled.
+    Figures are None while nothing has completed, or nothing was sampled. `ci95_fraction` is how well IOPS and mean
+    latency are known so far, where a precision may end the point.
     """
 
     number: int
@@ -97,6 +102,7 @@ class Progress:
     write: Flow
     cpu_fraction: float | None = None
     busy_fraction: float | None = None
+    ci95_fraction: float | None = None
 
 
 @dataclass(frozen=True, slots=True)

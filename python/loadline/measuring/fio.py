@@ -33,6 +33,9 @@ NBD = "nbd"
 # What its engine says on standard output.
 _GREETING = "connected to NBD server"
 
+# And fio itself once it was asked to end.
+_FAREWELL = "terminating on signal 2"
+
 #: Oldest fio whose options and JSON this is written for (Debian 11).
 OLDEST = (3, 25)
 
@@ -41,6 +44,9 @@ log = logging.getLogger("loadline")
 _TICK_NS = 10**9
 _GRACE_NS = 60 * 10**9
 _END_NS = 15 * 10**9
+
+# What fio ends with once SIGINT has made it complete and report.
+_ENDED_BY_SIGINT = 128
 
 # PR_SET_PDEATHSIG by setpriv, and then a look whether the parent died before it took effect.
 _LEASH = ["setpriv", "--pdeathsig", "KILL", "--", "sh", "-c", '[ "$PPID" = "$1" ] || exit 1; shift; exec "$@"', "sh"]
@@ -74,7 +80,7 @@ class Fio:
         limit_ns: int | None,
         *,
         read_only: bool = False,
-        on_interval: Callable[[Interval], None] | None = None,
+        on_interval: Callable[[Interval], bool] | None = None,
         on_bytes: Callable[[int], None] | None = None,
         on_tick: Callable[[int], str | None] | None = None,
     ) -> Outcome:
@@ -83,7 +89,8 @@ class Fio:
         Args:
             target: a path, or the address of an NBD server where the engine is `nbd`; None: the job names its own.
             limit_ns: how long the job is meant to take; a minute over it counts as hung. None: no limit.
-            on_interval: is given each interval as it completes; on_bytes: the bytes written so far, each second.
+            on_interval: is given each interval as it completes, and ends the job, as if its time were over, by True;
+            on_bytes: the bytes written so far, each second.
             on_tick: is called once a second with the wall clock (ns); a text that it returns ends the job as failed.
 
         Raises:
@@ -129,7 +136,7 @@ class Fio:
 
     def _outcome(self, code: int, watch: _Watch, folder: Path) -> Outcome:
         stream = watch.stream
-        warnings = [warning for warning in stream.warnings if _GREETING not in warning]
+        warnings = [warning for warning in stream.warnings if _GREETING not in warning and _FAREWELL not in warning]
         outcome = Outcome(stream.jobs, watch.intervals, ended_at_ns=time.time_ns(), warnings=warnings)
         messages = (folder / "fio.stderr").read_text("utf-8", "replace").strip().splitlines()
         failed = next((job for job in outcome.jobs if job.error), None)
@@ -140,7 +147,7 @@ class Fio:
         elif code < 0 or code > 128:
             number = -code if code < 0 else code - 128
             outcome.error, outcome.tool_failed = f"fio was killed by {_signal_name(number)}", True
-        elif code or not outcome.jobs:
+        elif (code and not (watch.enough and code == _ENDED_BY_SIGINT)) or not outcome.jobs:
             said = next((line for line in messages if line.strip()), "it said nothing")[:300]
             outcome.error, outcome.tool_failed = f"fio ended with code {code}: {said}", True
         elif not any(job.read.ios or job.write.ios for job in outcome.jobs):
@@ -156,13 +163,14 @@ class _Watch:
         process: subprocess.Popen[bytes],
         raw: gzip.GzipFile,
         limit_ns: int | None,
-        on_interval: Callable[[Interval], None] | None,
+        on_interval: Callable[[Interval], bool] | None,
         on_bytes: Callable[[int], None] | None,
         on_tick: Callable[[int], str | None] | None,
     ) -> None:
         self.stream = StatusStream()
         self.intervals: list[Interval] = []
         self.stopped: str | None = None
+        self.enough = False
         self._kill_at_ns: int | None = None
         self._silent = False
         # Ticks are even and never go back, also when the wall clock is set meanwhile.
@@ -221,8 +229,9 @@ class _Watch:
         self._raw.write(data)
         for interval in self.stream.feed(data):
             self.intervals.append(interval)
-            if self._on_interval is not None:
-                self._on_interval(interval)
+            if self._on_interval is not None and self._on_interval(interval) and self._kill_at_ns is None:
+                self.enough = True
+                self._end()
         if self._on_bytes is not None:
             self._on_bytes(sum(job.write.bytes for job in self.stream.jobs))
 
@@ -245,6 +254,9 @@ class _Watch:
     def _stop(self, reason: str) -> None:
         """Asks fio to end, so that it completes what is outstanding; `_tick` ends it by force if it doesn't."""
         self.stopped = reason
+        self._end()
+
+    def _end(self) -> None:
         self._kill_at_ns = time.monotonic_ns() + _END_NS
         self._signal(signal.SIGINT)
 

@@ -39,8 +39,15 @@ def plan(
         _intended(aim, preparation, refills(number), [point for point in left if point.target in {None, number}])
         for number, (aim, preparation) in enumerate(zip(aims, looked, strict=True))
     )
-    expected_ns = sum(point.expected_ns + POINT_OVERHEAD_NS for point in left)
-    return event.Planned(suite=suite, targets=intended, points=left, order=order, expected_ns=expected_ns)
+    overhead_ns = POINT_OVERHEAD_NS * len(left)
+    return event.Planned(
+        suite=suite,
+        targets=intended,
+        points=left,
+        order=order,
+        least_ns=sum(point.least_ns for point in left) + overhead_ns,
+        expected_ns=sum(point.expected_ns for point in left) + overhead_ns,
+    )
 
 
 def _intended(

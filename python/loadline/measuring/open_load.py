@@ -73,8 +73,9 @@ def spread(point: Point, bound_ns: int) -> Point:
     per_s = min(part.arrival.rate_per_s / part.arrival.jobs for part in streams if isinstance(part.arrival, Open))
     # fio takes no fractions of a microsecond.
     warmup_ns = max(point.warmup_ns, math.ceil(_PERIODS * 1e3 / per_s) * 10**6)
-    # fio ends a rated job within a warm-up that is as long as its run time.
-    return replace(point, streams=tuple(streams), warmup_ns=warmup_ns, runtime_ns=max(point.runtime_ns, 2 * warmup_ns))
+    # fio ends a rated job within a warm-up that is as long as its run time. `counted` takes it that all of that is run.
+    runtime_ns = max(point.runtime_ns, 2 * warmup_ns)
+    return replace(point, streams=tuple(streams), warmup_ns=warmup_ns, runtime_ns=runtime_ns, precision_fraction=None)
 
 
 def _parts(stream: Workload, bound_ns: int) -> list[Workload]:

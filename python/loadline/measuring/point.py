@@ -12,14 +12,16 @@ from typing import Any, NamedTuple
 from loadline import _core
 from loadline.host.roots import Roots
 from loadline.host.sampler import Sample, Sampler
+from loadline.judging.precision import Judgement
 from loadline.measuring import event, job
 from loadline.measuring.auditing import audited
 from loadline.measuring.emulate import late_share
 from loadline.measuring.fio import Fio, Outcome
 from loadline.measuring.series import Whose, write_series
+from loadline.measuring.stopping import Stopping
 from loadline.measuring.target import Target
 from loadline.measuring.together import ALL
-from loadline.result.figures import merged
+from loadline.result.figures import joined, merged
 from loadline.result.schema import Result
 from loadline.result.store import Row, Run
 from loadline.workload.plan import Point
@@ -47,12 +49,14 @@ def measure(
     loaders: Sequence[Fio],
     run: Run,
     roots: Roots,
+    cache_bytes: int | None,
     report: Report,
 ) -> Measured:
     """Measures `point` on its targets, all at once, and leaves job, raw output and series in `folder`.
 
     Args:
         loaders: fio with an engine for each target.
+        cache_bytes: the targets' write cache, if it's known.
 
     Returns:
         The row, with `error` and what figures there are if the point failed, and the latency histograms.
@@ -61,14 +65,13 @@ def measure(
         OSError: `folder` can't be written. KeyboardInterrupt: after fio has ended.
     """
     first, several = targets[0], len(targets) > 1
-    if several:
-        text = job.together(point, targets, [loader.engine for loader in loaders], folder)
-    else:
-        text = job.of_target(point, first, loaders[0].engine)
+    text = _job(point, targets, loaders, folder)
     samples: list[Sample] = []
     sampler = Sampler([target.device.number for target in targets if target.device], roots)
     expected_ns = point.runtime_ns + point.warmup_ns
     started_ns = time.time_ns()
+    # What fio says each second is of all targets together, so of one of several nothing can be left out.
+    stopping = Stopping(point, cache_bytes, cut=not several)
 
     def tick(now_ns: int) -> str | None:
         sample = sampler.sample(now_ns)
@@ -79,7 +82,8 @@ def measure(
     def lost() -> str | None:
         return next((why for target in targets if (why := target.lost(roots)) is not None), None)
 
-    def show(interval: _core.Interval) -> None:
+    def show(interval: _core.Interval) -> bool:
+        enough = stopping.enough(interval)
         elapsed = time.time_ns() - started_ns
         both, read, write = (
             merged(part) for part in ([interval.read, interval.write], [interval.read], [interval.write])
@@ -89,9 +93,11 @@ def measure(
         busy = _mean([disk.busy_fraction for disk in last.disks if disk]) if last else None
         report(
             lambda n, of: event.Progress(
-                n, of, point.name, elapsed, expected_ns, interval.warmup, both, read, write, cpu, busy
+                *(n, of, point.name, elapsed, expected_ns, interval.warmup, both, read, write, cpu, busy),
+                stopping.ci95_fraction,
             )
         )
+        return enough
 
     gone = lost()
     before = [target.emulator.stats() if target.emulator else None for target in targets]
@@ -110,29 +116,35 @@ def measure(
         tick(outcome.ended_at_ns)
         outcome.error = outcome.error and (lost() or _whose(outcome, targets))
     measured = [interval for interval in outcome.intervals if not interval.warmup]
-    began_ns = measured[0].end_ns - measured[0].duration_ns if measured else started_ns
-    whose = Whose(
-        repeat=point.repeat,
-        target=ALL if several else first.label,
-        devices=[target.label for target in targets if target.device],
-    )
+    judged = stopping.judged(measured) if outcome.error is None else Judgement()
+    counted = measured[judged.skipped :]
+    series = counted if judged.skipped else outcome.intervals
+    began_ns = counted[0].end_ns - counted[0].duration_ns if counted else started_ns
+    devices = [target.label for target in targets if target.device]
+    whose = Whose(repeat=point.repeat, target=ALL if several else first.label, devices=devices)
     write_series(folder / "series.parquet", outcome.intervals, samples, began_ns, whose)
-    during = _during(samples, began_ns)
-    rows = []
+    rows, during = [], _during(samples, began_ns)
     for number, (target, earlier) in enumerate(zip(targets, before, strict=True)):
         jobs = [one for one in outcome.jobs if not several or job.owner(one.name, len(targets)) == number]
         row = _row(point, [target], run, outcome, jobs, during, began_ns, targets)
         if target.emulator is not None and earlier is not None:
             late = late_share(earlier, target.emulator.stats())
             row = replace(row, findings=(*row.findings, *_late(run, point, late)))
-        # The series is that of all together.
-        row = audited(row, run, () if several else outcome.intervals, samples)
-        rows.append(Row(row, _histograms(jobs)))
+        # The series, and so the judgement, is that of all together.
+        row = _judged(row, None if several else judged, stopping, measured)
+        row = audited(row, run, () if several else series, samples)
+        rows.append(Row(row, _histograms(counted if judged.skipped else jobs)))
     if not several:
         return Measured(*rows[0])
     whole = _row(point, targets, run, outcome, outcome.jobs, during, began_ns, targets)
-    whole = audited(whole, run, outcome.intervals, samples)
+    whole = audited(_judged(whole, judged, stopping, measured), run, series, samples)
     return Measured(whole, _histograms(outcome.jobs), tuple(rows))
+
+
+def _job(point: Point, targets: Sequence[Target], loaders: Sequence[Fio], folder: Path) -> str:
+    if len(targets) > 1:
+        return job.together(point, targets, [loader.engine for loader in loaders], folder)
+    return job.of_target(point, targets[0], loaders[0].engine)
 
 
 def _whose(outcome: Outcome, targets: Sequence[Target]) -> str | None:
@@ -144,7 +156,53 @@ def _whose(outcome: Outcome, targets: Sequence[Target]) -> str | None:
     return outcome.error if number is None else f"{targets[number].label}: {outcome.error}"
 
 
-def _histograms(jobs: Sequence[_core.Job]) -> dict[str, _core.Histogram]:
+def _judged(result: Result, judged: Judgement | None, stopping: Stopping, measured: Sequence[_core.Interval]) -> Result:
+    """The row with what is known of its length, and without what was found to be a beginning of another kind.
+
+    A maximum can't be had of a part of the time, so it's unknown then. Without a judgement only what ended it is said.
+    """
+    if result.error is not None:
+        return result
+    result = replace(result, ended_by=stopping.ended_by)
+    if judged is None:
+        return result
+    if judged.skipped:
+        skipped, counted = measured[: judged.skipped], measured[judged.skipped :]
+        runtime_ns = sum(interval.duration_ns for interval in counted)
+        reads, writes = [interval.read for interval in counted], [interval.write for interval in counted]
+        result = replace(
+            result,
+            total=joined([*reads, *writes], runtime_ns),
+            read=joined(reads, runtime_ns),
+            write=joined(writes, runtime_ns),
+            runtime_ns=runtime_ns,
+            warmup_ns=(result.warmup_ns or 0) + sum(interval.duration_ns for interval in skipped),
+        )
+    found = (_finding(result.run, result.point, *one) for one in stopping.findings(judged))
+    return replace(
+        result,
+        iops_ci95=None if judged.iops is None else judged.iops.ci95,
+        latency_mean_ci95_ns=None if judged.latency_mean_ns is None else judged.latency_mean_ns.ci95,
+        steady=judged.steady,
+        findings=(*result.findings, *found),
+    )
+
+
+def _finding(
+    run: str, point: str, check: str, severity: str, message: str, numbers: Mapping[str, float], remedy: str
+) -> dict[str, Any]:
+    return {
+        "check": check,
+        "severity": severity,
+        "run": run,
+        "point": point,
+        "message": message,
+        "numbers": dict(numbers),
+        "remedy": remedy,
+    }
+
+
+def _histograms(jobs: Sequence[_core.Job | _core.Interval]) -> dict[str, _core.Histogram]:
     if not jobs:
         return {}
     return {name: _core.Flow.merge([getattr(one, name) for one in jobs]).histogram for name in ("read", "write")}
@@ -153,15 +211,10 @@ def _histograms(jobs: Sequence[_core.Job]) -> dict[str, _core.Histogram]:
 def _late(run: Run, point: Point, late: float | None) -> Iterator[dict[str, Any]]:
     """What is to be said of an emulated system that couldn't keep up with its model."""
     if late is not None and late > _LATE:
-        yield {
-            "check": "emulation",
-            "severity": "warning",
-            "run": run.id,
-            "point": point.name,
-            "message": f"{late:.1%} of the answers came later than modelled: this machine is too slow for it, or busy",
-            "numbers": {"late_fraction": round(late, 4)},
-            "remedy": "Let nothing else run meanwhile, use a machine with more cores, or a lower queue depth.",
-        }
+        message = f"{late:.1%} of the answers came later than modelled: this machine is too slow for it, or busy"
+        remedy = "Let nothing else run meanwhile, use a machine with more cores, or a lower queue depth."
+        numbers = {"late_fraction": round(late, 4)}
+        yield _finding(run.id, point.name, "emulation", "warning", message, numbers, remedy)
 
 
 def _row(
@@ -236,18 +289,7 @@ def _findings(run: Run, point: Point, outcome: Outcome) -> tuple[dict[str, Any],
     if any(stream.profile.flush_every for stream in point.streams):
         message = "write latency leaves out the flushes after the writes, which IOPS does contain"
         found.append(("flush", "note", message, {}, "For the latency of a commit use dsync instead of flush_every."))
-    return tuple(
-        {
-            "check": check,
-            "severity": severity,
-            "run": run.id,
-            "point": point.name,
-            "message": message,
-            "numbers": numbers,
-            "remedy": remedy,
-        }
-        for check, severity, message, numbers, remedy in found
-    )
+    return tuple(_finding(run.id, point.name, *one) for one in found)
 
 
 def _achieved(jobs: Sequence[_core.Job], streams: Sequence[Workload]) -> float | None:

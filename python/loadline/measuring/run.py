@@ -24,6 +24,7 @@ from loadline.host.roots import HERE, Roots
 from loadline.measuring import event, fio, intent, journal, preparing, ramp, rounds, target, together
 from loadline.measuring.auditing import audit_whole
 from loadline.measuring.point import Measured, measure
+from loadline.measuring.stopping import cache_of
 from loadline.result.store import Run, Store, begin_point, begin_ramp, commit_point, locked, write_json, writing
 from loadline.workload.order import Order, arranged
 from loadline.workload.plan import Options, Point, make_plan
@@ -60,6 +61,7 @@ def run(
     seed: int | None = None,
     engine: str | None = None,
     settings: Sequence[str] = (),
+    cache_bytes: int | None = None,
     listen: event.Listener = lambda _: None,
     ask: Callable[[target.Target, str], str | None] | None = None,
     roots: Roots = HERE,
@@ -82,6 +84,8 @@ def run(
         seed: for addresses, data and a random order; drawn and recorded by default.
         engine: fio's ioengine; by default io_uring or libaio, whichever works.
         settings: what to set in an emulated system, such as `cache.mode=off`.
+        cache_bytes: the write cache of each target, 0 for none: points that write go on until twice as much is written.
+            Of an emulated system it's known.
         listen: is given every event of the run.
         ask: given a target and what must be typed, gives what was typed; called only without `destroy`.
 
@@ -116,7 +120,14 @@ def run(
         "suite": {"name": suite.name, "title": suite.title, "source": suite.source, "analysis": suite.analysis},
         **together.to_json(aims),
         "points": [point.to_json() for point in points],
-        "options": {"prepare": prepare, "engine": engine, "seed": seed, "order": order, "repeats": repeats},
+        "options": {
+            "prepare": prepare,
+            "engine": engine,
+            "seed": seed,
+            "order": order,
+            "repeats": repeats,
+            "cache_bytes": cache_bytes,
+        },
         "tags": {**together.settings_of(aims), **(tags or {})},
         "declared": dict(declared or {}),
         "sessions": [_session_facts(aims, loaders, session)],
@@ -282,7 +293,9 @@ def _measure(
         log.info("point %d of %d: %s, repetition %d on %s", number, total, point.name, point.repeat, on or "all")
         with writing(folder):
             return measure(
-                point, targets, folder, with_, made, session.roots, lambda p: session.listen(p(number, total))
+                *(point, targets, folder, with_, made, session.roots),
+                cache_of(targets, made.document["options"].get("cache_bytes")),
+                lambda p: session.listen(p(number, total)),
             )
 
     return one

@@ -51,7 +51,7 @@ def write_series(
 
 def _of_io(interval: _core.Interval, began_ns: int) -> dict[str, Any]:
     row: dict[str, Any] = _when(interval.end_ns, interval.duration_ns, "io", began_ns)
-    row["warmup"] = int(interval.warmup)
+    row["warmup"] |= int(interval.warmup)
     for name, flow in (("read", interval.read), ("write", interval.write)):
         row[f"{name}_iops"] = flow.iops
         row[f"{name}_bytes_per_s"] = flow.bytes_per_s

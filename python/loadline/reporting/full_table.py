@@ -22,6 +22,7 @@ MAIN = (
         "outstanding_asked",
         "offered_per_s",
         "iops",
+        "iops_ci95",
         "bytes_per_s",
     ),
     *(
@@ -31,7 +32,7 @@ MAIN = (
         "read_latency_p99_ns",
         "write_latency_p99_ns",
     ),
-    *("cpu_fraction", "busy_fraction", "saturation_iops", "limit", "bottleneck", "error"),
+    *("steady", "cpu_fraction", "busy_fraction", "saturation_iops", "limit", "bottleneck", "error"),
 )
 
 # These are told elsewhere on the page: in each point's section.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from loadline.reporting.table import UNKNOWN, Group, Table, count, findings_notes, megabytes, milliseconds
+from loadline.reporting.table import UNKNOWN, Group, Table, count, findings_notes, megabytes, milliseconds, percent_of
 from loadline.result.schema import Result
 
 
@@ -65,15 +65,11 @@ def _saturation(answer: Answer) -> str:
     return count(answer.line.saturation_iops if found is None and answer.line is not None else found)
 
 
-def _percent_of(part: float | None, whole: float | None) -> str:
-    return UNKNOWN if part is None or not whole else f"{100 * part / whole:.1f}"
-
-
 #: Head, what stands in the cell, whether it is text. A column without any value is left out.
 _COLUMNS: tuple[tuple[str, Callable[[Answer], str], bool], ...] = (
     ("out-\nstanding", _asked, True),
     ("IOPS", lambda answer: count(answer.asked.total.iops), False),
-    ("±\n%", lambda answer: _percent_of(answer.asked.iops_ci95, answer.asked.total.iops), False),
+    ("±\n%", lambda answer: percent_of(answer.asked.iops_ci95, answer.asked.total.iops), False),
     ("MB/s", lambda answer: megabytes(answer.asked.total), False),
     ("mean\nms", lambda answer: milliseconds(answer.asked.total.latency_mean_ns), False),
     ("p99\nms", lambda answer: milliseconds(answer.asked.total.latency_p99_ns), False),

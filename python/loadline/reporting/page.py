@@ -14,7 +14,7 @@ from loadline.reporting.contents import Contents
 from loadline.reporting.facts import facts
 from loadline.reporting.full import needs
 from loadline.reporting.full_table import full_table
-from loadline.reporting.table import count, megabytes, milliseconds
+from loadline.reporting.table import count, megabytes, milliseconds, percent_of
 from loadline.reporting.words import summary
 from loadline.result.schema import Result
 
@@ -174,7 +174,8 @@ def _bundle() -> str:
 def _said(point: Result) -> str:
     if point.error:
         return "failed"
-    figures = [f"{count(point.total.iops)} IOPS", f"{megabytes(point.total)} MB/s"]
+    known = "" if point.iops_ci95 is None else f" ±{percent_of(point.iops_ci95, point.total.iops)} %"
+    figures = [f"{count(point.total.iops)} IOPS{known}", f"{megabytes(point.total)} MB/s"]
     for direction in ("read", "write"):
         mean = getattr(point, direction).latency_mean_ns
         if mean is not None:

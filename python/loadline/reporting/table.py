@@ -120,7 +120,7 @@ class Table:
 
 
 def results_table(results: Sequence[Result], histograms: Histograms = lambda _: {}) -> Table:
-    """IOPS, bandwidth and latencies of results, reads and writes apart, grouped by access class.
+    """IOPS with their 95 % interval, bandwidth and latencies of results, reads and writes apart, by access class.
 
     Failed points have their error instead of figures, quick ones a mark; several runs get a column of their own, and
     so do several targets of a run and repetitions, which have their mean and its spread above them.
@@ -130,14 +130,15 @@ def results_table(results: Sequence[Result], histograms: Histograms = lambda _: 
         histograms: of a repetition, for the percentiles of all together.
     """
     naming = _naming(results)
-    figures = ("IOPS", "MB/s", "read\nms", "write\nms", "read\np99 ms", "write\np99 ms")
+    known = any(result.iops_ci95 is not None for result in results)
+    figures = ("IOPS", *(("±\n%",) if known else ()), "MB/s", "read\nms", "write\nms", "read\np99 ms", "write\np99 ms")
     spread = ("spread\n%",) if "repeat" in naming else ()
     names = {result.access_class for result in results}
     classes = [*(c for c in _CLASS_ORDER if c in names), *sorted((c or "") for c in names - set(_CLASS_ORDER))]
     groups = []
     for access in classes:
         of_class = [result for result in results if (result.access_class or "") == access]
-        groups.append(Group(access, tuple(_rows(of_class, naming, histograms))))
+        groups.append(Group(access, tuple(_rows(of_class, naming, histograms, known))))
     notes = list(dict.fromkeys(f"{r.point} failed: {r.error}" for r in results if r.error))
     if any(result.quick for result in results):
         notes.append("* quick: a few seconds a point; an impression, not a measurement")
@@ -159,15 +160,17 @@ def _naming(results: Sequence[Result]) -> tuple[str, ...]:
     return (*found, "repeat") if any(result.repeat > 1 for result in measured) else found
 
 
-def _rows(results: Sequence[Result], naming: Sequence[str], histograms: Histograms) -> Iterator[tuple[str, ...]]:
+def _rows(
+    results: Sequence[Result], naming: Sequence[str], histograms: Histograms, known: bool
+) -> Iterator[tuple[str, ...]]:
     if "repeat" not in naming:
-        yield from (_result_row(result, naming) for result in results)
+        yield from (_result_row(result, naming, known) for result in results)
         return
     for group in repeats_of(results, histograms):
         if len(group.rows) > 1:
             spread = UNKNOWN if group.spread_fraction is None else count(100 * group.spread_fraction)
-            yield (*_result_row(group.mean, naming, "all"), spread)
-        yield from ((*_result_row(row, naming), "") for row in group.rows)
+            yield (*_result_row(group.mean, naming, known, "all"), spread)
+        yield from ((*_result_row(row, naming, known), "") for row in group.rows)
 
 
 def load_line_note(result: Result) -> str:
@@ -220,11 +223,12 @@ def _points(number: int) -> str:
     return f"{number} point{'' if number == 1 else 's'}"
 
 
-def _result_row(result: Result, naming: Sequence[str], repeat: str = "") -> tuple[str, ...]:
+def _result_row(result: Result, naming: Sequence[str], known: bool, repeat: str = "") -> tuple[str, ...]:
     name = result.point + ("*" if result.quick else "") + (" (failed)" if result.error else "")
     named = {"run": result.run, "point": name, "target": result.target, "repeat": repeat or str(result.repeat)}
     figures = (
         count(result.total.iops),
+        *((percent_of(result.iops_ci95, result.total.iops),) if known else ()),
         megabytes(result.total),
         *(milliseconds(f.latency_mean_ns) for f in (result.read, result.write)),
         *(milliseconds(f.latency_p99_ns) for f in (result.read, result.write)),
@@ -240,6 +244,11 @@ def count(value: float | None) -> str:
         return "0"
     power = int(f"{value:.2e}".partition("e")[2])
     return f"{value:,.{max(0, 2 - power)}f}"
+
+
+def percent_of(part: float | None, whole: float | None) -> str:
+    """A share in percent with one digit behind the point, without the sign."""
+    return UNKNOWN if part is None or not whole else f"{100 * part / whole:.1f}"
 
 
 def megabytes(flow: Flow) -> str:

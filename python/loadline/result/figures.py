@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from dataclasses import fields
+from dataclasses import fields, replace
 
 from loadline import _core
 from loadline.result.schema import Flow
@@ -36,6 +36,13 @@ def merged(flows: Sequence[_core.Flow]) -> Flow:
     }
     plain = {item.name: getattr(whole, item.name) for item in fields(Flow) if item.name not in percentiles}
     return Flow(**plain, **percentiles)
+
+
+def joined(flows: Sequence[_core.Flow], duration_ns: int) -> Flow:
+    """Flows that followed each other for that time as one: rates over all of it, the rest as of `merged`."""
+    seconds = duration_ns / 1e9
+    ios, size_bytes = (sum(getattr(flow, name) for flow in flows) for name in ("ios", "bytes"))
+    return replace(merged(flows), iops=ios / seconds, bytes_per_s=size_bytes / seconds)
 
 
 def known_percentile(percentile_ns: int | None) -> int | None:

@@ -73,9 +73,13 @@ class Result:
     components: Mapping[str, float] = _is("utilisation by component, of models", default_factory=dict)
     bottleneck: str | None = _is("the component that limits, of models")
     runtime_ns: int | None = _is("time that was measured, warm-up left out")
-    warmup_ns: int | None = _is("warm-up before it")
-    steady: bool | None = _is("whether the point was steady; NULL: not judged")
-    ended_by: str | None = _is("the rule that ended it: `runtime`, `error`; of rounds `steady`, `written` or `rounds`")
+    warmup_ns: int | None = _is("warm-up before it, with what was found to be a beginning of another kind")
+    steady: bool | None = _is(
+        "whether what was counted was steady, of measured points by SNIA's rule; NULL: not judged"
+    )
+    ended_by: str | None = _is(
+        "the rule that ended it: `precision`, `runtime`, `error`; of rounds `steady`, `written` or `rounds`"
+    )
     quick: bool = _is("made under --quick: an impression, not a measurement", default=False)
     saturation_iops: float | None = _is("of a search: the highest rate found")
     saturation_outstanding: int | None = _is("outstanding I/Os asked for where saturation_iops was found")

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 from collections import Counter
 from dataclasses import asdict, dataclass, replace
-from typing import Any, Literal, TypeAlias
+from typing import Any
 
 from loadline.errors import InputError
 from loadline.units import format_bytes
 from loadline.workload.limit import Best, Limit, Ramp
 from loadline.workload.profile import Closed, Open, Workload
 from loadline.workload.rounds import Rounds
-from loadline.workload.suite import Entry, Published, Suite, nearest
+from loadline.workload.suite import Entry, Published, Stop, Suite, nearest
 
 QUICK_NS = 5 * 10**9
 QUICK_WARMUP_NS = 10**9
@@ -22,12 +22,13 @@ PRECISE_FROM_NS = 10 * 10**9
 #: How precise a point has to be to end before its run time, unless somebody says.
 PRECISION = 0.01
 
-Stop: TypeAlias = Literal["precise", "fixed"]
-
 
 @dataclass(frozen=True, slots=True)
 class Options:
-    """What the user may change of a suite; None: as the suite says. `limit` is that of its ramps."""
+    """What the user may change of a suite; None: as the suite says.
+
+    `limit` is that of its ramps, `precision_fraction` that of `stop = "precise"`.
+    """
 
     queue_depths: tuple[int, ...] | None = None
     jobs: int | None = None
@@ -38,6 +39,8 @@ class Options:
     quick: bool = False
     only: tuple[str, ...] = ()
     limit: Limit | None = None
+    stop: Stop | None = None
+    precision_fraction: float | None = None
 
 
 # Of a search for a load line: nearly none takes more.
@@ -53,7 +56,8 @@ class Point:
 
     With a `ramp` or a `best` it is a search over their load, and `at` makes its probes. With `rounds` it is measured in
     turn with the other points of the same rounds. `target` is the number, from 0, of the one of the run's targets that
-    is loaded; None: all of them, at once.
+    is loaded; None: all of them, at once. With a `precision_fraction` it ends before its run time once IOPS and mean
+    latency are known to that share; None: at its run time.
     """
 
     name: str
@@ -67,6 +71,7 @@ class Point:
     rounds: Rounds | None = None
     repeat: int = 1
     target: int | None = None
+    precision_fraction: float | None = None
 
     @property
     def searches(self) -> bool:
@@ -76,12 +81,21 @@ class Point:
     @property
     def expected_ns(self) -> int:
         """How long it takes at most, about: a ramp is a search, of seven probes or some more."""
+        return (self.runtime_ns + self.warmup_ns) * self.times
+
+    @property
+    def least_ns(self) -> int:
+        """How long it takes at least, about: as long as `expected_ns` if no precision ends it."""
+        runtime_ns = self.runtime_ns if self.precision_fraction is None else min(self.runtime_ns, PRECISE_FROM_NS)
+        return (runtime_ns + self.warmup_ns) * self.times
+
+    @property
+    def times(self) -> int:
+        """How often it's measured, about: once, at several loads, or round after round."""
         times = 1 if self.ramp is None else _PROBES
         if self.best is not None:
             times = len(self.best.queue_depths)
-        if self.rounds is not None:
-            times = self.rounds.most
-        return (self.runtime_ns + self.warmup_ns) * times
+        return times if self.rounds is None else self.rounds.most
 
     @property
     def writes(self) -> bool:
@@ -137,6 +151,7 @@ class Point:
             "rounds": None if self.rounds is None else asdict(self.rounds),
             "repeat": self.repeat,
             "target": self.target,
+            "precision_fraction": self.precision_fraction,
         }
 
     @staticmethod
@@ -151,6 +166,8 @@ class Point:
             rounds=None if rounds is None else Rounds.from_json(rounds),
             repeat=data.get("repeat", 1),
             target=data.get("target"),
+            # Older runs have none: their points ended at their run time.
+            precision_fraction=data.get("precision_fraction"),
         )
 
 
@@ -163,12 +180,14 @@ def make_plan(suite: Suite, options: Options, seed: int | None = None) -> tuple[
         InputError: `only` names a profile that the suite doesn't have, options contradict each other, or two points
             would have one name.
     """
-    changes = (options.queue_depths, options.jobs, options.runtime_ns, options.warmup_ns)
-    if options.as_published and any(change is not None for change in changes):
+    changes = (options.queue_depths, options.jobs, options.runtime_ns, options.warmup_ns, options.precision_fraction)
+    if options.as_published and (options.stop == "precise" or any(change is not None for change in changes)):
         raise InputError(
             "--as-published fixes queue depth, jobs, run time and warm-up",
-            "Leave out --queue-depth, --jobs, --runtime and --warmup, or leave out --as-published.",
+            "Leave out --queue-depth, --jobs, --runtime, --warmup, --precision and --stop precise, or --as-published.",
         )
+    if options.stop == "fixed" and options.precision_fraction is not None:
+        raise InputError("--stop fixed ends points by time, whatever their --precision", "Leave out one of the two.")
     entries = [entry for entry in suite.entries if options.variants or not entry.variant or entry.name in options.only]
     if options.only:
         known = [entry.name for entry in suite.entries]
@@ -229,9 +248,18 @@ def _points(entry: Entry, suite: Suite, options: Options) -> list[Point]:
             ramp,
             best,
             entry.rounds,
+            precision_fraction=None if entry.rounds is not None else _precision(suite, options),
         )
         for load in loads
     ]
+
+
+def _precision(suite: Suite, options: Options) -> float | None:
+    """What ends a point before its run time; a precision that is given asks for it, whatever the suite's rule."""
+    if options.precision_fraction is not None:
+        return options.precision_fraction
+    stop: Stop = "fixed" if options.as_published else options.stop or suite.stop
+    return PRECISION if stop == "precise" else None
 
 
 def _check_tracked(points: list[Point], suite: Suite) -> None:

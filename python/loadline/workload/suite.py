@@ -7,6 +7,7 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from pathlib import Path
+from typing import Literal, TypeAlias
 
 from loadline.errors import InputError
 from loadline.workload.limit import Best, Ramp
@@ -22,6 +23,9 @@ BLOCK_BYTES = (1, 1024**3)
 RUNTIME_NS = (10**6, 366 * 86400 * 10**9)
 WARMUP_NS = (0, 366 * 86400 * 10**9)
 _FILE_BYTES = 1024**2
+
+#: What ends a point: `precise`, that its figures are good enough, at the latest its run time; `fixed`, its run time.
+Stop: TypeAlias = Literal["precise", "fixed"]
 
 #: By which a path is known without a `/`.
 ENDINGS = {".toml", ".fio", ".ini", ".job", ".icf", ".vdbench", ".vdb", ".parm", ".hcibench"}
@@ -64,7 +68,7 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A list of points to fill, with how long each is to run."""
+    """A list of points to fill, with how long each is to run and what may end it before."""
 
     name: str
     title: str
@@ -72,6 +76,7 @@ class Suite:
     analysis: str
     entries: tuple[Entry, ...]
     published: Published = Published()
+    stop: Stop = "precise"
 
 
 def load_suite(name: str, *, each_section: bool = False) -> tuple[Suite, list[str]]:

@@ -25,6 +25,7 @@ from loadline.workload.suite import (
     WARMUP_NS,
     Entry,
     Published,
+    Stop,
     Suite,
     arrival,
     nearest,
@@ -303,6 +304,7 @@ class _SuiteText(_Text):
     queue_depth: Depths = [32]
     jobs: JobCounts = [1]
     rate: Rates | None = None
+    stop: Stop = "precise"
     published: _PublishedText = _PublishedText()
     rounds: list[_RoundsText] = []
     profile: list[_ProfileText] = Field(min_length=1)
@@ -361,7 +363,7 @@ def parse(text: str, name: str, file: str) -> Suite:
         seen.add(entry.name)
     own = parsed.published
     published = Published(own.queue_depth, own.jobs, own.runtime, own.warmup, *own.working_set)
-    return Suite(name, parsed.title, parsed.source, parsed.analysis, tuple(entries), published)
+    return Suite(name, parsed.title, parsed.source, parsed.analysis, tuple(entries), published, parsed.stop)
 
 
 def _shares(block: dict[str, Any]) -> tuple[BlockShare, ...]:
