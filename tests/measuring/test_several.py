@@ -148,8 +148,7 @@ def test_a_random_order_is_recorded_with_its_seed(loadline: Loadline, filled_fil
     assert order == [(row["point"], row["repeat"]) for row in second["results"]] != sorted(order)
     document = json.loads((Path(first["runs"][0]["path"]) / "run.json").read_text())
     assert document["options"] | {"prepare": 0, "engine": 0, "cache_bytes": 0} == {
-        "prepare": 0, "engine": 0,
-        "cache_bytes": 0, "seed": 3, "order": "random", "repeats": 1,
+        "prepare": 0, "engine": 0, "cache_bytes": 0, "seed": 3, "order": "random", "repeats": 1,
     }  # fmt: skip
 
 
