@@ -179,6 +179,25 @@ def test_output_without_a_whole_status_is_refused_with_a_remedy(text: str, tmp_p
     assert error.value.remedy
 
 
+@pytest.mark.parametrize("path", ["read", "groupid", "jobname", "error", "usr_cpu", "iodepth_level", "job options"])
+@pytest.mark.parametrize("junk", [None, "x", -1, 1e308, [], {"a": 1}, True])
+def test_whatever_stands_in_a_job_it_is_a_row_or_a_sentence(path: str, junk: object, tmp_path: Path) -> None:
+    status = copy.deepcopy(statuses("two-groups.json")[-1])
+    status["jobs"][0][path] = junk
+    try:
+        assert rows(written(tmp_path, status)).results
+    except InputError as error:
+        assert error.remedy
+
+
+@pytest.mark.parametrize("bins", [{"a": 1}, {"1": -5}, {"1": 1.5}, [1], "x", {"99999999999999999999": 1}])
+def test_bins_that_fio_does_not_write_are_refused(bins: object, tmp_path: Path) -> None:
+    status = copy.deepcopy(statuses("two-groups.json")[-1])
+    status["jobs"][0]["read"]["lat_ns"]["bins"] = bins
+    with pytest.raises(InputError, match="not as fio writes it"):
+        rows(written(tmp_path, status))
+
+
 def test_printfs_nan_is_no_number(tmp_path: Path) -> None:
     text = json.dumps(OLD).replace('"stddev": 20.5', '"stddev": -nan')
     (tmp_path / "x.json").write_text(text)

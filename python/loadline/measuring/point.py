@@ -273,8 +273,14 @@ def _row(
         quick=point.quick,
         error=outcome.error,
         findings=findings,
-        provenance={"seed": point.seed},
+        provenance={"seed": point.seed, **_busiest(jobs)},
     )
+
+
+def _busiest(jobs: Sequence[_core.Job]) -> dict[str, float]:
+    """The CPU use of fio's busiest group of threads, as a share of a core each."""
+    known = [one.cpu_fraction for one in jobs if one.cpu_fraction is not None]
+    return {"job_cpu_fraction": round(max(known), 3)} if known else {}
 
 
 def _findings(run: Run, point: Point, outcome: Outcome) -> tuple[dict[str, Any], ...]:

@@ -70,7 +70,9 @@ def _faster(subject: Subject, write_ns: float, read_ns: float, rounding: float) 
         " can't be sooner than a read of the same pattern"
     )
     numbers = {"write_latency_mean_ns": write_ns, "read_latency_mean_ns": read_ns, "share": share}
-    return Doubt("warning" if unknown else "error", message, _CACHE_REMEDY, numbers)
+    # Of a cache that nobody speaks of, only that is doubtful.
+    certain = setup.write_cache is False and not unknown
+    return Doubt("error" if certain else "warning", message, _CACHE_REMEDY, numbers)
 
 
 def _writes_beside_reads(subjects: Sequence[Subject]) -> Iterator[tuple[Subject, Doubt]]:
@@ -118,7 +120,8 @@ def _below_rotation(subject: Subject) -> Iterator[Doubt]:
             )
             numbers = {"latency_mean_ns": mean_ns, "half_turn_ns": half_ns}
             remedy = f"{_CACHE_REMEDY} Reads: take a larger working set."
-            yield Doubt("error" if name == "write" else "warning", message, remedy, numbers)
+            certain = name == "write" and setup.write_cache is False
+            yield Doubt("error" if certain else "warning", message, remedy, numbers)
 
 
 def _beyond_drives(subject: Subject) -> Iterator[Doubt]:

@@ -27,8 +27,8 @@ _SIZE = re.compile(
 _GLUED = re.compile(r"[a-z](\d{1,4})([km])(?![a-z0-9])", re.IGNORECASE)
 _MIX = re.compile(r"(?<![\d.])(\d{1,3})\s?/\s?(\d{1,3})(?![\d.])")
 _PERCENT = re.compile(r"(\d{1,3})(?:\s?%\s?(?:random )?reads?\b|rdpct)", re.IGNORECASE)
-_READ = re.compile(r"(?<![a-z])(?:reads?|reading|rand_?read|seq_?read|rr|sr)(?![a-z])", re.IGNORECASE)
-_WRITE = re.compile(r"(?<![a-z])(?:writes?|writing|rand_?write|seq_?write|rw|sw)(?![a-z])", re.IGNORECASE)
+_READ = re.compile(r"(?<![a-z])(?:reads?|reading|rand_?read|seq_?read)(?![a-z])", re.IGNORECASE)
+_WRITE = re.compile(r"(?<![a-z])(?:writes?|writing|rand_?write|seq_?write)(?![a-z])", re.IGNORECASE)
 _RANDOM = re.compile(r"(?<![a-z])(?:random|rand|rnd)|rand(?:read|write|rw)", re.IGNORECASE)
 _SEQUENTIAL = re.compile(r"(?<![a-z])(?:sequential|seq)", re.IGNORECASE)
 

@@ -34,6 +34,9 @@ CAPTURED = (
     ("fio", "engine"),
 )
 
+#: What differs anyhow where devices do.
+OF_A_MODEL = CAPTURED[2:5]
+
 #: Columns that number a series of tests: within one the set-up is the factor that is varied, across them it may repeat.
 SERIES = ("test", "series", "experiment")
 
@@ -57,10 +60,12 @@ def _between_runs(subjects: Sequence[Subject]) -> Iterator[tuple[Subject, Doubt]
         return
     (reference, *others) = first.values()
     for subject in others:
+        same_model = _captured(subject, ("device", "model")) == _captured(reference, ("device", "model"))
         changed = [
             f"{' '.join(path[-2:] if path[0] != 'device' else path[-1:])} is {now}, and {before} in {reference.row.run}"
             for path in CAPTURED
-            if (now := _captured(subject, path)) != (before := _captured(reference, path))
+            if (same_model or path not in OF_A_MODEL)
+            and (now := _captured(subject, path)) != (before := _captured(reference, path))
             and now is not None
             and before is not None
             and not _is_factor(path[-1], subject, reference)

@@ -43,8 +43,17 @@ def read(data: bytes, name: str) -> Imported:
     """The rows of fio's output.
 
     Raises:
-        InputError: no whole status in it.
+        InputError: no whole status in it, or one that fio doesn't write.
     """
+    try:
+        return _read(data, name)
+    except (AttributeError, KeyError, OverflowError, TypeError, ValueError) as error:
+        raise InputError(
+            f"{name}: not as fio writes it: {error}", "Write it again, or leave the damaged job out."
+        ) from None
+
+
+def _read(data: bytes, name: str) -> Imported:
     warnings: list[str] = []
     status = _last_status(data, name, warnings)
     jobs = _jobs(status, name, warnings)
