@@ -9,7 +9,7 @@ from typing import Any
 
 from loadline import _core
 from loadline.host.sampler import DiskRates, Sample
-from loadline.result.series import SERIES_COLUMNS
+from loadline.result.series import SERIES_COLUMNS, as_text
 from loadline.result.store import OTHER_STORE, write_bytes
 
 
@@ -41,7 +41,7 @@ def write_series(
         rows.append(_of_host(sample, began_ns) | {"target": of.target})
         disks = [(name, disk) for name, disk in zip(of.devices, sample.disks, strict=True) if disk is not None]
         rows += [_of_device(sample, disk, began_ns) | {"target": name} for name, disk in disks]
-    rows = [row | {"repeat": of.repeat} for row in rows]
+    rows = [row | {"repeat": of.repeat, "target": as_text(row["target"])} for row in rows]
     rows.sort(key=lambda row: row["time_ns"])
     columns: Sequence[tuple[str, str, list[Any]]] = [
         (name, kind, [row.get(name) for row in rows]) for name, kind, _ in SERIES_COLUMNS

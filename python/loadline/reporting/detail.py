@@ -10,6 +10,7 @@ from typing import Any
 from loadline.reporting.question import connect
 from loadline.result.repeats import histograms_in
 from loadline.result.schema import Result
+from loadline.result.series import as_text
 from loadline.result.store import Run
 
 # A line of more dots is no clearer; all points together have so many that a page of them stays small.
@@ -94,7 +95,7 @@ def details(runs: Sequence[Run], results: Sequence[Result]) -> list[Detail]:
 
 def _of(series: Mapping[tuple[str, str, int, str | None, str], list[Any]], row: Result, source: str) -> list[Any]:
     """A source's dots for a row; of several targets at once the host is that of all together."""
-    targets = [row.target, *(["*"] if source == "host" else []), None]
+    targets = [as_text(row.target), *(["*"] if source == "host" else []), None]
     found = (series.get((row.run, row.point, row.repeat, target, source)) for target in targets)
     return next((dots for dots in found if dots), [])
 

@@ -58,3 +58,8 @@ class PointSeries:
     iops: Sequence[float]
     cpu: Sequence[float] = ()
     latency_ns: Sequence[float] = ()
+
+
+def as_text(target: str) -> str:
+    """The name of a target as a series has it: what isn't UTF-8 in it is written with backslashes."""
+    return target.encode("utf-8", "backslashreplace").decode()
