@@ -110,19 +110,19 @@ def test_a_ramp_over_rates_in_sequence_is_refused_before_anything_is_touched(sta
 def test_a_ramp_over_rates_finds_about_the_load_line_of_m_d_1(station: str) -> None:
     """Five service times are the response at a utilisation of 8/9 (Pollaczek and Khinchine): 444 a second of 2 ms.
 
-    So short a run knows the response to some 30 %, and on a busy machine it's longer; the rate then is lower.
+    So short a run knows the response to some 40 %, and on a busy machine it's longer; the rate then is lower.
     """
     Path(station.removeprefix("emulated:")).write_text(STATION.replace("20ms", "2ms"))
-    suite = parse_suite(RATES.replace("400ms", "2s"), "reads", "reads")
+    suite = parse_suite(RATES.replace("400ms", "1s"), "reads", "reads")
     run = loadline.run(suite, station, size_bytes=1 << 26, seed=1)
     (row,) = run.results()
     assert row.error is None and row.offered_per_s is not None
-    assert 200 <= row.offered_per_s <= 500
+    assert 100 <= row.offered_per_s <= 500
     assert row.saturation_outstanding == 128 and row.saturation_iops == pytest.approx(500, rel=0.2)
     assert (row.profile, row.outstanding_asked, row.queue_depth) == ("reads", None, None)
     assert row.provenance["load_line"]["axis"] == "rate"
     asked = [probe.point for probe in run.probes()]
-    assert asked[0] == "reads-qd128" and len(asked) <= 10 and all(name.startswith("reads-r") for name in asked[1:])
+    assert asked[0] == "reads-qd128" and len(asked) <= 12 and all(name.startswith("reads-r") for name in asked[1:])
     assert run.histograms(0)["read"].count > 0
 
 
