@@ -117,3 +117,13 @@ def test_plain_text_is_aligned_and_markdown_keeps_its_bars() -> None:
 
 def test_no_results_make_an_empty_table() -> None:
     assert results_table([]).plain().startswith("point")
+
+
+@pytest.mark.parametrize(
+    ("load", "said"),
+    [({"offered_per_s": 2000.0}, "1,000 I/Os a second"), ({"outstanding_asked": 2000}, "1000 outstanding")],
+)
+def test_the_load_line_of_several_targets_is_told_for_each(load: dict[str, object], said: str) -> None:
+    line = {"load_line": {"axis": "", "load": 1000, "next": 1010, "targets": 2}}
+    (note,) = results_table([result("p", "random", limit="mean<=30ms", provenance=line, **load)]).notes
+    assert note.startswith(f"p: {said} on each of 2 targets keep mean<=30ms, 1")

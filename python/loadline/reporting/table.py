@@ -184,7 +184,8 @@ def load_line_note(result: Result) -> str:
         beyond = f", {count(line['next'])} don't" if line.get("next") else beyond
     if line.get("targets"):
         each = f" on each of {line['targets']} targets"
-        load = load if result.offered_per_s is not None else f"{line['load']} outstanding"
+        of_rate = result.offered_per_s is not None
+        load = f"{count(line['load'])} I/Os a second" if of_rate else f"{line['load']} outstanding"
     return f"{result.point}: {load}{each} keep {result.limit}{beyond}{most}"
 
 
