@@ -317,7 +317,7 @@ impl Emulation {
                     }
                     _ => {
                         array.power_up(drive);
-                        (format!("drive {drive} is rebuilt"), Some(drive))
+                        (format!("drive {drive} is being rebuilt"), Some(drive))
                     }
                 }
             }

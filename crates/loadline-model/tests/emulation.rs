@@ -194,7 +194,8 @@ fn a_failed_drives_data_are_read_from_the_others_until_they_are_rebuilt() {
     assert!(!alone(&mut emulation, Action::Read, 2 << 16).1);
     assert!(emulation.strike(Strike::Fails(2)).is_err(), "it has failed");
     assert!(emulation.strike(Strike::Replaced(1)).is_err(), "it hasn't");
-    emulation.strike(Strike::Replaced(2)).unwrap();
+    let said = emulation.strike(Strike::Replaced(2)).unwrap();
+    assert_eq!(said, "drive 2 is being rebuilt");
     assert_eq!(emulation.active(), ["drive 2 is 0 % rebuilt"]);
     let end = emulation.now() + Time::from_ns(3_000_000_000);
     while emulation.advance(end, &mut 1_000_000) != Step::Reached {}

@@ -146,7 +146,7 @@ def _say_start(said: str, size_bytes: int, emulator: Emulator, device: str | Non
         return
     output.say(emulator.address)
     sys.stdout.flush()
-    output.note(f"{said} is served, {format_size(size_bytes)}; Ctrl-C ends it")
+    output.warn(f"{said} is served, {format_size(size_bytes)}; Ctrl-C ends it")
     if device is not None:
         output.say(device)
         sys.stdout.flush()
@@ -180,7 +180,7 @@ def _watch(said: str, emulator: Emulator, end: threading.Event, span_ns: int | N
             over = end.wait(_wait_s(began_ns, span_ns)) or _is_over(began_ns, span_ns)
             now = emulator.stats()
             for happened in emulator.events():
-                output.note(happened)
+                output.warn(happened)
             reading = between(last, now)
             complaint.look(now, reading)
             show(now, reading)
@@ -207,7 +207,7 @@ class _Once:
     def look(self, now: Served, reading: Reading) -> None:
         late = reading.late_fraction is not None and reading.late_fraction > _LATE
         if late and not self._late:
-            output.note(
+            output.warn(
                 f"{reading.late_fraction:.1%} of the answers come later than modelled: too much for this machine's CPU"
             )
         self._late = late
@@ -219,7 +219,7 @@ class _Once:
         self._failed = now["failed"]
         if said is not None and not self._full:
             self._full = True
-            output.note(said)
+            output.warn(said)
 
 
 @contextmanager
@@ -243,7 +243,7 @@ def _say_end(emulator: Emulator, *, as_json: bool) -> None:
     answers = stats["read_ios"] + stats["write_ios"]
     mean = milliseconds(whole.all.latency_mean_ns)
     failed = f"; {stats['failed']:,} requests failed" if stats["failed"] else ""
-    output.note(
+    output.warn(
         f"served {answers:,} reads and writes in {format_duration(stats['elapsed_ns'])}, mean {mean} ms; "
         f"{whole.late_fraction or 0:.2%} of the answers came late{failed}; "
         f"data took {format_size(stats['stored_bytes'])}"
