@@ -88,6 +88,17 @@ impl Requests {
         (way, address, bytes)
     }
 
+    /// The next I/O of one of so many issuers, which keeps to one of the sequential streams, as the requests of a job do, if all
+    /// streams get as many of them.
+    #[inline]
+    pub(crate) fn draw_for(&mut self, issuer: u32, issuers: u32) -> (Way, u64, u32) {
+        let streams = self.cursors.len() as u32;
+        if streams > 1 && issuers % streams == 0 {
+            self.turn = (issuer % streams) as usize;
+        }
+        self.draw()
+    }
+
     /// First byte and bytes of an I/O that goes this way.
     #[inline]
     pub(crate) fn place(&mut self, way: Way) -> (u64, u32) {
@@ -239,6 +250,22 @@ mod tests {
                 zones: vec![(0.5, 0.1), (0.0, 0.4), (0.5, 0.5)]
             }),
         ]
+    }
+
+    #[test]
+    fn an_issuer_keeps_to_one_stream_where_all_get_as_many_of_them() {
+        let profile = Profile {
+            random_fraction: 0.0,
+            sequential_streams: 2,
+            ..Profile::random_reads(Bytes(4096), Bytes(1 << 20))
+        };
+        let addresses = |issuers: u32, asking: [u32; 4]| {
+            let mut requests = Requests::new(&profile, Seed(1), 0).unwrap();
+            asking.map(|issuer| requests.draw_for(issuer, issuers).1)
+        };
+        assert_eq!(addresses(2, [0, 0, 0, 1]), [0, 4096, 8192, 1 << 19]);
+        let half = 1 << 19;
+        assert_eq!(addresses(1, [0; 4]), [0, half, 4096, half + 4096]);
     }
 
     proptest! {

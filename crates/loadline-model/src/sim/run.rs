@@ -198,7 +198,7 @@ impl<F: Flow> Run<F> {
     /// An issuer goes on: thinks, waits for its arrival, or issues.
     #[inline]
     fn proceed(&mut self, number: u32, begins: bool) {
-        let Issuer { stream, left } = &mut self.issuers[number as usize];
+        let Issuer { stream, left, .. } = &mut self.issuers[number as usize];
         let now = self.engine.now();
         match &mut self.sources[*stream as usize].kind {
             Kind::Open { arrivals, .. } => {
@@ -209,6 +209,7 @@ impl<F: Flow> Run<F> {
             Kind::Closed {
                 think: Some(think),
                 burst,
+                ..
             } => {
                 *left -= 1;
                 // Issuers begin with thinking, or all would come at once.
@@ -225,8 +226,16 @@ impl<F: Flow> Run<F> {
 
     #[inline]
     fn issue(&mut self, number: u32, since: Time) {
-        let stream = self.issuers[number as usize].stream;
-        let (way, address, bytes) = self.sources[stream as usize].requests.draw();
+        let Issuer {
+            stream,
+            number: place,
+            ..
+        } = self.issuers[number as usize];
+        let Source { requests, kind } = &mut self.sources[stream as usize];
+        let (way, address, bytes) = match kind {
+            Kind::Closed { issuers, .. } => requests.draw_for(place, *issuers),
+            Kind::Open { .. } => requests.draw(),
+        };
         let io = Io {
             stream,
             tag: number,

@@ -31,6 +31,7 @@ pub(super) enum Kind {
     Closed {
         think: Option<Box<Sampler>>,
         burst: u32,
+        issuers: u32,
     },
     Open {
         arrivals: Box<Arrivals>,
@@ -44,6 +45,8 @@ pub(super) enum Kind {
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Issuer {
     pub(super) stream: u32,
+    /// Which one of its stream it is.
+    pub(super) number: u32,
     /// I/Os before it thinks again.
     pub(super) left: u32,
 }
@@ -57,8 +60,9 @@ pub(super) fn sources(
     let (mut sources, mut issuers) = (Vec::new(), Vec::new());
     for (number, Stream { profile, arrival }) in (0u32..).zip(streams) {
         arrival.check("arrival")?;
-        let issuer = |left| Issuer {
+        let issuer = |issuer, left| Issuer {
             stream: number,
+            number: issuer,
             left,
         };
         let kind = match arrival {
@@ -68,17 +72,18 @@ pub(super) fn sources(
                 burst,
             } => {
                 let thinks = *think != Service::Deterministic { time: Time::ZERO };
-                issuers.extend((0..*outstanding).map(|_| issuer(*burst)));
+                issuers.extend((0..*outstanding).map(|number| issuer(number, *burst)));
                 Kind::Closed {
                     think: thinks.then(|| Box::new(thinking(*think, seed, number))),
                     burst: *burst,
+                    issuers: *outstanding,
                 }
             }
             Arrival::Open {
                 pattern,
                 most_outstanding,
             } => {
-                issuers.push(issuer(1));
+                issuers.push(issuer(0, 1));
                 Kind::Open {
                     arrivals: Box::new(Arrivals::new(*pattern, seed, number, now)),
                     most: most_outstanding.unwrap_or(u32::MAX),
