@@ -388,6 +388,24 @@ fn reading_ahead_makes_a_sequential_stream_faster() {
 }
 
 #[test]
+fn large_reads_fetch_nothing_that_is_on_its_way_already() {
+    let system = system(&[
+        ("cache.read_ahead", "512KiB"),
+        ("volume.layout", "raid0"),
+        ("volume.chunk", "512KiB"),
+    ]);
+    let reads = Load {
+        block: 1 << 20,
+        random: 0.0,
+        outstanding: 4,
+        ..READS
+    };
+    // The first of its two chunks was read ahead.
+    let counted = disk_accesses_per_io(&run(&system, &reads));
+    assert!((counted / 2.0 - 1.0).abs() < 0.02, "{counted}");
+}
+
+#[test]
 fn reads_hit_the_cache_by_the_share_of_the_volume_that_it_holds() {
     let system = system(&[("volume.size", "64MiB"), ("volume.layout", "raid0")]);
     let found = run(

@@ -89,8 +89,10 @@ pub struct Task {
     /// Of a write under way, or of a unit that is rebuilt: its plan.
     pub(super) plan: u32,
     pub(super) fetch: Option<FetchId>,
+    /// Of a read: some of it was on its way already.
+    pub(super) joins: bool,
     pub(super) destage: Option<DestageId>,
-    /// Of work in the background: where, and how much.
+    /// Of work in the background, and of what a read orders: where, and how much.
     pub(super) address: u64,
     pub(super) bytes: u32,
     /// Of a rebuild: when its next unit may begin.

@@ -23,7 +23,7 @@ impl Array {
             }
         };
         if found == Found::Missing {
-            self.miss(context, io.address, io.bytes, Fetch::Asked);
+            self.miss_rest(context, io);
         }
         if let Some((address, bytes)) = ahead.and_then(|ahead| self.inside(ahead)) {
             context.spawn(Task {
@@ -45,11 +45,15 @@ impl Array {
                 context.task().phase = Phase::Awaiting;
                 return Step::Wait;
             }
-            Found::Missing => (
-                self.costs.read,
-                self.accesses(io.address, io.bytes),
-                Phase::Ordered,
-            ),
+            Found::Missing => {
+                let Task { address, bytes, .. } = *context.task();
+                let accesses = if bytes > 0 {
+                    self.accesses(address, bytes)
+                } else {
+                    0
+                };
+                (self.costs.read, accesses, Phase::Ordered)
+            }
         };
         let command = self.command(controller, cost, accesses);
         self.pass(context, [overhead, command], next)
@@ -59,6 +63,25 @@ impl Array {
     fn inside(&self, (address, bytes): (u64, u32)) -> Option<(u64, u32)> {
         let left = self.layout.capacity().checked_sub(address)?;
         (left > 0).then(|| (address, left.min(u64::from(bytes)) as u32))
+    }
+
+    /// A read orders what is missing, but not what others have ordered already, for which it waits too.
+    fn miss_rest(&mut self, context: &mut Context<'_, Task>, io: Io) {
+        let joined = self
+            .cache
+            .as_ref()
+            .filter(|cache| cache.coming(io.address, io.bytes).is_some());
+        let (address, bytes) = if let Some(cache) = joined {
+            context.task().joins = true;
+            cache.missing(io.address, io.bytes, Fetch::Ahead, &mut self.ranges);
+            hull(&self.ranges).unwrap_or((io.address, 0))
+        } else {
+            (io.address, io.bytes)
+        };
+        (context.task().address, context.task().bytes) = (address, bytes);
+        if bytes > 0 {
+            self.miss(context, address, bytes, Fetch::Asked);
+        }
     }
 
     /// Notes in the cache that all that is missing is on its way.
@@ -80,19 +103,16 @@ impl Array {
 
     /// Orders what is missing from the drives.
     pub(super) fn order_read(&mut self, context: &mut Context<'_, Task>) -> Step {
-        let (address, bytes) = match context.io() {
-            Some(io) => (io.address, io.bytes),
-            None => (context.task().address, context.task().bytes),
-        };
+        let Task { address, bytes, .. } = *context.task();
         let mut ranges = std::mem::take(&mut self.ranges);
         let mut extents = std::mem::take(&mut self.extents);
         let background = context.io().is_none();
         // The task's own fetch is under way too, so what is on its way can't be left out here.
-        if let Some(cache) = &self.cache {
-            cache.missing(address, bytes, Fetch::Asked, &mut ranges);
-        } else {
-            ranges.clear();
-            ranges.push((address, bytes));
+        ranges.clear();
+        match &self.cache {
+            _ if bytes == 0 => {}
+            Some(cache) => cache.missing(address, bytes, Fetch::Asked, &mut ranges),
+            None => ranges.push((address, bytes)),
         }
         let xor_bytes = self.place_read(context, &ranges, &mut extents);
         context.task().phase = if background {
@@ -140,8 +160,16 @@ impl Array {
         let Task {
             controller,
             bytes: xor_bytes,
+            joins,
             ..
         } = *context.task();
+        if let (true, Some(cache), Some(io)) = (joins, &self.cache, context.io()) {
+            if let Some(fetch) = cache.coming(io.address, io.bytes) {
+                self.awaiting.push((fetch, context.id()));
+                context.task().phase = Phase::Fetched;
+                return Step::Wait;
+            }
+        }
         if let Some((node, work)) = self.xor(controller, u64::from(xor_bytes)) {
             context.task().bytes = 0;
             context.op(node, work);
@@ -194,12 +222,17 @@ impl Array {
         self.cache
             .as_ref()?
             .missing(task.address, task.bytes, Fetch::Ahead, &mut self.ranges);
-        let (&(first, _), &(last, bytes)) = self.ranges.first().zip(self.ranges.last())?;
-        Some((first, (last - first) as u32 + bytes))
+        hull(&self.ranges)
     }
 
     pub(super) fn end_ahead(&mut self, context: &mut Context<'_, Task>) -> Step {
         self.arrived(context);
         Step::Done
     }
+}
+
+/// From the first to the last byte of some ranges, if there are any.
+fn hull(ranges: &[(u64, u32)]) -> Option<(u64, u32)> {
+    let (&(first, _), &(last, bytes)) = ranges.first().zip(ranges.last())?;
+    Some((first, (last - first) as u32 + bytes))
 }

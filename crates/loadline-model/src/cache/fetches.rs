@@ -60,6 +60,13 @@ impl Fetches {
             .map(|(&(_, slot), _)| FetchId(slot))
     }
 
+    /// One fetch that has some of a span.
+    pub fn with_some_of(&self, span: &Range<u64>) -> Option<FetchId> {
+        self.near(span.clone())
+            .find(|&(_, &end)| end > span.start)
+            .map(|(&(_, slot), _)| FetchId(slot))
+    }
+
     /// What is under way of a span, in pieces that may overlap.
     pub fn within(&self, span: Range<u64>) -> impl Iterator<Item = Range<u64>> {
         self.near(span.clone())

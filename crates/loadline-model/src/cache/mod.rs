@@ -177,7 +177,7 @@ impl Cache {
     }
 
     /// Which bytes of a request have to be fetched: address and length, ascending, as few as can be; `ranges` is overwritten.
-    /// To read ahead, what is on its way already is left out.
+    /// Ahead, what is on its way already is left out.
     pub fn missing(&self, address: u64, bytes: u32, fetch: Fetch, ranges: &mut Vec<(u64, u32)>) {
         ranges.clear();
         for (number, mask) in self.grid.pieces(self.grid.span(address, bytes)) {
@@ -190,6 +190,20 @@ impl Cache {
             }
             self.grid.push_runs(number, missing, ranges);
         }
+    }
+
+    /// A fetch that is under way for some of a request that isn't there, if reads can wait for others' fetches at all.
+    pub fn coming(&self, address: u64, bytes: u32) -> Option<FetchId> {
+        if self.most_for_reads == 0 {
+            return None;
+        }
+        let pieces = self.grid.pieces(self.grid.span(address, bytes));
+        let mut missing = pieces.filter_map(|(number, mask)| {
+            let slot = self.lines.find(number);
+            let missing = mask & !slot.map_or(0, |slot| self.lines.get(slot).valid);
+            (missing != 0).then(|| self.grid.hull(number, missing))
+        });
+        missing.find_map(|span| self.fetches.with_some_of(&span))
     }
 
     /// Bytes go on their way from the disks: from now on reads are told to wait for them. They take space when they arrive.
