@@ -146,6 +146,7 @@ fn load(profile: &Profile) -> Load {
     Load {
         accesses,
         span: 0..profile.working_set.0,
+        streams: 1,
         turnaround: Time::ZERO,
     }
 }

@@ -106,6 +106,10 @@ fn closed_loads_are_solved_within_a_tenth_of_what_is_simulated() {
         // One drive reads on by itself; with a cache before it, which reads ahead, too.
         ("hdd-7k2", &[], (65536, 1.0, 0.0), 4),
         ("perc-h730-1x4tb", &[], (65536, 0.98, 0.0), 8),
+        // Reads that are larger than what is read ahead; writes that a drive without a buffer writes back in one go.
+        ("dl360p-g8-p420i", &[], (1 << 20, 1.0, 0.0), 2),
+        ("dl360-g5-p400i", &[], (1 << 20, 1.0, 0.0), 8),
+        ("perc-h730-1x4tb", &[], (1 << 20, 0.0, 0.0), 8),
         // Drives that are visited seldom and have passed over parity lose part of a revolution.
         ("eva-v2-10k", &[], (65536, 0.98, 0.0), 1),
         ("eva-v2-10k", &[], (65536, 0.98, 0.0), 8),
@@ -182,6 +186,23 @@ fn open_loads_are_solved_within_a_tenth_of_what_is_simulated() {
             error.abs() < 0.1,
             "{name} {settings:?} {load:?} at {share} of saturation: {error:+.3} of {simulated_ms} ms"
         );
+    }
+}
+
+#[test]
+fn a_sweep_over_several_streams_that_are_written_loses_the_way_between_them() {
+    for name in ["perc-h730-1x4tb", "dl360-g6-p410i"] {
+        let system = system(name, &[("cache.write", "64MiB")]);
+        let mut written = stream(&system, 1 << 16, 0.0, 0.0, Arrival::outstanding(16));
+        written.profile.sequential_streams = 16;
+        // Some twenty times what the cache holds.
+        let simulated = system
+            .simulate(std::slice::from_ref(&written), Plan::ios(20_000), Seed(1))
+            .unwrap()
+            .finish();
+        let solved = system.solve(&[written], 16).unwrap().at.unwrap();
+        let error = solved.throughput_per_s / simulated.iops - 1.0;
+        assert!(error.abs() < 0.1, "{name}: {error}");
     }
 }
 

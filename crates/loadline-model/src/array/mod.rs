@@ -15,7 +15,7 @@ pub(crate) mod mirror;
 mod parts;
 mod read;
 mod rebuild;
-mod warm;
+pub(crate) mod warm;
 mod write;
 pub(crate) mod writers;
 

@@ -14,7 +14,7 @@ const MOST: u64 = 4_000_000;
 const DEEPEST: u32 = 1024;
 
 /// The cache of a description over a layout.
-pub(super) fn cache(cache: &system::Cache, layout: &Layout) -> Result<Cache, Error> {
+pub(crate) fn cache(cache: &system::Cache, layout: &Layout) -> Result<Cache, Error> {
     for (key, fraction) in [
         ("cache.high_water", cache.high_water),
         ("cache.low_water", cache.low_water),

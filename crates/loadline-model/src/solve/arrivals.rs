@@ -13,7 +13,7 @@ impl Drives {
     /// Mean number of sets inside at a rate of sets per ns, below saturation, whose times between arrivals have the squared
     /// coefficient of variation `scv`.
     ///
-    /// I/Os that go on from another one find it still there with probability N / (1 + N), N being the mean number inside: the next
+    /// I/Os that go on from another one find it still there with probability N / (k + N), N being the mean number inside, of k streams: the next
     /// arrival comes before the departure, were both exponential. These are clumps, which arrive together.
     pub(super) fn open(&self, per_ns: f64, scv: f64) -> f64 {
         let apart = self.apart(per_ns, scv);
@@ -21,7 +21,7 @@ impl Drives {
             return apart;
         }
         let together = self.clumped().apart(per_ns / self.clump, scv) * self.clump;
-        apart + (together - apart) * apart / (1.0 + apart)
+        apart + (together - apart) * apart / (self.streams + apart)
     }
 
     /// Mean wait in line of sets of a sequential load, whose times between arrivals have the squared coefficient of variation `scv`

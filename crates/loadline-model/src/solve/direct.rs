@@ -1,4 +1,4 @@
-//! Sequential I/Os that go straight to several drives, one by one over the modelled drives.
+//! Sequential I/Os that go straight to several drives, or are larger than what a cache reads ahead, one by one over the modelled drives.
 //!
 //! Neighbours of a stream come to the same drives, so their times depend on each other: a small write reads old data and old parity
 //! beside what the drives still write from their buffers, and writes that touch the same parity wait for each other, or go along.
@@ -6,11 +6,13 @@
 
 use super::bench::{Bench, Event, Ground, Site};
 use crate::array::mirror::Mirrors;
+use crate::array::warm;
 use crate::array::writers::Writers;
+use crate::cache::{Cache, Fetch, FetchId, Found};
 use crate::layout::{Extent, Rows, WritePlan};
 use crate::memo::Memo;
 use crate::sim::{Profile, Purpose, Requests, Seed, TaskId, Way};
-use crate::system::MirrorRead;
+use crate::system::{self, MirrorRead};
 use std::sync::LazyLock;
 
 /// Bytes of the load before it counts, and those that count, a drive: many chunks, and more than a drive's buffer holds.
@@ -25,15 +27,17 @@ const EACH: f64 = 8.0;
 /// I/Os after which reads and writes, each of which goes on from its own end, are as far apart as they will long be.
 const APART: u32 = 50_000;
 
-/// What was followed before: site, copies, profile as it is written, and bits of how its I/Os come.
+/// What was followed before: site, copies, profile and cache as they are written, and bits of how its I/Os come.
 type Question = (Site, MirrorRead, String, u32, [u64; 2]);
 static FOLLOWED: LazyLock<Memo<Question, Option<Followed>>> = LazyLock::new(|| Memo::new(1 << 10));
 
-/// A sequential load that no cache stands before.
+/// A sequential load that no cache stands before, or of reads that are larger than what a cache reads ahead: of each the first part is
+/// ahead, and the rest is asked for when it comes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Direct {
     pub(super) profile: Profile,
     pub(super) mirror_read: MirrorRead,
+    pub(super) cache: Option<system::Cache>,
 }
 
 /// When its I/Os come.
@@ -64,7 +68,7 @@ impl Direct {
             Coming::Closed(outstanding, pause_ns) => (outstanding, pause_ns),
             Coming::Open(per_ns) => (0, [per_ns, 0.0]),
         };
-        let profile = format!("{:?}", self.profile);
+        let profile = format!("{:?} {:?}", self.profile, self.cache);
         let site = Site::of(ground);
         let question = (
             site,
@@ -86,6 +90,12 @@ impl Direct {
         let fewest = FEWEST.max(EACH * outstanding);
         let counted = ios(COUNTED_BYTES).clamp(fewest, MOST.max(fewest));
         let before = ios(BEFORE_BYTES).clamp(fewest / 4.0, MOST / 4.0);
+        let cache = self
+            .cache
+            .as_ref()
+            .map(|cache| warm::cache(cache, ground.layout))
+            .transpose()
+            .ok()?;
         let mut requests = Requests::new(&self.profile, Seed(0), 0).ok()?;
         for _ in 0..if self.mixed() { APART } else { 0 } {
             requests.draw();
@@ -97,6 +107,8 @@ impl Direct {
             bench: Bench::new(ground),
             mirrors: Mirrors::new(self.mirror_read, ground.layout.disks()),
             writers: Writers::default(),
+            cache,
+            awaiting: Vec::new(),
             jobs: Vec::new(),
             before: before as u32,
             until: (before + counted) as u32,
@@ -114,6 +126,7 @@ impl Direct {
 
 /// An I/O at the drives.
 struct Job {
+    issuer: u32,
     since: u64,
     way: Way,
     address: u64,
@@ -122,6 +135,9 @@ struct Job {
     left: usize,
     /// What is written when old data have been read.
     writes: Vec<Extent>,
+    /// What the cache gets of it; and whether it is read ahead, so that nobody waits for this.
+    fetch: Option<FetchId>,
+    ahead: bool,
 }
 
 struct Walk<'a> {
@@ -131,6 +147,9 @@ struct Walk<'a> {
     bench: Bench<'a>,
     mirrors: Mirrors,
     writers: Writers,
+    cache: Option<Cache>,
+    /// Reads that wait for what others have asked for.
+    awaiting: Vec<(FetchId, u64)>,
     jobs: Vec<Job>,
     /// I/Os that end before it counts, those after which it ends, and those that have ended.
     before: u32,
@@ -162,8 +181,8 @@ impl Walk<'_> {
             };
             now = at;
             match event {
-                Event::Ask(_) => {
-                    self.ask(now);
+                Event::Ask(issuer) => {
+                    self.ask(now, issuer);
                     if let Coming::Open(per_ns) = self.coming {
                         let next = now + (rng.exponential() / per_ns) as u64;
                         self.bench.put(next, Event::Ask(0));
@@ -181,32 +200,125 @@ impl Walk<'_> {
     }
 
     /// The next I/O comes to the drives.
-    fn ask(&mut self, now: u64) {
-        let (way, address, bytes) = self.requests.draw();
+    fn ask(&mut self, now: u64, issuer: u32) {
+        let (way, address, bytes) = match self.coming {
+            Coming::Closed(outstanding, _) => self.requests.draw_for(issuer, outstanding),
+            Coming::Open(_) => self.requests.draw(),
+        };
         let job = self.jobs.len() as u64;
         self.jobs.push(Job {
+            issuer,
             since: now,
             way,
             address,
             bytes,
             left: 0,
             writes: Vec::new(),
+            fetch: None,
+            ahead: false,
         });
         if way == Way::Read {
-            let (mirrors, inside) = (&mut self.mirrors, &self.bench.inside);
-            let mut choose =
-                |copies: &[Extent]| mirrors.choose(copies, |disk| inside[disk as usize]);
-            let layout = self.ground.layout;
-            layout.read(address, bytes, &mut choose, &mut self.extents);
-            let extents = std::mem::take(&mut self.extents);
-            self.submit(now, job, &extents, Way::Read);
-            self.extents = extents;
-            return;
+            return if self.cache.is_some() {
+                self.look_up(now, job);
+            } else {
+                self.read(now, job, address, bytes);
+            };
         }
         self.ground.layout.rows(address, bytes, &mut self.rows);
         let task = TaskId(job as u32);
         if self.writers.begin(task, (address, bytes), &self.rows) {
             self.write(now, job);
+        }
+    }
+
+    /// So many bytes are read from the drives.
+    fn read(&mut self, now: u64, job: u64, address: u64, bytes: u32) {
+        let (mirrors, inside) = (&mut self.mirrors, &self.bench.inside);
+        let mut choose = |copies: &[Extent]| mirrors.choose(copies, |disk| inside[disk as usize]);
+        let layout = self.ground.layout;
+        layout.read(address, bytes, &mut choose, &mut self.extents);
+        let extents = std::mem::take(&mut self.extents);
+        self.submit(now, job, &extents, Way::Read);
+        self.extents = extents;
+    }
+
+    /// A read asks for what is neither in the cache nor on its way, and the cache for what comes next.
+    fn look_up(&mut self, now: u64, job: u64) {
+        let Job { address, bytes, .. } = self.jobs[job as usize];
+        let Some(cache) = &mut self.cache else {
+            return;
+        };
+        let found = cache.read(address, bytes);
+        let ahead = cache.advise(address, bytes);
+        if found == Found::All {
+            self.answer(now, job);
+        } else if !self.fetch(now, job, (address, bytes)) {
+            self.join(now, job);
+        }
+        let left = |&(address, _): &(u64, u32)| self.ground.layout.capacity() > address;
+        let Some((address, bytes)) = ahead.filter(left) else {
+            return;
+        };
+        let left = self.ground.layout.capacity() - address;
+        let job = self.jobs.len() as u64;
+        self.jobs.push(Job {
+            issuer: 0,
+            since: now,
+            way: Way::Read,
+            address,
+            bytes,
+            left: 0,
+            writes: Vec::new(),
+            fetch: None,
+            ahead: true,
+        });
+        self.fetch(now, job, (address, left.min(u64::from(bytes)) as u32));
+    }
+
+    /// Fetches for a job what nobody has asked for; false if that is nothing.
+    fn fetch(&mut self, now: u64, job: u64, (address, bytes): (u64, u32)) -> bool {
+        let Some(cache) = &mut self.cache else {
+            return false;
+        };
+        let mut ranges = Vec::new();
+        cache.missing(address, bytes, Fetch::Ahead, &mut ranges);
+        let Some((&(first, _), &(last, bytes))) = ranges.first().zip(ranges.last()) else {
+            return false;
+        };
+        let bytes = (last - first) as u32 + bytes;
+        let of = &mut self.jobs[job as usize];
+        let fetch = if of.ahead { Fetch::Ahead } else { Fetch::Asked };
+        of.fetch = Some(cache.begin_fetch(first, bytes, fetch));
+        self.read(now, job, first, bytes);
+        true
+    }
+
+    /// A read has what it asked for itself, and waits for what others have.
+    fn join(&mut self, now: u64, job: u64) {
+        let Job { address, bytes, .. } = self.jobs[job as usize];
+        let cache = self.cache.as_ref();
+        match cache.and_then(|cache| cache.coming(address, bytes)) {
+            Some(fetch) => self.awaiting.push((fetch, job)),
+            None => self.answer(now, job),
+        }
+    }
+
+    /// What a job has fetched is there, for all who wait for it.
+    fn fetched(&mut self, now: u64, number: u64) {
+        let Job { fetch, ahead, .. } = &mut self.jobs[number as usize];
+        let (fetch, ahead) = (fetch.take(), *ahead);
+        if let Some((cache, fetch)) = self.cache.as_mut().zip(fetch) {
+            cache.end_fetch(fetch);
+            let awaiting = std::mem::take(&mut self.awaiting);
+            let (ended, awaiting) = awaiting.into_iter().partition(|other| other.0 == fetch);
+            self.awaiting = awaiting;
+            let ended: Vec<(FetchId, u64)> = ended;
+            for (_, other) in ended {
+                self.join(now, other);
+            }
+        }
+        if !ahead {
+            self.join(now, number);
         }
     }
 
@@ -243,7 +355,7 @@ impl Walk<'_> {
         }
         let (way, address, bytes) = (job.way, job.address, job.bytes);
         if way == Way::Read {
-            return self.answer(now, number);
+            return self.fetched(now, number);
         }
         let writes = std::mem::take(&mut job.writes);
         if !writes.is_empty() {
@@ -269,7 +381,9 @@ impl Walk<'_> {
     }
 
     fn answer(&mut self, now: u64, number: u64) {
-        let Job { since, way, .. } = self.jobs[number as usize];
+        let Job {
+            issuer, since, way, ..
+        } = self.jobs[number as usize];
         self.ended += 1;
         if self.ended == self.before {
             self.begun_at = now;
@@ -279,7 +393,7 @@ impl Walk<'_> {
         }
         if let Coming::Closed(_, pause_ns) = self.coming {
             let next = now + pause_ns[way as usize] as u64;
-            self.bench.put(next, Event::Ask(0));
+            self.bench.put(next, Event::Ask(issuer));
         }
     }
 }

@@ -94,6 +94,8 @@ pub(super) struct Drives {
     pub(super) rested: Option<ServiceTime>,
     /// Sets that are at one drive at the same time because they follow each other there, as a mean.
     pub(super) clump: f64,
+    /// Streams, each with its part of what is outstanding, in which they follow each other.
+    pub(super) streams: f64,
     /// Drives among which a set takes the one with the shortest queue.
     pub(super) shortest: u32,
     /// Of sequential loads: how sets lie beside each other.
@@ -251,7 +253,7 @@ impl Drives {
         let rate = |(n, &sets): (&f64, &f64)| {
             let (apart, number) = (apart.at(sets), sets / self.clump);
             let together = clumps.at(number) * self.clump * number.min(1.0);
-            apart + (together - apart) * (1.0 - 1.0 / n)
+            apart + (together - apart) * (1.0 - self.streams / n).max(0.0)
         };
         hosts.iter().zip(inside).map(rate).collect()
     }
@@ -469,6 +471,7 @@ mod tests {
             most_per_ns: f64::INFINITY,
             rested: None,
             clump: 1.0,
+            streams: 1.0,
             shortest: 1,
             order: None,
         }

@@ -37,6 +37,8 @@ pub(super) struct Background {
     pub(super) per_io: f64,
     pub(super) ask: Ask,
     pub(super) place: Place,
+    /// Share of its accesses that go on from the last one instead.
+    pub(super) onward: f64,
 }
 
 /// A whole workload on a system.
@@ -58,6 +60,8 @@ pub(super) struct Mix {
     span: Range<u64>,
     /// Share of I/Os at random places, of profiles with such, that go on from the last one instead.
     pub(super) onward: f64,
+    /// Streams in which they do.
+    pub(super) onward_streams: f64,
     /// Share of these whose data are on the same drive.
     pub(super) near: f64,
     /// Drives that a sequential load is at; 0 for all.
@@ -78,6 +82,7 @@ struct Asked<'a> {
     share: f64,
     ask: &'a Ask,
     place: Place,
+    onward: f64,
     background: bool,
 }
 
@@ -93,6 +98,7 @@ impl Mix {
             direct: None,
             span: 0..0,
             onward: 0.0,
+            onward_streams: 1.0,
             near: 1.0,
             active: 0.0,
             uneven: Uneven::No,
@@ -118,6 +124,7 @@ impl Mix {
                 share: kind.class.share,
                 ask,
                 place: *place,
+                onward: self.following(*place),
                 background: false,
             })
         });
@@ -125,6 +132,7 @@ impl Mix {
             share: work.per_io,
             ask: &work.ask,
             place: work.place,
+            onward: self.following(work.place).max(work.onward),
             background: true,
         });
         foreground.chain(background)
@@ -279,6 +287,9 @@ impl Mix {
             most_per_ns: most_sets_per_ns,
             order: self.order,
             shortest: self.shortest,
+            streams: self
+                .order
+                .map_or(self.onward_streams, |order| order.streams),
             clump: (waited / (waited - followers)).clamp(1.0, 1e3),
         })
     }
@@ -332,11 +343,11 @@ impl Mix {
             share,
             ask,
             place,
+            onward: near,
             background,
         } in self.asked()
         {
             // On another drive there is nothing to go on from.
-            let near = self.following(place);
             let other = if place == Place::Onward {
                 Place::Random
             } else {
@@ -367,9 +378,18 @@ impl Mix {
         let load = Load {
             accesses,
             span: self.span.clone(),
+            streams: self.streams_at_a_drive(view),
             turnaround: Time::from_ns(turnaround_ns as u64),
         };
         (options, load)
+    }
+
+    /// Streams of I/Os that go on from each other, of a load with random places, that are at a drive at the same time.
+    fn streams_at_a_drive(&self, view: &View<'_>) -> u32 {
+        if self.order.is_some() {
+            return 1;
+        }
+        (self.onward_streams / self.count(view)).round().max(1.0) as u32
     }
 
     /// Times of one drive, and of its single accesses if it has a buffer for writes, and others of `groups` to leave it in peace.

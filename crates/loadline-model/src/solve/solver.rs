@@ -76,9 +76,13 @@ impl<'a> Solver<'a> {
             .map(|part| part.capacity(&classes))
             .fold(f64::INFINITY, f64::min);
         let before = parts.iter().filter(|part| !part.beside);
-        let turnaround_ns = before
+        let passed_ns: f64 = before
             .map(|part| part.mean_ns(&classes) + part.mean_latency_ns(&classes))
             .sum();
+        // What is written back doesn't wait for hosts: the next follows at once.
+        let waits =
+            mix.background_sets()[1] > 0.0 || mix.kinds.iter().any(|kind| kind.ask.is_some());
+        let turnaround_ns = if waits { passed_ns } else { 0.0 };
         let drives = mix.drives(view, loops, turnaround_ns);
         let [destaging, ahead] = mix.background_sets();
         let sets = Sets {

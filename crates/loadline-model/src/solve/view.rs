@@ -58,6 +58,12 @@ impl View<'_> {
                 }
             };
             mix.onward = sum(profiles, onward) / places;
+            let streams = |share, profile: &Profile| {
+                onward(share, profile) * f64::from(profile.sequential_streams)
+            };
+            if mix.onward > 0.0 {
+                mix.onward_streams = sum(profiles, streams) / sum(profiles, onward);
+            }
         } else {
             mix.order = Some(self.order(profiles));
         }
@@ -65,9 +71,14 @@ impl View<'_> {
             self.part(share, profile).add(&mut mix);
         }
         if let ([(share, profile)], true) = (profiles, mix.windows.is_some()) {
-            mix.streams = self.part(*share, profile).streams(&mix);
-        }
-        if let ([(_, profile)], true) = (profiles, mix.order.is_some()) {
+            let part = self.part(*share, profile);
+            mix.direct = part.large();
+            if mix.direct.is_some() {
+                mix.windows = None;
+            } else {
+                mix.streams = part.streams(&mix);
+            }
+        } else if let ([(_, profile)], true) = (profiles, mix.order.is_some()) {
             mix.direct = self.direct(profile, &mix);
         }
         if places > 0.0 {
@@ -87,6 +98,7 @@ impl View<'_> {
         (waits && mix.destaging.is_empty() && self.pool.drives > 1).then(|| Direct {
             profile: profile.clone(),
             mirror_read: volume.map_or_else(Default::default, |volume| volume.mirror_read),
+            cache: None,
         })
     }
 
@@ -249,6 +261,7 @@ impl Part<'_> {
                 per_io: missed * (window.share - window.waited),
                 ask,
                 place: Place::Onward,
+                onward: 0.0,
             });
         }
     }
@@ -258,6 +271,10 @@ impl Part<'_> {
         self.add_read(mix, "read ahead", reads, None);
         let bytes = self.profile.mean_bytes();
         let window = cache.read_ahead.0;
+        if let Some(kind) = mix.kinds.last_mut().filter(|_| bytes > window as f64) {
+            // The rest of it is missed.
+            kind.passing.command_ns = self.view.cost_ns(|controller| controller.command_read);
+        }
         let a_window = bytes / window as f64;
         let place = self.place(mix, Some(window));
         mix.windows = Some(Ahead {
@@ -268,7 +285,19 @@ impl Part<'_> {
             per_io: reads * a_window,
             ask: self.survey.read(Some(window)),
             place,
+            onward: 0.0,
         });
+    }
+
+    /// Reads alone that are larger than what is read ahead, as they go over the drives.
+    fn large(&self) -> Option<Direct> {
+        let cache = self.cache?;
+        let large = self.profile.mean_bytes() > cache.read_ahead.0 as f64;
+        (large && self.profile.read_fraction >= 1.0).then(|| Direct {
+            profile: self.profile.clone(),
+            mirror_read: self.survey.mirror_read,
+            cache: Some(cache.clone()),
+        })
     }
 
     /// The streams as they go over the drives.
@@ -353,6 +382,7 @@ impl Part<'_> {
                 mix.destaging.push(Background {
                     per_io: writes * (1.0 - absorbed) * bytes / destage.bytes,
                     place: self.destaged(&destage, cache.destage_order),
+                    onward: self.goes_on(&destage),
                     ask: destage.ask,
                 });
             }
@@ -390,6 +420,22 @@ impl Part<'_> {
         place
     }
 
+    /// Share of the accesses of destaging that go on from the last one, where several streams are written.
+    ///
+    /// A sweep takes what a stream has written since the last one, and goes on to the next stream. Of k streams that are written
+    /// evenly while one of them is destaged a share 1 / k goes on with that one; dirty data grow from nothing to 2 / k of all, so that
+    /// a sweep finds 2 / (k - 1) of them in one go.
+    fn goes_on(&self, destage: &Destage) -> f64 {
+        let streams = f64::from(self.profile.sequential_streams);
+        if scattered(self.profile) || streams < 2.0 {
+            return 0.0;
+        }
+        let stripes = 2.0 * self.content.dirty / (streams - 1.0) / destage.bytes;
+        let written = destage.ask.steps[1].accesses * destage.ask.steps[1].share;
+        let accesses = stripes * written / f64::from(self.view.pool.drives);
+        1.0 - 1.0 / accesses.max(1.0)
+    }
+
     /// Where the next dirty stripe lies on a drive: a sweep comes by; by age scattered ones come in no order.
     fn destaged(&self, destage: &Destage, order: cache::Order) -> Place {
         if order == cache::Order::Oldest && scattered(self.profile) {
@@ -402,6 +448,12 @@ impl Part<'_> {
             .unwrap_or(f64::from(self.view.pool.drives));
         let accesses = stripes * destage.dirty_fraction * written / drives;
         let each = destage.ask.inward_bytes / written.max(1e-9);
+        let streams = self.profile.sequential_streams;
+        let accesses = if streams > 1 && !scattered(self.profile) {
+            accesses.min(f64::from(streams))
+        } else {
+            accesses
+        };
         let apart = (span.end - span.start) as f64 / accesses.max(1.0);
         Place::Ascending {
             streams: 1,

@@ -25,6 +25,7 @@ pub(super) struct Question {
     /// Bits of the weight, and all else of an access.
     accesses: Vec<(u64, Kind, u32, Place, bool)>,
     span: Range<u64>,
+    streams: u32,
     queued: u32,
     pause: Time,
 }
@@ -36,6 +37,7 @@ impl Question {
             options: options.clone(),
             accesses: load.accesses.iter().map(of).collect(),
             span: load.span.clone(),
+            streams: load.streams,
             queued,
             pause,
         }
@@ -92,6 +94,7 @@ impl Load {
         Load {
             accesses,
             span: start..end,
+            streams: self.streams,
             turnaround: self.turnaround,
         }
     }

@@ -56,6 +56,8 @@ pub struct Load {
     pub accesses: Vec<Access>,
     /// Bytes of the drive that are touched: random places lie evenly over them.
     pub span: Range<u64>,
+    /// Streams that take turns at the drive, from 1: an access that goes on does so from the last one of its stream.
+    pub streams: u32,
     /// From an answer to the next request of who got it: hosts, links and processors lie between. A drive that is free at once
     /// chooses among one less; one that streams has gone on.
     pub turnaround: Time,
@@ -92,7 +94,7 @@ pub enum Kind {
 pub enum Place {
     /// Anywhere, at a multiple of its size.
     Random,
-    /// On from where the last access of its way ended, whatever that was.
+    /// On from where the last access of its stream and its way ended, whatever that was.
     Onward,
     /// On from the last access of its stream.
     Ascending {
@@ -125,6 +127,9 @@ const KINDS: u32 = 421;
 
 /// What streams move at the least while it counts: a dozen tracks or more.
 const STREAMED_BYTES: u64 = 16 << 20;
+
+/// Runs that count, of a sweep that finds some.
+const RUNS: f64 = 40.0;
 
 /// Accesses after which to look whether the buffer goes on filling, and the most that fill it.
 const FILLING: usize = 500;
@@ -214,8 +219,9 @@ struct Closed<'a> {
     shares: Vec<f64>,
     /// By access: where its streams go on, and whose turn it is.
     streams: Vec<(Vec<u64>, usize)>,
-    /// Where the last read and the last write ended.
-    ends: [u64; 2],
+    /// Where the last read and the last write of each stream of the load ended, and whose turn it is.
+    ends: Vec<[u64; 2]>,
+    turn: usize,
     place: u32,
     kind: u32,
     rng: Rng,
@@ -280,7 +286,8 @@ impl<'a> Closed<'a> {
                 .iter()
                 .map(|access| load.begins(access))
                 .collect(),
-            ends: [load.span.start; 2],
+            ends: vec![[load.span.start; 2]; load.streams.max(1) as usize],
+            turn: 0,
             place: 1,
             kind: 1,
             rng: Seed(1).rng(Purpose::Place, 0),
@@ -371,7 +378,27 @@ impl<'a> Closed<'a> {
             .filter(|access| matches!(access.place, Place::Ascending { gap: 0, .. }));
         let smallest = streams.map(|access| u64::from(access.bytes)).min();
         let passing = smallest.map_or(0, |bytes| buffer.max(STREAMED_BYTES) / bytes);
-        period.max(passing as usize).min(MOST_FILLING)
+        period
+            .max(passing as usize)
+            .max(self.sweeping())
+            .min(MOST_FILLING)
+    }
+
+    /// Accesses of as many runs as tell how a sweep goes, which is in one place and then in another; 0 if it finds no runs.
+    fn sweeping(&self) -> usize {
+        let weight = |place: fn(Place) -> bool| -> f64 {
+            let of = self.load.accesses.iter();
+            of.filter(|access| place(access.place))
+                .map(|access| access.weight)
+                .sum()
+        };
+        let begun = weight(|place| matches!(place, Place::Ascending { gap: 1.., .. }));
+        let gone_on = weight(|place| place == Place::Onward);
+        if begun > 0.0 {
+            (RUNS * (1.0 + gone_on / begun)) as usize
+        } else {
+            0
+        }
     }
 
     fn warm(&mut self, accesses: usize) -> Time {
@@ -458,6 +485,13 @@ impl<'a> Closed<'a> {
         {
             number = self.choose();
         }
+        let streams = self.ends.len();
+        // Who asks keeps to a stream, if all get as many; else they take turns.
+        self.turn = if self.rewrites.len() % streams == 0 {
+            token as usize % streams
+        } else {
+            (self.turn + 1) % streams
+        };
         let access = &self.load.accesses[number];
         self.submitted[token as usize].1 = access.background;
         let bytes = u64::from(access.bytes);
@@ -469,7 +503,7 @@ impl<'a> Closed<'a> {
                 start + (place as u64).min(places - 1) * bytes
             }
             Place::Onward => {
-                let last = self.ends[usize::from(access.kind != Kind::Read)];
+                let last = self.ends[self.turn][usize::from(access.kind != Kind::Read)];
                 if last + bytes > end { start } else { last }
             }
             Place::Ascending { gap, .. } => {
@@ -484,7 +518,7 @@ impl<'a> Closed<'a> {
                 address
             }
         };
-        self.ends[usize::from(access.kind != Kind::Read)] = address + bytes;
+        self.ends[self.turn][usize::from(access.kind != Kind::Read)] = address + bytes;
         let lbn = address / SECTOR_BYTES;
         let request = |way| Request {
             token,
