@@ -25,22 +25,23 @@ def aimed(device: BlockDevice) -> Target:
 
 
 def test_a_device_with_a_serial_number_wants_that_and_nothing_else(disk: BlockDevice) -> None:
-    confirm(aimed(disk), "S3HCNX0K000001")
-    for typed in (None, "", "yes", "/dev/nvme0n1", "/dev/disk/by-id/x", "s3hcnx0k000001", "S3HCNX0K000001 "):
+    confirm(aimed(disk), ("S3HCNX0K000001",))
+    confirm(aimed(disk), ("another", "S3HCNX0K000001"))
+    for typed in ("", "yes", "/dev/nvme0n1", "/dev/disk/by-id/x", "s3hcnx0k000001", "S3HCNX0K000001 "):
         with pytest.raises(RefusedError) as caught:
-            confirm(aimed(disk), typed)
+            confirm(aimed(disk), (typed,))
         assert "its serial number" in caught.value.message
         assert caught.value.remedy.endswith("--destroy S3HCNX0K000001")
 
 
 def test_a_device_without_one_wants_its_path_or_the_name_that_was_given(disk: BlockDevice) -> None:
     target = aimed(replace(disk, serial=None))
-    confirm(target, "/dev/nvme0n1")
-    confirm(target, "/dev/disk/by-id/x")
-    for typed in (None, "", "nvme0n1", "None"):
+    confirm(target, ("/dev/nvme0n1",))
+    confirm(target, ("/dev/disk/by-id/x",))
+    for typed in ((), ("",), ("nvme0n1",), ("None",)):
         with pytest.raises(RefusedError, match="its path"):
             confirm(target, typed)
 
 
 def test_a_scratch_file_in_a_directory_needs_no_word() -> None:
-    confirm(Target("scratch", "directory", Path("/scratch"), 1, 1, 512, None, {}), None)
+    confirm(Target("scratch", "directory", Path("/scratch"), 1, 1, 512, None, {}), ())

@@ -405,9 +405,9 @@ def _look(aim: target.Target, prepare: bool) -> preparing.Preparation:
 def _confirm(planned: event.Planned, destroy: tuple[str, ...], session: Session) -> None:
     """Asks for what must be typed of each target that would be overwritten."""
     for aim in [intended.target for intended in planned.targets if intended.destroys]:
-        typed: Collection[str] = destroy
+        typed = destroy
         if not destroy and session.ask is not None and aim.confirmation is not None:
-            typed = [session.ask(aim, aim.confirmation) or ""]
+            typed = (session.ask(aim, aim.confirmation) or "",)
         target.confirm(aim, typed)
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import shlex
 import stat
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field, replace
 from pathlib import Path
@@ -333,7 +333,7 @@ def confirmed_by(target: Target) -> str:
     return "path" if target.confirmation == str(target.path) else "serial number"
 
 
-def confirm(target: Target, typed: Collection[str]) -> None:
+def confirm(target: Target, typed: tuple[str, ...]) -> None:
     """Looks for what must be typed among what the user typed.
 
     Raises:
