@@ -127,7 +127,7 @@ def test_a_ramp_over_rates_finds_about_the_load_line_of_m_d_1(station: str) -> N
 
 
 #: Two servers: two outstanding do all that they can, and more wait.
-BEST = SUITE.replace('limit = "mean<=110ms"', 'best = "rate"\nqueue_depth = [1, 2, 4]')
+BEST = SUITE.replace("400ms", "2s").replace('limit = "mean<=110ms"', 'best = "rate"\nqueue_depth = [1, 2, 4]')
 
 
 def test_the_best_depth_is_found_with_where_95_percent_of_its_rate_begin(station: str) -> None:
@@ -135,7 +135,7 @@ def test_the_best_depth_is_found_with_where_95_percent_of_its_rate_begin(station
     run = loadline.run(parse_suite(BEST, "reads", "reads"), station, size_bytes=1 << 26, seed=1)
     (row,) = run.results()
     assert row.error is None and (row.point, row.role) == ("reads", "point")
-    assert row.saturation_iops == pytest.approx(100, rel=0.1) and row.total.iops == row.saturation_iops
+    assert row.saturation_iops == pytest.approx(100, rel=0.2) and row.total.iops == row.saturation_iops
     assert row.saturation_95_outstanding == 2
     assert row.saturation_outstanding == row.outstanding_asked
     assert [probe.outstanding_asked for probe in run.probes()] == [1, 2, 4]
