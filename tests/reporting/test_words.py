@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from results import failed, measured, run_of, solved
@@ -31,6 +32,11 @@ def test_of_several_the_extremes_are_named() -> None:
         "Mean read latency: 0.900 ms (b) to 4.50 ms (a).",
         "Mean write latency: 1.20 ms (b) to 6.00 ms (a).",
     )
+
+
+def test_points_of_one_name_are_told_apart() -> None:
+    rows = [replace(measured("a", 100.0, latency), run=run) for run, latency in (("x-1-y", 5.0), ("x-2-y", 1.0))]
+    assert said(rows)["Main figures"][1] == "Mean read latency: 0.900 ms (a, 2) to 4.50 ms (a, 1)."
 
 
 def test_what_a_model_says_is_never_called_measured() -> None:

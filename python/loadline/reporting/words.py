@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from loadline.reporting.audit_words import GRAVE, sentences, verdict
 from loadline.reporting.contents import Contents
@@ -82,11 +82,13 @@ def _listed(names: Sequence[str]) -> str:
 
 
 def _figures(contents: Contents) -> Iterator[str]:
-    points = contents.points
-    lines = [point for point in points if point.limit and not point.error]
+    points = _told_apart(contents.points)
+    pairs = zip(points, contents.points, strict=True)
+    beside = [(told, _beside(line, contents)) for told, line in pairs if line.limit and not line.error]
+    lines = [told for told, _ in beside]
     good = [point for point in points if point.total.iops]
     if len(lines) <= _FEW_LINES:
-        yield from (" ".join([_line(line), *_beside(line, contents)]) for line in lines)
+        yield from (" ".join([_line(line), *more]) for line, more in beside)
     else:
         yield from (f"Highest: {_line(max(lines, key=_iops))}", f"Lowest: {_line(min(lines, key=_iops))}")
     yield from (f"{best_note(point)}." for point in good if point.provenance.get("best"))
@@ -103,6 +105,18 @@ def _figures(contents: Contents) -> Iterator[str]:
         )
         for direction in ("read", "write"):
             yield from _range(good, direction)
+
+
+def _told_apart(points: Sequence[Result]) -> list[Result]:
+    """The points; those that share their name with others are called by what tells them apart, too."""
+    # Charts need more than the base install has, and so does every page with these words.
+    from loadline.reporting.charts.frame import source
+
+    shared = Counter(point.point for point in points)
+    return [
+        replace(point, point=f"{point.point}, {told}") if shared[point.point] > 1 and told else point
+        for point, told in zip(points, source(points), strict=True)
+    ]
 
 
 def _iops(point: Result) -> float:
