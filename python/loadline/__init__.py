@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
     from loadline.judging.audit import audit
+    from loadline.judging.compare import compare
     from loadline.judging.sources import import_results
     from loadline.measuring.emulate import emulate
     from loadline.measuring.run import resume, run
@@ -34,6 +35,7 @@ __all__ = [
     "System",
     "Workload",
     "audit",
+    "compare",
     "emulate",
     "forecast",
     "import_results",
@@ -55,6 +57,7 @@ _HOME = {
     "System": "system.description",
     "Workload": "workload.profile",
     "audit": "judging.audit",
+    "compare": "judging.compare",
     "emulate": "measuring.emulate",
     "forecast": "system.forecast",
     "import_results": "judging.sources",

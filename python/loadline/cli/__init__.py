@@ -45,6 +45,7 @@ VERBS = (
     Verb("fault", "Let something go wrong in a system that is emulated.", "fault"),
     Verb("import", "Keep other people's results as a run.", "import_"),
     Verb("audit", "Say what in results cannot be, or is doubtful.", "audit"),
+    Verb("compare", "Say what is better, worse or the same, with intervals.", "compare"),
     Verb("report", "Write results of runs as a page, a chart or a table.", "report"),
     Verb("query", "Answer a question in SQL from all runs.", "query"),
 )
@@ -93,8 +94,8 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
 def loadline_command() -> None:
     """Find the load line of a storage system: the load that it carries at a response time that its users accept.
 
-    Exit codes: 0 done, 1 an audit found what cannot be, 2 bad use or input, 3 the target, a tool or the store failed, 4
-    refused by the guard, 130 interrupted. Every verb takes --json.
+    Exit codes: 0 done, 1 an audit found what cannot be, or a --fail-if holds, 2 bad use or input, 3 the target, a tool
+    or the store failed, 4 refused by the guard, 130 interrupted. Every verb takes --json.
     """
 
 

@@ -99,6 +99,9 @@ def complain(error: LoadlineError) -> None:
         warn(error.remedy)
 
 
+_TONES = {"good": "green", "bad": "dark_orange"}
+
+
 def show(table: Table, title: str = "") -> None:
     """A table: with lines and weight on a terminal, plain when piped."""
     if not sys.stdout.isatty():
@@ -130,7 +133,7 @@ def show(table: Table, title: str = "") -> None:
             if group.title:
                 rich_table.add_row(Text(group.title, style="bold"))
             for row in group.rows:
-                rich_table.add_row(*map(Text, row))
+                rich_table.add_row(*(Text(cell, _TONES.get(table.tones.get(cell, ""), "")) for cell in row))
         console.print(rich_table)
     for line in table.notes:
         console.print(Text(line))

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
 from loadline.judging.audit import audit
+from loadline.judging.matching import Source
 from loadline.result.importers.asked import Loads, parse_loads
 from loadline.result.importers.column import parse_map
 from loadline.result.importers.importing import Rows, read_files, store_rows
@@ -56,6 +57,63 @@ def audit_sources(
     results = [result for run in runs for result in run.results() + run.probes()]
     documents = {run.id: run.document for run in runs}
     return Audited(tuple(audit([*results, *read.results], documents, read.series)), runs, read)
+
+
+@dataclass(frozen=True, slots=True)
+class Sources:
+    """Runs and files as they were named, to be compared with each other."""
+
+    sources: tuple[Source, ...]
+    runs: tuple[Run, ...]
+    warnings: tuple[str, ...]
+
+
+def sources_of(
+    words: Sequence[str],
+    *,
+    store: str | Path | None = None,
+    maps: Sequence[str] = (),
+    workload: Sequence[str] = (),
+    tags: Mapping[str, str] | None = None,
+) -> Sources:
+    """The rows of each run or file, under a name of its own: a run's id, or as short a file's name as tells it apart.
+
+    Args and errors as of `audit_sources`.
+    """
+    place = Store.locate(None if store is None else str(store), os.environ)
+    meant, loads = parse_map(list(maps)), parse_loads(workload)
+    found: list[Source] = []
+    runs: list[Run] = []
+    warnings: list[str] = []
+    for word, name in zip(words, _names(words), strict=True):
+        if Path(word).is_file():
+            read = read_files([word], maps=meant, loads=loads, tags=tags)
+            warnings += read.warnings
+            found.append(Source(name, read.results))
+            continue
+        run = place.find(word)
+        runs.append(run)
+        found.append(Source(run.id, tuple(run.results() + run.probes()), run.document))
+    return Sources(_told_apart(found), tuple(runs), tuple(warnings))
+
+
+def _names(words: Sequence[str]) -> list[str]:
+    """A file's name without its ending, its whole name where that is another's, too, else its path."""
+    ways = (lambda word: Path(word).stem, lambda word: Path(word).name, str)
+    return [
+        next((name for way in ways if [way(other) for other in words].count(name := way(word)) == 1), word)
+        for word in words
+    ]
+
+
+def _told_apart(sources: Sequence[Source]) -> tuple[Source, ...]:
+    seen: dict[str, int] = {}
+    found = []
+    for source in sources:
+        seen[source.name] = seen.get(source.name, 0) + 1
+        number = seen[source.name]
+        found.append(source if number == 1 else replace(source, name=f"{source.name} #{number}"))
+    return tuple(found)
 
 
 def import_results(

@@ -3,11 +3,14 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Literal, TypeAlias
 
 from loadline.result.repeats import Histograms, repeats_of
 from loadline.result.schema import Flow, Result
+
+Tone: TypeAlias = Literal["good", "bad"]
 
 _CLASS_ORDER = ("random", "combined", "sequential")
 UNKNOWN = "–"
@@ -36,7 +39,8 @@ class Table:
 
     A head may be parted by newlines, for narrow columns; one that ends in a hyphen is a word that goes on. `text` names
     the columns that hold text: they stand left, the others right. The first column holds names, which are never folded.
-    The first `naming` columns together tell the rows apart.
+    The first `naming` columns together tell the rows apart. `tones` are colours of cells by their text, for terminals:
+    `good` or `bad`; what they mean stands in the text, too.
     """
 
     heads: tuple[str, ...]
@@ -44,6 +48,7 @@ class Table:
     text: frozenset[int] = frozenset({0})
     notes: tuple[str, ...] = ()
     naming: int = 1
+    tones: Mapping[str, Tone] = field(default_factory=dict)
 
     def markdown(self) -> str:
         """The table in GitHub's Markdown; a group's title is a row in bold."""

@@ -1,0 +1,79 @@
+"""`loadline compare RUN|FILE...`."""
+
+from __future__ import annotations
+
+import sys
+
+import click
+
+from loadline.cli import choice, output
+from loadline.judging.compare import RESOLUTION, compare
+from loadline.judging.sources import sources_of
+from loadline.reporting.compare_files import FORMATS, comparison_object, writable, write
+from loadline.reporting.compare_table import comparison_table
+from loadline.reporting.export import envelope
+from loadline.units import parse_fraction
+
+
+@click.command("compare")
+@click.argument("sources", nargs=-1, required=True, metavar="RUN|FILE...", shell_complete=choice.complete_path)
+@click.option("--by", metavar="TAG[,TAG]", help="Compare the values of tags or columns (system, origin, ...) instead.")
+@click.option("--baseline", metavar="SIDE", help="What the others are compared with; else the first.")
+@click.option(
+    "--resolution",
+    metavar="SHARE",
+    default=f"{RESOLUTION:.0%}",
+    show_default=True,
+    help="Differences of so much are none.",
+)
+@click.option("--figures", metavar="NAME[,NAME]", help="Which: iops, latency, read_p99, bytes_per_s, ...")
+@click.option(
+    "-o", "--output", "file", metavar="FILE", help=f"Write the comparison; its ending is {', '.join(FORMATS)}."
+)
+@output.import_options
+@output.store_option
+@output.common
+def command(
+    sources: tuple[str, ...],
+    by: str | None,
+    baseline: str | None,
+    resolution: str,
+    figures: str | None,
+    file: str | None,
+    maps: tuple[str, ...],
+    workload: tuple[str, ...],
+    tags: tuple[str, ...],
+    store: str | None,
+    as_json: bool,
+) -> int:
+    """Say what is better, worse or the same, and what can't be told: ratios with their 95 % intervals.
+
+    RUN is an id, a unique part of one, a path, or `last`; FILE is anything that `import` reads, or a report of
+    loadline's as .json or .csv. Each is a side, or the values of --by are. Points are matched by what was asked.
+    """
+    if file is not None:
+        writable(file)
+    found = sources_of(sources, store=store, maps=maps, workload=workload, tags=output.pairs(tags, "--tag"))
+    for warning in found.warnings:
+        output.warn(warning)
+    comparison = compare(
+        found.sources,
+        by=_names(by),
+        baseline=baseline,
+        resolution=float(parse_fraction(resolution)),
+        figures=_names(figures),
+    )
+    if file is not None:
+        write(comparison, file, ("loadline", *sys.argv[1:]))
+    if as_json:
+        runs = [run.summary() for run in found.runs]
+        output.document(envelope(comparison.results, runs, comparison=comparison_object(comparison)))
+    else:
+        output.show(comparison_table(comparison))
+        if file is not None:
+            output.say(f"wrote {file}")
+    return 0
+
+
+def _names(text: str | None) -> tuple[str, ...]:
+    return tuple(filter(None, (part.strip() for part in (text or "").split(","))))

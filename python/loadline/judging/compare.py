@@ -1,0 +1,349 @@
+"""Comparison: the points that sides have in common, figure by figure, each with its ratio, interval and verdict.
+
+Start reading at `compare`, then `_cells`, `_judged`. The statistics are in interval.py, what is compared with what in
+matching.py; docs/background/compare.md has the equations.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
+from typing import Literal, TypeAlias
+
+from loadline.errors import InputError
+from loadline.judging.audit import audit
+from loadline.judging.figure import BIN, Figure, figure_named, figures_of
+from loadline.judging.interval import Error, Estimate, Ratio, estimate, ratio, row_error
+from loadline.judging.matching import Match, Matching, Side, Source, match
+from loadline.judging.student import holm, quantile
+from loadline.result.schema import Result
+
+Verdict: TypeAlias = Literal["better", "worse", "same", "can't tell"]
+
+#: Differences of at most so much are none, unless somebody says otherwise.
+RESOLUTION = 0.01
+
+# The 95 % interval of a single run that is wider is noise: the next run may be elsewhere altogether.
+_NOISY = 0.10
+
+# Shares of reads that differ by more make another mix, beyond four standard deviations of chance.
+_MIX = 0.01
+_BEYOND_CHANCE = 4
+
+_CHANCE = 0.05
+
+#: Running longer than so many times isn't advised.
+MOST_LONGER = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Cell:
+    """One figure of one point on one side against the baseline.
+
+    Attributes:
+        point, figure, side: which; figures are named as in rows.
+        baseline_value, value: of both, in the figure's unit; None where unknown.
+        ratio, low, high: value / baseline_value with its 95 % interval.
+        verdict: better, worse, the same within the resolution, or can't tell.
+        why: what stands behind the verdict, or prevents one.
+        longer: how many times as long both sides must run, or as often, to tell; None where that doesn't help.
+        chance: that chance alone makes such a difference, corrected for all cells (Holm); None where it isn't tested.
+        runs, baseline_runs: repetitions behind the figures.
+        doubts: checks of the audit that found what cannot be, in rows of either side.
+    """
+
+    point: str
+    figure: str
+    side: str
+    baseline_value: float | None = None
+    value: float | None = None
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    verdict: Verdict = "can't tell"
+    why: str = ""
+    longer: float | None = None
+    chance: float | None = None
+    runs: int = 0
+    baseline_runs: int = 0
+    doubts: tuple[str, ...] = ()
+
+    @property
+    def gain(self) -> float | None:
+        """The ratio turned so that above 1 is better."""
+        if not self.ratio:
+            return None
+        return self.ratio if figure_named(self.figure).rate else 1 / self.ratio
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What came out.
+
+    Attributes:
+        sides: the baseline first; `baseline` is its name.
+        by: what makes the sides, empty where each source is one.
+        cells: by point, figure, side, in the order of the baseline's rows.
+        matches: the points behind them, with all rows.
+        alone: (point, side) of what only one side has.
+        notes: sentences about the whole.
+        results: every row, with its findings.
+    """
+
+    sides: tuple[Side, ...]
+    baseline: str
+    by: tuple[str, ...]
+    resolution: float
+    cells: tuple[Cell, ...]
+    matches: tuple[Match, ...]
+    alone: tuple[tuple[str, str], ...]
+    notes: tuple[str, ...]
+    results: tuple[Result, ...]
+
+    @property
+    def tested(self) -> int:
+        """How many cells were tested, which is what chances are corrected for."""
+        return sum(cell.chance is not None for cell in self.cells)
+
+
+def compare(
+    results: Sequence[Result] | Sequence[Source],
+    *,
+    by: str | Sequence[str] = (),
+    baseline: str | None = None,
+    resolution: float = RESOLUTION,
+    figures: Sequence[str] = (),
+) -> Comparison:
+    """Compares rows of any origin, measured with forecast ones as well.
+
+    Args:
+        results: rows, which are sides by their run; or sources, each of which is a side.
+        by: tags or columns (system, target, origin, suite, profile, run) whose values are the sides instead.
+        baseline: what the others are compared with, a side's name or a unique part of it; else the first.
+        resolution: differences of at most that share are none.
+        figures: names such as `iops`, `read_p99`, `latency_mean_ns`; else the usual ones.
+
+    Raises:
+        InputError: fewer than two sides, or an unknown tag, side or figure.
+    """
+    if not 0 <= resolution < 1:
+        raise InputError(f"a resolution of {resolution:g} can't be", "Give a share such as 0.01.")
+    for name in figures:
+        figure_named(name)
+    tags = tuple(dict.fromkeys([by] if isinstance(by, str) else by))
+    sources = _audited(_sources(results))
+    matching = match(sources, tags, baseline)
+    cells = tuple(_verdicts(list(_cells(matching, figures, resolution)), resolution))
+    return Comparison(
+        sides=matching.sides,
+        baseline=matching.sides[0].name,
+        by=tags,
+        resolution=resolution,
+        cells=cells,
+        matches=matching.matches,
+        alone=matching.alone,
+        notes=matching.notes,
+        results=tuple(row for source in sources for row in source.rows),
+    )
+
+
+def _sources(results: Sequence[Result] | Sequence[Source]) -> list[Source]:
+    found: dict[str, list[Result]] = {}
+    sources = [one for one in results if isinstance(one, Source)]
+    for one in results:
+        if isinstance(one, Result):
+            found.setdefault(one.run or one.system or "results", []).append(one)
+    return sources + [Source(name, tuple(rows)) for name, rows in found.items()]
+
+
+def _audited(sources: Sequence[Source]) -> list[Source]:
+    """The same with what an audit of all rows together says of each."""
+    documents = {row.run: source.document for source in sources if source.document for row in source.rows}
+    rows = iter(audit([row for source in sources for row in source.rows], documents))
+    return [replace(source, rows=tuple(next(rows) for _ in source.rows)) for source in sources]
+
+
+@dataclass(frozen=True, slots=True)
+class _Open:
+    """A cell that waits for its verdict; without a ratio there is nothing to test."""
+
+    cell: Cell
+    figure: Figure
+    ratio: Ratio | None = None
+    grain: float = 0.0
+
+
+def _cells(matching: Matching, figures: Sequence[str], resolution: float) -> Iterator[_Open]:
+    baseline, *others = (side.name for side in matching.sides)
+    for point in matching.matches:
+        if baseline not in point.rows:
+            continue
+        wanted = figures_of(point.rows[baseline][0], figures)
+        for figure in wanted:
+            for side in others:
+                if side in point.rows:
+                    found = _cell(point, figure, baseline, side, asked=bool(figures))
+                    if found is not None:
+                        yield found
+
+
+def _cell(point: Match, figure: Figure, baseline: str, side: str, *, asked: bool) -> _Open | None:
+    """The cell, None where neither this figure nor a failure of its point is worth a line."""
+    mine, theirs = point.rows[side], point.rows[baseline]
+    doubts = dict.fromkeys(
+        str(one.get("check")) for row in (*mine, *theirs) for one in row.findings if one.get("severity") == "error"
+    )
+    cell = Cell(point.point, figure.name, side, doubts=tuple(doubts))
+    failure = _failed(mine, side) or _failed(theirs, baseline)
+    if failure is not None:
+        first = figure.name in {"iops", "load"}
+        return _Open(replace(cell, why=failure), figure) if first or asked else None
+    value, before = (_estimate(rows, figure) for rows in (mine, theirs))
+    cell = replace(
+        cell,
+        value=None if value is None else value.value,
+        baseline_value=None if before is None else before.value,
+        runs=len(_good(mine)),
+        baseline_runs=len(_good(theirs)),
+    )
+    if value is None or before is None:
+        known = [name for name, one in ((side, value), (baseline, before)) if one is None]
+        return _Open(replace(cell, why=f"not known of {' and '.join(known)}"), figure) if asked else None
+    if not value.value or not before.value:
+        if not asked and not value.value and not before.value:
+            return None
+        return _Open(replace(cell, why="a ratio to nothing says nothing"), figure)
+    return _compared(cell, figure, value, before, mine, theirs, point.assumed.get(side, ""), baseline)
+
+
+def _good(rows: Sequence[Result]) -> list[Result]:
+    return [row for row in rows if row.error is None]
+
+
+def _failed(rows: Sequence[Result], side: str) -> str | None:
+    return None if _good(rows) else f"failed on {side}: {rows[0].error}"
+
+
+def _estimate(rows: Sequence[Result], figure: Figure) -> Estimate | None:
+    known = [(value, row) for row in _good(rows) if (value := figure.of(row)) is not None and math.isfinite(value)]
+    if not known:
+        return None
+    if any(value <= 0 for value, _ in known):
+        return Estimate(0.0, None)
+    return estimate([value for value, _ in known], [row_error(row, figure.name) for _, row in known])
+
+
+def _compared(
+    cell: Cell,
+    figure: Figure,
+    value: Estimate,
+    before: Estimate,
+    mine: Sequence[Result],
+    theirs: Sequence[Result],
+    assumed: str,
+    baseline: str,
+) -> _Open:
+    found = ratio(value, before)
+    cell = replace(cell, ratio=found.value, low=found.low, high=found.high)
+    for why in (_other_mix(mine, theirs, figure), _unfit(mine, cell.side), _unfit(theirs, baseline)):
+        if why is not None:
+            return _Open(replace(cell, why=why), figure)
+    if found.error is None:
+        unknown = [name for name, one in ((cell.side, value), (baseline, before)) if one.error is None]
+        why = f"how sure {' and '.join(unknown)} {'is' if len(unknown) == 1 else 'are'} isn't known: repeat it"
+        return _Open(replace(cell, why=why), figure)
+    for name, one in ((cell.side, value), (baseline, before)):
+        if one.runs == 1 and one.error is not None and one.error.half_width > math.log1p(_NOISY):
+            times = (one.error.half_width / math.log1p(_NOISY)) ** 2
+            why = f"one run of {name}, known to ±{math.expm1(one.error.half_width):.0%} only"
+            return _Open(replace(cell, why=why, longer=_times(times)), figure)
+    # A closed load line lies at a whole number of outstanding I/Os.
+    steps = figure.name == "load" and mine[0].offered_per_s is None
+    grain = math.log1p(BIN) if figure.percentile else math.log1p(1 / before.value) if steps else 0.0
+    return _Open(replace(cell, why=assumed), figure, found, grain)
+
+
+def _unfit(rows: Sequence[Result], side: str) -> str | None:
+    """Why one run can't carry a verdict."""
+    good = _good(rows)
+    if len(good) > 1:
+        return None
+    if good[0].steady is False:
+        return f"one run of {side}, which wasn't steady: run it longer, or repeat it"
+    if good[0].quick:
+        return f"one quick run of {side}, an impression: run it in full, or repeat it"
+    return None
+
+
+def _other_mix(mine: Sequence[Result], theirs: Sequence[Result], figure: Figure) -> str | None:
+    """Why figures over all I/Os aren't comparable: the shares of reads differ by more than chance."""
+    if figure.way != "total":
+        return None
+    mixes = [_mix(rows) for rows in (mine, theirs)]
+    (share, ios), (other, others) = mixes
+    if share is None or other is None:
+        return None
+    chance = math.sqrt(sum(s * (1 - s) / n for s, n in ((share, ios), (other, others)) if n))
+    if abs(share - other) <= max(_MIX, _BEYOND_CHANCE * chance):
+        return None
+    return f"{share:.1%} of the I/Os are reads, and {other:.1%} in the baseline: compare reads and writes apart"
+
+
+def _mix(rows: Sequence[Result]) -> tuple[float | None, float]:
+    """The share of reads that was achieved, and of how many I/Os it is."""
+    reads = writes = ios = 0.0
+    for row in _good(rows):
+        if row.read.iops is None or row.write.iops is None:
+            return None, 0.0
+        reads, writes = reads + row.read.iops, writes + row.write.iops
+        ios += (row.read.iops + row.write.iops) * (row.runtime_ns or 0) / 1e9
+    return (reads / (reads + writes), ios) if reads + writes else (None, 0.0)
+
+
+def _verdicts(cells: Sequence[_Open], resolution: float) -> Iterator[Cell]:
+    """The cells with their verdicts: a difference must be beyond chance in view of all of them."""
+    chances = [one.ratio.chance(grain=one.grain) for one in cells if one.ratio is not None and _sampled(one.ratio)]
+    corrected = iter(holm(chances))
+    for one in cells:
+        if one.ratio is None:
+            yield one.cell
+        else:
+            yield _judged(one, one.ratio, next(corrected) if _sampled(one.ratio) else None, resolution, len(chances))
+
+
+def _sampled(found: Ratio) -> bool:
+    return found.error is not None and found.error.log > 0
+
+
+def _judged(one: _Open, found: Ratio, chance: float | None, resolution: float, tests: int) -> Cell:
+    error: Error | None = found.error
+    assert error is not None, "what is tested has an error"
+    cell = replace(one.cell, chance=chance)
+    away, half = abs(math.log(found.value)), error.half_width
+    room = max(math.log1p(resolution), one.grain)
+    if away + half <= room + 1e-12:
+        return replace(cell, verdict="same")
+    if away > room and (chance is None or chance <= _CHANCE):
+        up = (found.value > 1) == one.figure.rate
+        return replace(cell, verdict="better" if up else "worse")
+    if away > room:
+        sure = quantile(_CHANCE / tests, math.inf) * error.log
+        longer = _times((sure / (away - one.grain)) ** 2)
+        why = f"a difference of {math.expm1(away):.1%} may be chance: it's known to ±{math.expm1(half):.1%}"
+        if half < away - one.grain:
+            why = f"beyond chance by itself, not among {tests} tests"
+    else:
+        longer = _times((half / max(room - away, 1e-12)) ** 2)
+        why = f"within the resolution, but known to ±{math.expm1(half):.1%} only"
+    return replace(cell, why="; ".join(filter(None, (why, cell.why))), longer=longer)
+
+
+def _times(times: float) -> float | None:
+    return math.ceil(10 * max(1.1, times)) / 10 if times <= MOST_LONGER else None
+
+
+def counts(cells: Sequence[Cell]) -> Mapping[Verdict, int]:
+    """How many cells have each verdict."""
+    names: tuple[Verdict, ...] = ("better", "worse", "same", "can't tell")
+    return {name: sum(cell.verdict == name for cell in cells) for name in names}

@@ -1,0 +1,170 @@
+"""Tables of a comparison: of two sides with intervals, of several side by side, strong and weak cells marked."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from loadline.judging.compare import Cell, Comparison, Verdict, counts
+from loadline.reporting.table import UNKNOWN, Group, Table, Tone, count
+
+#: Stand before a change, so that colour isn't all that tells verdicts apart.
+MARKS: dict[Verdict, str] = {"better": "▲", "worse": "▼", "same": "=", "can't tell": "?"}
+
+# More sides don't stand beside each other.
+_MOST_COLUMNS = 8
+
+# Reasons that are told below a table, the most frequent ones.
+_FEW_REASONS = 8
+
+_HEADS = {
+    "load": ("load at the load line", 1.0),
+    "saturation_iops": ("saturation, IOPS", 1.0),
+    "iops": ("IOPS", 1.0),
+    "bytes_per_s": ("MB/s", 1e6),
+}
+
+
+def head(figure: str) -> tuple[str, float]:
+    """How a figure is called for people, with its unit, and what its values are divided by: `read p99, ms`."""
+    if figure in _HEADS:
+        return _HEADS[figure]
+    for way in ("read_", "write_"):
+        if figure.startswith(way):
+            said, unit = head(figure.removeprefix(way))
+            return f"{way.removesuffix('_')} {said}", unit
+    statistic = figure.removeprefix("latency_").removesuffix("_ns")
+    return f"{'mean' if statistic == 'mean' else statistic} latency, ms", 1e6
+
+
+def comparison_table(comparison: Comparison) -> Table:
+    """Every cell, by figure: of two sides with the interval of each; of several sides beside each other."""
+    if len(comparison.sides) == 2 or len(comparison.sides) > _MOST_COLUMNS:
+        return _listed(comparison)
+    return _beside(comparison)
+
+
+def _figures(comparison: Comparison) -> list[str]:
+    return list(dict.fromkeys(cell.figure for cell in comparison.cells))
+
+
+def _listed(comparison: Comparison) -> Table:
+    several = len(comparison.sides) > 2
+    tones: dict[str, Tone] = {}
+    groups = []
+    for figure in _figures(comparison):
+        said, unit = head(figure)
+        rows = []
+        for cell in (cell for cell in comparison.cells if cell.figure == figure):
+            verdict = f"{MARKS[cell.verdict]} {cell.verdict}"
+            if cell.verdict in {"better", "worse"}:
+                tones[verdict] = "good" if cell.verdict == "better" else "bad"
+            side = (cell.side,) if several else ()
+            longer = "" if cell.longer is None else f"{count(cell.longer)} x"
+            rows.append(
+                (cell.point + ("!" if cell.doubts else ""), *side, value_of(cell.baseline_value, unit),
+                 value_of(cell.value, unit), percent(cell.ratio), span(cell), verdict, longer)
+            )  # fmt: skip
+        groups.append(Group(said, tuple(rows)))
+    sides = ("side", comparison.baseline, "value") if several else (comparison.baseline, comparison.sides[1].name)
+    heads = ("point", *sides, "change\n%", "95 % interval\n%", "verdict", "to tell\nrun")
+    text = frozenset({0, 1, len(heads) - 2} if several else {0, len(heads) - 2})
+    return Table(heads, tuple(groups), text, tuple(notes(comparison)), 2 if several else 1, tones)
+
+
+def _beside(comparison: Comparison) -> Table:
+    names = [side.name for side in comparison.sides]
+    tones: dict[str, Tone] = {}
+    groups = []
+    for figure in _figures(comparison):
+        said, unit = head(figure)
+        points: dict[str, dict[str, Cell]] = {}
+        for cell in comparison.cells:
+            if cell.figure == figure:
+                points.setdefault(cell.point, {})[cell.side] = cell
+        rows = []
+        for point, cells in points.items():
+            first = next(iter(cells.values()))
+            row = [point, value_of(first.baseline_value, unit)]
+            for name in names[1:]:
+                text = said_of(cells[name], unit) if name in cells else UNKNOWN
+                if name in cells and cells[name].verdict in {"better", "worse"}:
+                    tones[text] = "good" if cells[name].verdict == "better" else "bad"
+                row.append(text)
+            rows.append(tuple(row))
+        groups.append(Group(said, tuple(rows)))
+    return Table(("point", *names), tuple(groups), notes=tuple(notes(comparison)), tones=tones)
+
+
+def said_of(cell: Cell, unit: float) -> str:
+    """`21,094 ▲ +17.6%`: the value, the verdict's mark, the change."""
+    if cell.value is None:
+        return f"{UNKNOWN} {MARKS[cell.verdict]}"
+    change = f" {percent(cell.ratio)}%" if cell.ratio else ""
+    return f"{value_of(cell.value, unit)} {MARKS[cell.verdict]}{change}{'!' if cell.doubts else ''}"
+
+
+def value_of(value: float | None, unit: float) -> str:
+    """A value in the unit of its head."""
+    return count(None if value is None else value / unit)
+
+
+def percent(times: float | None) -> str:
+    """The change that a ratio is, in percent with its sign; a ratio from 10 on as `11.2 x`."""
+    if times is None:
+        return UNKNOWN
+    return f"{times:,.3g} x" if times >= 10 else f"{100 * (times - 1):+.1f}"
+
+
+def span(cell: Cell) -> str:
+    """The interval of a change."""
+    return UNKNOWN if cell.low is None or cell.high is None else f"{percent(cell.low)} to {percent(cell.high)}"
+
+
+def notes(comparison: Comparison) -> Iterator[str]:
+    """What is to be said below a table: how many of what, why not, what was left out, what is doubtful."""
+    cells = comparison.cells
+    yield summary(comparison)
+    yield from comparison.notes
+    yield from _reasons(cells)
+    alone: dict[str, list[str]] = {}
+    for point, side in comparison.alone:
+        alone.setdefault(side, []).append(point)
+    for side, points in alone.items():
+        more = f" and {len(points) - 5} more" if len(points) > 5 else ""
+        yield f"only {side} has {', '.join(points[:5])}{more}"
+    doubtful = Counter(check for cell in cells for check in cell.doubts)
+    if doubtful:
+        yield f"! an audit finds what cannot be in these rows ({', '.join(doubtful)}): see loadline audit"
+    for row in comparison.results:
+        for one in row.findings:
+            if one.get("check") == "settings":
+                yield f"settings, {row.point}: {one.get('message')}"
+
+
+def summary(comparison: Comparison) -> str:
+    """`8 cells against A: 3 better, 1 worse, 2 the same within 1 %, 2 can't be told`."""
+    found = counts(comparison.cells)
+    parts = [
+        (found["better"], "better"),
+        (found["worse"], "worse"),
+        (found["same"], f"the same within {100 * comparison.resolution:g} %"),
+        (found["can't tell"], "can't be told"),
+    ]
+    said = ", ".join(f"{number} {what}" for number, what in parts if number) or "none in common"
+    number = len(comparison.cells)
+    tested = f"; corrected for {comparison.tested} tests" if comparison.tested > 1 else ""
+    return f"{number} figure{'' if number == 1 else 's'} against {comparison.baseline}: {said}{tested}"
+
+
+def _reasons(cells: Sequence[Cell]) -> Iterator[str]:
+    reasons: dict[str, list[str]] = {}
+    for cell in cells:
+        if cell.why:
+            reasons.setdefault(cell.why, []).append(f"{cell.point}, {head(cell.figure)[0].partition(',')[0]}")
+    ordered = sorted(reasons.items(), key=lambda item: -len(item[1]))
+    for why, whose in ordered[:_FEW_REASONS]:
+        yield f"{whose[0] if len(whose) == 1 else f'{len(whose)} figures'}: {why}"
+    if len(ordered) > _FEW_REASONS:
+        left = sum(len(whose) for _, whose in ordered[_FEW_REASONS:])
+        yield f"{left} more can't be told, each for its reason (--json has all)"
