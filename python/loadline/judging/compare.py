@@ -199,7 +199,7 @@ def _cell(point: Match, figure: Figure, baseline: str, side: str, *, asked: bool
     if failure is not None:
         first = figure.name in {"iops", "load"}
         return _Open(replace(cell, why=failure), figure) if first or asked else None
-    value, before = (_estimate(rows, figure) for rows in (mine, theirs))
+    value, before = (estimate_of(rows, figure) for rows in (mine, theirs))
     cell = replace(
         cell,
         value=None if value is None else value.value,
@@ -225,7 +225,8 @@ def _failed(rows: Sequence[Result], side: str) -> str | None:
     return None if _good(rows) else f"failed on {side}: {rows[0].error}"
 
 
-def _estimate(rows: Sequence[Result], figure: Figure) -> Estimate | None:
+def estimate_of(rows: Sequence[Result], figure: Figure) -> Estimate | None:
+    """The figure of a point on one side, by all of its rows that didn't fail; None where none knows it."""
     known = [(value, row) for row in _good(rows) if (value := figure.of(row)) is not None and math.isfinite(value)]
     if not known:
         return None
@@ -246,7 +247,7 @@ def _compared(
 ) -> _Open:
     found = ratio(value, before)
     cell = replace(cell, ratio=found.value, low=found.low, high=found.high)
-    for why in (_other_mix(mine, theirs, figure), _unfit(mine, cell.side), _unfit(theirs, baseline)):
+    for why in (other_mix(mine, theirs, figure), _unfit(mine, cell.side), _unfit(theirs, baseline)):
         if why is not None:
             return _Open(replace(cell, why=why), figure)
     if found.error is None:
@@ -276,7 +277,7 @@ def _unfit(rows: Sequence[Result], side: str) -> str | None:
     return None
 
 
-def _other_mix(mine: Sequence[Result], theirs: Sequence[Result], figure: Figure) -> str | None:
+def other_mix(mine: Sequence[Result], theirs: Sequence[Result], figure: Figure) -> str | None:
     """Why figures over all I/Os aren't comparable: the shares of reads differ by more than chance."""
     if figure.way != "total":
         return None

@@ -1,0 +1,212 @@
+"""What each side of a comparison is good for, and what not: strong and weak cells, and the uses they stand for.
+
+Two systems of equal price and another design are seldom better and worse throughout. What counts for a choice is where
+a side is well ahead of the best of the others, or well behind it. Start reading at `standings`, then `claims`.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Literal, TypeAlias
+
+from loadline.judging.compare import Comparison, estimate_of, other_mix
+from loadline.judging.figure import Figure, figure_named
+from loadline.judging.interval import Estimate, Ratio, ratio
+from loadline.judging.matching import Match
+from loadline.judging.subject import Subject
+from loadline.result.schema import Result
+
+Standing: TypeAlias = Literal["strong", "weak", "even", "unknown"]
+
+#: From so much on a difference decides: what the field report on DL360 servers calls hardly any is up to 10 %.
+DECIDES = 0.10
+
+_CHANCE = 0.05
+
+# Sizes from which on requests are large, and up to which they are small.
+_LARGE_BYTES, _SMALL_BYTES = 64 * 1024, 32 * 1024
+
+# Shares of reads, from and up to which a load mostly reads or writes.
+_READS, _WRITES = 0.9, 0.1
+
+
+@dataclass(frozen=True, slots=True)
+class Stand:
+    """One figure of one point on one side, against the best of the others.
+
+    Attributes:
+        other: the side that is best of the others.
+        gain: the ratio of the two, turned so that above 1 is better.
+        standing: `strong` or `weak` where it's more than 10 % and not by chance; `unknown` where chance can't be told.
+        printed: nobody knows how sure a figure is, so that it's taken as it is printed.
+        doubts: checks of the audit that found what cannot be in this side's rows or the other's.
+    """
+
+    point: str
+    figure: str
+    side: str
+    value: float
+    other: str
+    other_value: float
+    gain: Ratio
+    standing: Standing
+    printed: bool
+    doubts: tuple[str, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Claim:
+    """What a side is worth for a use, by one point.
+
+    Attributes:
+        verdict: `good`: ahead in its rate, or as fast and answers sooner; `bad`: the contrary; `mixed`: ahead in the
+            one and behind in the other; `level`: neither; `unknown`: chance can't be told from a difference.
+        use: what such loads stand for; empty where nobody says what was asked.
+        rate, latency: where it stands. A latency that breaks Little's law is left out.
+    """
+
+    side: str
+    verdict: Literal["good", "bad", "mixed", "level", "unknown"]
+    use: str
+    point: str
+    rate: Stand | None
+    latency: Stand | None
+
+    @property
+    def doubts(self) -> tuple[str, ...]:
+        """Checks that found what cannot be."""
+        return tuple(dict.fromkeys(doubt for one in (self.rate, self.latency) if one for doubt in one.doubts))
+
+
+@dataclass(frozen=True, slots=True)
+class ReadsAhead:
+    """By how much a side's reads of one pattern are faster than its writes."""
+
+    side: str
+    read: str
+    write: str
+    ratio: float
+
+
+def standings(comparison: Comparison) -> list[Stand]:
+    """Where each side stands in each figure that is compared, in the order of its cells."""
+    matches = {match.point: match for match in comparison.matches}
+    asked = dict.fromkeys((cell.point, cell.figure) for cell in comparison.cells if cell.ratio)
+    return [
+        stand
+        for point, figure in asked
+        for stand in _of_point(matches[point], figure_named(figure), [side.name for side in comparison.sides])
+    ]
+
+
+def _of_point(match: Match, figure: Figure, sides: Sequence[str]) -> Iterator[Stand]:
+    known: dict[str, Estimate] = {}
+    for side in sides:
+        found = estimate_of(match.rows.get(side, ()), figure)
+        if found is not None and found.value:
+            known[side] = found
+    for side, mine in known.items():
+        others = {name: one for name, one in known.items() if name != side}
+        if not others:
+            return
+        best = (max if figure.rate else min)(others, key=lambda name: others[name].value)
+        rows, theirs = match.rows[side], match.rows[best]
+        if other_mix(rows, theirs, figure) is None:
+            gain = ratio(mine, others[best]) if figure.rate else ratio(others[best], mine)
+            doubts = dict.fromkeys(doubt for row in (*rows, *theirs) for doubt in _errors(row))
+            told = (match.point, figure.name, side, mine.value, best, others[best].value)
+            yield Stand(*told, gain, _standing(gain), gain.error is None, tuple(doubts))
+
+
+def _standing(gain: Ratio) -> Standing:
+    if max(gain.value, 1 / gain.value) < 1 + DECIDES:
+        return "even"
+    if gain.error is not None and gain.chance() > _CHANCE:
+        return "unknown"
+    return "strong" if gain.value > 1 else "weak"
+
+
+def _errors(row: Result) -> Iterator[str]:
+    return (str(one.get("check")) for one in row.findings if one.get("severity") == "error")
+
+
+def claims(comparison: Comparison, stands: Sequence[Stand]) -> list[Claim]:
+    """What each side is good for and what not, in the order of points."""
+    of_cell: Mapping[tuple[str, str, str], Stand] = {(one.point, one.side, one.figure): one for one in stands}
+    found = []
+    for match in comparison.matches:
+        use = use_of(match.first)
+        for side in match.rows:
+            named = [of_cell.get((match.point, side, name)) for name in ("load", "iops", "bytes_per_s")]
+            rate = next((one for one in named if one is not None), None)
+            latency = of_cell.get((match.point, side, "latency_mean_ns"))
+            if latency is not None and "littles-law" in latency.doubts:
+                latency = None
+            if rate is not None or latency is not None:
+                found.append(Claim(side, _verdict(rate, latency), use, match.point, rate, latency))
+    return found
+
+
+def _verdict(rate: Stand | None, latency: Stand | None) -> Literal["good", "bad", "mixed", "level", "unknown"]:
+    known = {one.standing for one in (rate, latency) if one is not None}
+    if {"strong", "weak"} <= known:
+        return "mixed"
+    if "strong" in known:
+        return "good"
+    if "weak" in known:
+        return "bad"
+    return "unknown" if "unknown" in known else "level"
+
+
+def use_of(row: Result) -> str:
+    """What such a load stands for in practice, by its block size, reads and random share; empty where one is unknown.
+
+    The words are the field reports': databases, mail, file access, streaming, video surveillance, backup, media.
+    """
+    asked = Subject(row, 0)
+    size, reads, random = asked.size_bytes, asked.read_fraction, asked.random_fraction
+    if size is None or reads is None or random is None:
+        return ""
+    if 0 < random < 1:
+        return "file and web servers"
+    way = 0 if reads >= _READS else 2 if reads <= _WRITES else 1
+    if random:
+        if size <= _SMALL_BYTES:
+            return ("databases and desktops that mostly read", "databases and mail", "write-heavy databases")[way]
+        return ("media on demand and decision support", "large files in random order", "large writes in random order")[
+            way
+        ]
+    if size >= _LARGE_BYTES:
+        return ("streaming and media", "file copies", "backup, recording and video surveillance")[way]
+    return ("file access in small pieces", "file access in small pieces", "logs")[way]
+
+
+def reads_ahead(comparison: Comparison) -> list[ReadsAhead]:
+    """For each side the pairs of points that differ only in reading or writing all."""
+    found = []
+    points = [(match, Subject(match.first, 0)) for match in comparison.matches]
+    for match, asked in points:
+        for other, theirs in points:
+            alike = (asked.sizes, asked.random_fraction, asked.closed) == (
+                theirs.sizes,
+                theirs.random_fraction,
+                theirs.closed,
+            )
+            ways = (asked.read_fraction, theirs.read_fraction)
+            if not asked.sizes or not alike or ways != (1.0, 0.0) or match.labels != other.labels:
+                continue
+            for side in match.rows.keys() & other.rows.keys():
+                pair = _rate(match.rows[side]), _rate(other.rows[side])
+                if pair[0] and pair[1]:
+                    found.append(ReadsAhead(side, match.point, other.point, pair[0] / pair[1]))
+    order = {side.name: number for number, side in enumerate(comparison.sides)}
+    return sorted(found, key=lambda one: order[one.side])
+
+
+def _rate(rows: Sequence[Result]) -> float | None:
+    for name in ("iops", "bytes_per_s"):
+        found = estimate_of(rows, figure_named(name))
+        if found is not None:
+            return found.value
+    return None
