@@ -20,6 +20,7 @@ from loadline.judging.figure import figure_named
 from loadline.judging.interval import Error, Ratio, row_error, together
 from loadline.judging.least_squares import Factors, Fit, fit
 from loadline.judging.student import holm
+from loadline.workload.profile import CLASSES
 
 #: What stands for the workload itself among the settings of an interaction.
 WORKLOAD = "workload"
@@ -165,7 +166,8 @@ def effects_of(trials: Sequence[Trial], factors: Sequence[str], figure: str, *, 
     Errors are those of the trials, or how far repetitions lie apart if that is more. Where neither is known, what no
     factor and no two factors explain is taken for the error.
     """
-    classes = list(dict.fromkeys(trial.access for trial in trials))
+    met = dict.fromkeys(trial.access for trial in trials)
+    classes = [*(kind for kind in CLASSES if kind in met), *(kind for kind in met if kind not in CLASSES)]
     found = [_of(trials, tuple(factors), figure, None)]
     if by_class and len(classes) > 1:
         found += [

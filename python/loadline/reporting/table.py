@@ -9,10 +9,10 @@ from typing import Literal, TypeAlias
 
 from loadline.result.repeats import Histograms, repeats_of
 from loadline.result.schema import Flow, Result
+from loadline.workload.profile import CLASSES
 
 Tone: TypeAlias = Literal["good", "bad"]
 
-_CLASS_ORDER = ("random", "combined", "sequential")
 UNKNOWN = "–"
 
 #: Between two columns.
@@ -139,7 +139,7 @@ def results_table(results: Sequence[Result], histograms: Histograms = lambda _: 
     figures = ("IOPS", *(("±\n%",) if known else ()), "MB/s", "read\nms", "write\nms", "read\np99 ms", "write\np99 ms")
     spread = ("spread\n%",) if "repeat" in naming else ()
     names = {result.access_class for result in results}
-    classes = [*(c for c in _CLASS_ORDER if c in names), *sorted((c or "") for c in names - set(_CLASS_ORDER))]
+    classes = [*(c for c in CLASSES if c in names), *sorted((c or "") for c in names - set(CLASSES))]
     groups = []
     for access in classes:
         of_class = [result for result in results if (result.access_class or "") == access]

@@ -10,6 +10,9 @@ from loadline.units import format_bytes, format_percent, format_size
 
 AccessClass: TypeAlias = Literal["combined", "random", "sequential"]
 
+#: The order in which tables, charts and sentences have them.
+CLASSES: tuple[str, ...] = ("random", "combined", "sequential")
+
 
 @dataclass(frozen=True, slots=True)
 class BlockShare:

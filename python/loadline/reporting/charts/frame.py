@@ -8,12 +8,10 @@ from typing import Any
 
 from loadline.reporting.model_table import swept_keys
 from loadline.result.schema import Result
+from loadline.workload.profile import CLASSES
 
 #: Between a point's name and what tells it from others of that name; a label breaks there.
 SEPARATOR = " · "
-
-#: Groups of rows, in this order.
-CLASSES = ("random", "combined", "sequential")
 
 # From there on a linear scale hides the small ones.
 _WIDE = 30.0
