@@ -9,15 +9,21 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
+from statistics import median
 from typing import Literal, TypeAlias
 
 from loadline.errors import InputError
 from loadline.judging.audit import audit
+from loadline.judging.certainty import Certainty
 from loadline.judging.figure import BIN, Figure, figure_named, figures_of
-from loadline.judging.interval import Error, Estimate, Ratio, estimate, ratio, row_error
-from loadline.judging.matching import Match, Matching, Side, Source, match
+from loadline.judging.interval import Error, Estimate, Ratio, estimate, ratio
+from loadline.judging.matching import Match, Matching, Side, Source, match, source_of
 from loadline.judging.student import holm, quantile
+from loadline.result.figures import PERCENTILES, merged_percentile
+from loadline.result.intervals import intervals_in
+from loadline.result.repeats import Histograms, histograms_in
 from loadline.result.schema import Result
+from loadline.result.store import Run
 
 Verdict: TypeAlias = Literal["better", "worse", "same", "can't tell"]
 
@@ -35,6 +41,31 @@ _CHANCE = 0.05
 
 #: Running longer than so many times isn't advised.
 MOST_LONGER = 1000.0
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What lies beside the rows: how sure their figures are, and their histograms."""
+
+    certainty: Certainty
+    histograms: Histograms
+
+    @staticmethod
+    def of(runs: Sequence[Run]) -> Known:
+        """What the folders of runs hold."""
+        return Known(Certainty(intervals_in(runs)), histograms_in(runs))
+
+    def merged(self, rows: Sequence[Result], figure: Figure) -> float | None:
+        """The percentile of rows together, None where their histograms aren't kept."""
+        kept = [self.histograms(row) for row in rows]
+        ways = ("read", "write") if figure.way == "total" else (figure.way,)
+        if not all(way in one for one in kept for way in ways):
+            return None
+        return merged_percentile([one[way] for one in kept for way in ways], PERCENTILES[figure.statistic])
+
+
+#: Nothing beside the rows.
+NOTHING = Known(Certainty(), lambda _: {})
 
 
 @dataclass(frozen=True, slots=True)
@@ -89,6 +120,8 @@ class Comparison:
         alone: (point, side) of what only one side has.
         notes: sentences about the whole.
         results: every row, with its findings.
+        estimates: by (point, figure, side), the baseline's too, of what the cells compare.
+        known: what lies beside the rows, for `estimate_of` of others.
     """
 
     sides: tuple[Side, ...]
@@ -100,6 +133,8 @@ class Comparison:
     alone: tuple[tuple[str, str], ...]
     notes: tuple[str, ...]
     results: tuple[Result, ...]
+    estimates: Mapping[tuple[str, str, str], Estimate]
+    known: Known
 
     @property
     def tested(self) -> int:
@@ -108,7 +143,7 @@ class Comparison:
 
 
 def compare(
-    results: Sequence[Result] | Sequence[Source],
+    results: Sequence[Result | Run | Source],
     *,
     by: str | Sequence[str] = (),
     baseline: str | None = None,
@@ -118,7 +153,7 @@ def compare(
     """Compares rows of any origin, measured with forecast ones as well.
 
     Args:
-        results: rows, which are sides by their run; or sources, each of which is a side.
+        results: runs, or sources, each of which is a side; or rows, which are sides by their run.
         by: tags or columns (system, target, origin, suite, profile, run) whose values are the sides instead.
         baseline: what the others are compared with, a side's name or a unique part of it; else the first.
         resolution: differences of at most that share are none.
@@ -134,7 +169,10 @@ def compare(
     tags = tuple(dict.fromkeys([by] if isinstance(by, str) else by))
     sources = _audited(_sources(results))
     matching = match(sources, tags, baseline)
-    cells = tuple(_verdicts(list(_cells(matching, figures, resolution)), resolution))
+    runs = [source.run for source in sources if source.run is not None]
+    known = Known.of(runs)
+    table = _Table(known, {})
+    cells = tuple(_verdicts(list(_cells(matching, figures, table)), resolution))
     return Comparison(
         sides=matching.sides,
         baseline=matching.sides[0].name,
@@ -144,24 +182,43 @@ def compare(
         matches=matching.matches,
         alone=matching.alone,
         notes=matching.notes,
+        estimates={key: one for key, one in table.estimates.items() if one is not None},
+        known=known,
         results=tuple(row for source in sources for row in source.rows),
     )
 
 
-def _sources(results: Sequence[Result] | Sequence[Source]) -> list[Source]:
+def _sources(results: Sequence[Result | Run | Source]) -> list[Source]:
     found: dict[str, list[Result]] = {}
-    sources = [one for one in results if isinstance(one, Source)]
+    sources = []
     for one in results:
         if isinstance(one, Result):
             found.setdefault(one.run or one.system or "results", []).append(one)
+        else:
+            sources.append(one if isinstance(one, Source) else source_of(one))
     return sources + [Source(name, tuple(rows)) for name, rows in found.items()]
 
 
 def _audited(sources: Sequence[Source]) -> list[Source]:
     """The same with what an audit of all rows together says of each."""
-    documents = {row.run: source.document for source in sources if source.document for row in source.rows}
+    documents = {source.run.id: source.run.document for source in sources if source.run is not None}
     rows = iter(audit([row for source in sources for row in source.rows], documents))
     return [replace(source, rows=tuple(next(rows) for _ in source.rows)) for source in sources]
+
+
+@dataclass(frozen=True, slots=True)
+class _Table:
+    """Estimates as they are needed, each once: the baseline's are in every column."""
+
+    known: Known
+    estimates: dict[tuple[str, str, str], Estimate | None]
+
+    def estimate(self, point: Match, figure: Figure, side: str) -> Estimate | None:
+        """That of a point's rows on a side."""
+        key = (point.point, figure.name, side)
+        if key not in self.estimates:
+            self.estimates[key] = estimate_of(point.rows[side], figure, self.known)
+        return self.estimates[key]
 
 
 @dataclass(frozen=True, slots=True)
@@ -174,7 +231,7 @@ class _Open:
     grain: float = 0.0
 
 
-def _cells(matching: Matching, figures: Sequence[str], resolution: float) -> Iterator[_Open]:
+def _cells(matching: Matching, figures: Sequence[str], table: _Table) -> Iterator[_Open]:
     baseline, *others = (side.name for side in matching.sides)
     for point in matching.matches:
         if baseline not in point.rows:
@@ -183,12 +240,12 @@ def _cells(matching: Matching, figures: Sequence[str], resolution: float) -> Ite
         for figure in wanted:
             for side in others:
                 if side in point.rows:
-                    found = _cell(point, figure, baseline, side, asked=bool(figures))
+                    found = _cell(point, figure, baseline, side, table, asked=bool(figures))
                     if found is not None:
                         yield found
 
 
-def _cell(point: Match, figure: Figure, baseline: str, side: str, *, asked: bool) -> _Open | None:
+def _cell(point: Match, figure: Figure, baseline: str, side: str, table: _Table, *, asked: bool) -> _Open | None:
     """The cell, None where neither this figure nor a failure of its point is worth a line."""
     mine, theirs = point.rows[side], point.rows[baseline]
     doubts = dict.fromkeys(
@@ -199,7 +256,7 @@ def _cell(point: Match, figure: Figure, baseline: str, side: str, *, asked: bool
     if failure is not None:
         first = figure.name in {"iops", "load"}
         return _Open(replace(cell, why=failure), figure) if first or asked else None
-    value, before = (estimate_of(rows, figure) for rows in (mine, theirs))
+    value, before = (table.estimate(point, figure, name) for name in (side, baseline))
     cell = replace(
         cell,
         value=None if value is None else value.value,
@@ -208,8 +265,8 @@ def _cell(point: Match, figure: Figure, baseline: str, side: str, *, asked: bool
         baseline_runs=len(_good(theirs)),
     )
     if value is None or before is None:
-        known = [name for name, one in ((side, value), (baseline, before)) if one is None]
-        return _Open(replace(cell, why=f"not known of {' and '.join(known)}"), figure) if asked else None
+        silent = [name for name, one in ((side, value), (baseline, before)) if one is None]
+        return _Open(replace(cell, why=f"not known of {' and '.join(silent)}"), figure) if asked else None
     if not value.value or not before.value:
         if not asked and not value.value and not before.value:
             return None
@@ -225,14 +282,19 @@ def _failed(rows: Sequence[Result], side: str) -> str | None:
     return None if _good(rows) else f"failed on {side}: {rows[0].error}"
 
 
-def estimate_of(rows: Sequence[Result], figure: Figure) -> Estimate | None:
+def estimate_of(rows: Sequence[Result], figure: Figure, known: Known = NOTHING) -> Estimate | None:
     """The figure of a point on one side, by all of its rows that didn't fail; None where none knows it."""
-    known = [(value, row) for row in _good(rows) if (value := figure.of(row)) is not None and math.isfinite(value)]
-    if not known:
+    found = [(value, row) for row in _good(rows) if (value := figure.of(row)) is not None and math.isfinite(value)]
+    if not found:
         return None
-    if any(value <= 0 for value, _ in known):
+    if any(value <= 0 for value, _ in found):
         return Estimate(0.0, None)
-    return estimate([value for value, _ in known], [row_error(row, figure.name) for _, row in known])
+    several = estimate([value for value, _ in found], [known.certainty.of(row, figure) for _, row in found])
+    if not figure.percentile or len(found) == 1:
+        return several
+    # Percentiles are never averaged: that of all together, or the middle one.
+    value = known.merged([row for _, row in found], figure)
+    return replace(several, value=median(value for value, _ in found) if value is None else value)
 
 
 def _compared(
@@ -247,6 +309,9 @@ def _compared(
 ) -> _Open:
     found = ratio(value, before)
     cell = replace(cell, ratio=found.value, low=found.low, high=found.high)
+    if figure.percentile and found.low is not None and found.high is not None:
+        # Each may lie anywhere in its bin.
+        cell = replace(cell, low=found.low / math.sqrt(1 + BIN), high=found.high * math.sqrt(1 + BIN))
     for why in (other_mix(mine, theirs, figure), _unfit(mine, cell.side), _unfit(theirs, baseline)):
         if why is not None:
             return _Open(replace(cell, why=why), figure)

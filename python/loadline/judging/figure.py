@@ -29,6 +29,11 @@ class Figure:
     rate: bool
     percentile: bool = False
 
+    @property
+    def statistic(self) -> str:
+        """Its name without the direction."""
+        return self.name.removeprefix("read_").removeprefix("write_")
+
     def of(self, row: Result) -> float | None:
         """Its value, None where it isn't known."""
         if self.name == "load":
@@ -36,7 +41,7 @@ class Figure:
         if self.name == "saturation_iops":
             return row.saturation_iops
         flow: Flow = getattr(row, self.way)
-        value = getattr(flow, self.name.removeprefix("read_").removeprefix("write_"))
+        value = getattr(flow, self.statistic)
         if value is None and self.way == "total":
             return _of_one_way(row, self.name)
         return None if value is None else float(value)

@@ -133,13 +133,25 @@ def row_error(row: Result, figure: str) -> Error | None:
         return EXACT
     if figure == "load":
         return _line_error(row)
-    flow = _flow(row, figure)
+    flow, spread = _flow(row, figure), _spread(row, figure)
+    if spread is not None:
+        return spread
     match figure.removeprefix("read_").removeprefix("write_"):
         case "iops" | "bytes_per_s":
             return _with_line(row, _rate_error(row, flow))
         case "latency_mean_ns" if flow is row.total or _alone(row, flow):
             return _relative(row, row.latency_mean_ci95_ns, row.total.latency_mean_ns)
     return None
+
+
+def _spread(row: Result, figure: str) -> Error | None:
+    """What replications of a simulation say of figures that have no column for it."""
+    found: Any = row.provenance.get("errors")
+    number: Any = row.provenance.get("replications")
+    error = found.get(figure) if isinstance(found, dict) else None
+    if not isinstance(error, int | float) or not isinstance(number, int) or number < 2 or error < 0:
+        return None
+    return Error(float(error), number - 1)
 
 
 def _rate_error(row: Result, flow: Flow) -> Error | None:

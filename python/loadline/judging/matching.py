@@ -11,10 +11,12 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
+from types import MappingProxyType
 from typing import Any
 
 from loadline.errors import InputError
 from loadline.result.schema import Result
+from loadline.result.store import Run
 from loadline.units import format_bytes, format_percent
 
 #: Columns that `--by` takes beside tags.
@@ -29,11 +31,21 @@ _FIGURE = re.compile(r"[\d,]*\.\d+\s*%?|[\d.,]+\s*%")
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """Rows that were given together: those of a run, whose run.json is `document`, of a file, or a sequence."""
+    """Rows that were given together: those of `run`, of a file, or a sequence."""
 
     name: str
     rows: tuple[Result, ...]
-    document: Mapping[str, Any] = field(default_factory=dict)
+    run: Run | None = None
+
+    @property
+    def declared(self) -> Mapping[str, str]:
+        """What was declared of all of them."""
+        return {} if self.run is None else self.run.document.get("declared") or {}
+
+
+def source_of(run: Run) -> Source:
+    """The rows of a run, probes of its searches included."""
+    return Source(run.id, tuple(run.results() + run.probes()), run)
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,9 +112,7 @@ def match(sources: Sequence[Source], by: Sequence[str] = (), baseline: str | Non
         InputError: fewer than two sides, no such tag, or no such side.
     """
     rows = [
-        (source, _Row(row, _labels(row, source.document.get("declared") or {}), _asked(row)))
-        for source in sources
-        for row in source.rows
+        (source, _Row(row, labels_of(row, source.declared), _asked(row))) for source in sources for row in source.rows
     ]
     grouped: dict[str, list[_Row]] = {}
     notes: list[str] = []
@@ -163,9 +173,18 @@ def _check_sides(grouped: Mapping[str, Sequence[_Row]], rows: Sequence[_Row], by
                      f"Give another run or file, or --by what varies in it: {known or 'nothing does'}.")  # fmt: skip
 
 
-def _labels(row: Result, declared: Mapping[str, str]) -> dict[str, str]:
+def labels_of(row: Result, declared: Mapping[str, str]) -> dict[str, str]:
+    """What says of which set-up a row is: tags, what was declared of its run, and columns such as its system."""
     columns = {name: getattr(row, name) for name in COLUMNS}
+    if row.origin == "imported":
+        # It's the file's name, which is the run's.
+        del columns["target"]
     return {**declared, **row.tags, **{name: str(value) for name, value in columns.items() if value}}
+
+
+def value_of(row: Result, name: str, declared: Mapping[str, str] = MappingProxyType({})) -> str | None:
+    """The value of a tag or column that `--by` may name."""
+    return labels_of(row, declared).get(name)
 
 
 def _asked(row: Result) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from loadline.judging.audit import audit
-from loadline.judging.matching import Source
+from loadline.judging.matching import Source, source_of
 from loadline.result.importers.asked import Loads, parse_loads
 from loadline.result.importers.column import parse_map
 from loadline.result.importers.importing import Rows, read_files, store_rows
@@ -93,7 +93,7 @@ def sources_of(
             continue
         run = place.find(word)
         runs.append(run)
-        found.append(Source(run.id, tuple(run.results() + run.probes()), run.document))
+        found.append(source_of(run))
     return Sources(_told_apart(found), tuple(runs), tuple(warnings))
 
 

@@ -50,6 +50,14 @@ def known_percentile(percentile_ns: int | None) -> int | None:
     return None if percentile_ns is None or percentile_ns >= _LAST_BIN_NS else percentile_ns
 
 
+def merged_percentile(histograms: Sequence[_core.Histogram], percent: float) -> int | None:
+    """The percentile of histograms together; None of empty ones, and beyond the histogram."""
+    whole = _core.Histogram()
+    for histogram in histograms:
+        whole = whole.merged(histogram)
+    return known_percentile(whole.percentile_ns(percent))
+
+
 def pooled(flows: Sequence[Flow], histograms: Sequence[_core.Histogram]) -> Flow:
     """Flows that ran one after the other for equal times, as one.
 

@@ -77,6 +77,17 @@ def _plain_mean(values: Sequence[float | None]) -> float | None:
 
 def histograms_in(runs: Sequence[Run]) -> Histograms:
     """Finds the histograms of a row of those runs."""
+    place = places_in(runs)
+
+    def find(row: Result) -> Mapping[str, Histogram]:
+        at = place(row)
+        return {} if at is None else at[0].histograms(at[1], row.target)
+
+    return find
+
+
+def places_in(runs: Sequence[Run]) -> Callable[[Result], tuple[Run, int] | None]:
+    """Finds a row's run and the number of its point in the plan; None of probes, and of rows of other runs."""
     by_id = {run.id: run for run in runs}
 
     @cache
@@ -84,16 +95,16 @@ def histograms_in(runs: Sequence[Run]) -> Histograms:
         plan = by_id[run_id].plan
         return {(point.name, point.repeat, point.target): index for index, point in enumerate(plan)}
 
-    def find(row: Result) -> Mapping[str, Histogram]:
+    def find(row: Result) -> tuple[Run, int] | None:
         run = by_id.get(row.run)
         if run is None or row.role != "point":
-            return {}
+            return None
         paths = [one["path"] for one in run.targets]
         number = paths.index(row.target) if row.target in paths else None
         for target in (None, number):
             index = places(row.run).get((row.point, row.repeat, target))
             if index is not None:
-                return run.histograms(index, row.target)
-        return {}
+                return run, index
+        return None
 
     return find

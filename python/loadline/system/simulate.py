@@ -326,7 +326,7 @@ def result(
         ended_by="error" if error else ended_by,
         error=error,
         findings=tuple(_findings(point, outcomes, ended_by, work)),
-        provenance={"seed": point.seed, "replications": len(outcomes)},
+        provenance={"seed": point.seed, "replications": len(outcomes), **_spread(outcomes if not error else ())},
     )
 
 
@@ -393,6 +393,25 @@ def _half_width(values: Sequence[float], of_batches: float | None) -> float | No
         return of_batches
     t = _T_975[min(len(values) - 1, len(_T_975)) - 1]
     return t * stdev(values) / math.sqrt(len(values))
+
+
+def _spread(outcomes: Sequence[_core.Outcome]) -> dict[str, Any]:
+    """Standard errors of logarithms by the spread of replications, of what rows have no interval's column for."""
+    if len(outcomes) < 2:
+        return {}
+    found: dict[str, float] = {}
+    ways = (
+        ("", lambda one: (one.read, one.write)),
+        ("read_", lambda one: (one.read,)),
+        ("write_", lambda one: (one.write,)),
+    )
+    for prefix, flows_of in ways:
+        flows = [merged(flows_of(one)) for one in outcomes]
+        for name in ("latency_mean_ns", *PERCENTILES) if prefix else PERCENTILES:
+            values = [getattr(flow, name) for flow in flows]
+            if all(values):
+                found[prefix + name] = float(f"{stdev(map(math.log, values)) / math.sqrt(len(values)):.4g}")
+    return {"errors": found}
 
 
 def _findings(point: Point, outcomes: Sequence[_core.Outcome], ended_by: str, work: Effort) -> Iterable[dict[str, Any]]:
