@@ -8,9 +8,10 @@ import click
 
 from loadline.cli import choice, output
 from loadline.judging.compare import RESOLUTION, compare
+from loadline.judging.fail_if import judge_thresholds, parse_threshold
 from loadline.judging.sources import sources_of
 from loadline.reporting.compare_files import FORMATS, comparison_object, writable, write
-from loadline.reporting.compare_table import comparison_table
+from loadline.reporting.compare_table import comparison_table, threshold_lines
 from loadline.reporting.export import envelope
 from loadline.units import parse_fraction
 
@@ -26,6 +27,14 @@ from loadline.units import parse_fraction
     show_default=True,
     help="Differences of so much are none.",
 )
+@click.option(
+    "--fail-if",
+    "thresholds",
+    multiple=True,
+    metavar="THRESHOLD",
+    help="End with 1 if that is so, such as 'oltp-db.iops < 0.95 * baseline' or '*.read_p99 > 5ms'.",
+)
+@click.option("--fail-unsure", is_flag=True, help="End with 1 as well if a --fail-if seems so, but may be chance.")
 @click.option("--figures", metavar="NAME[,NAME]", help="Which: iops, latency, read_p99, bytes_per_s, ...")
 @click.option(
     "-o", "--output", "file", metavar="FILE", help=f"Write the comparison; its ending is {', '.join(FORMATS)}."
@@ -38,6 +47,8 @@ def command(
     by: str | None,
     baseline: str | None,
     resolution: str,
+    thresholds: tuple[str, ...],
+    fail_unsure: bool,
     figures: str | None,
     file: str | None,
     maps: tuple[str, ...],
@@ -50,9 +61,11 @@ def command(
 
     RUN is an id, a unique part of one, a path, or `last`; FILE is anything that `import` reads, or a report of
     loadline's as .json or .csv. Each is a side, or the values of --by are. Points are matched by what was asked.
+    Ends with 1 if a --fail-if is so, or can't be judged because a point failed.
     """
     if file is not None:
         writable(file)
+    asked = [parse_threshold(text) for text in thresholds]
     found = sources_of(sources, store=store, maps=maps, workload=workload, tags=output.pairs(tags, "--tag"))
     for warning in found.warnings:
         output.warn(warning)
@@ -63,16 +76,20 @@ def command(
         resolution=float(parse_fraction(resolution)),
         figures=_names(figures),
     )
+    tried = judge_thresholds(comparison, asked)
     if file is not None:
-        write(comparison, file, ("loadline", *sys.argv[1:]))
+        write(comparison, file, tried, ("loadline", *sys.argv[1:]))
     if as_json:
         runs = [run.summary() for run in found.runs]
-        output.document(envelope(comparison.results, runs, comparison=comparison_object(comparison)))
+        output.document(envelope(comparison.results, runs, comparison=comparison_object(comparison, tried)))
     else:
         output.show(comparison_table(comparison))
+        for line in threshold_lines(tried):
+            output.say(output.folded(line, "  "))
         if file is not None:
             output.say(f"wrote {file}")
-    return 0
+    failing = {"fails", "missing", "unsure"} if fail_unsure else {"fails", "missing"}
+    return 1 if any(one.state in failing for one in tried) else 0
 
 
 def _names(text: str | None) -> tuple[str, ...]:

@@ -171,7 +171,7 @@ def compare(
     matching = match(sources, tags, baseline)
     runs = [source.run for source in sources if source.run is not None]
     known = Known.of(runs)
-    table = _Table(known, {})
+    table = Estimates(known, {})
     cells = tuple(_verdicts(list(_cells(matching, figures, table)), resolution))
     return Comparison(
         sides=matching.sides,
@@ -207,7 +207,7 @@ def _audited(sources: Sequence[Source]) -> list[Source]:
 
 
 @dataclass(frozen=True, slots=True)
-class _Table:
+class Estimates:
     """Estimates as they are needed, each once: the baseline's are in every column."""
 
     known: Known
@@ -222,16 +222,33 @@ class _Table:
 
 
 @dataclass(frozen=True, slots=True)
-class _Open:
-    """A cell that waits for its verdict; without a ratio there is nothing to test."""
+class Pending:
+    """A cell that waits for its verdict.
+
+    Attributes:
+        ratio: None where there is none.
+        grain: what of its logarithm isn't known, whatever the error: a bin, a step.
+        fit: whether a verdict may be based on it, where its error is known.
+    """
 
     cell: Cell
     figure: Figure
     ratio: Ratio | None = None
     grain: float = 0.0
+    fit: bool = True
+
+    @property
+    def tested(self) -> bool:
+        """Whether chance has a say in its verdict."""
+        return self.judged and self.ratio is not None and self.ratio.error is not None and self.ratio.error.log > 0
+
+    @property
+    def judged(self) -> bool:
+        """Whether there is a verdict."""
+        return self.fit and self.ratio is not None and self.ratio.error is not None
 
 
-def _cells(matching: Matching, figures: Sequence[str], table: _Table) -> Iterator[_Open]:
+def _cells(matching: Matching, figures: Sequence[str], table: Estimates) -> Iterator[Pending]:
     baseline, *others = (side.name for side in matching.sides)
     for point in matching.matches:
         if baseline not in point.rows:
@@ -240,12 +257,14 @@ def _cells(matching: Matching, figures: Sequence[str], table: _Table) -> Iterato
         for figure in wanted:
             for side in others:
                 if side in point.rows:
-                    found = _cell(point, figure, baseline, side, table, asked=bool(figures))
+                    found = pending(point, figure, baseline, side, table, asked=bool(figures))
                     if found is not None:
                         yield found
 
 
-def _cell(point: Match, figure: Figure, baseline: str, side: str, table: _Table, *, asked: bool) -> _Open | None:
+def pending(
+    point: Match, figure: Figure, baseline: str, side: str, table: Estimates, *, asked: bool = True
+) -> Pending | None:
     """The cell, None where neither this figure nor a failure of its point is worth a line."""
     mine, theirs = point.rows[side], point.rows[baseline]
     doubts = dict.fromkeys(
@@ -255,7 +274,7 @@ def _cell(point: Match, figure: Figure, baseline: str, side: str, table: _Table,
     failure = _failed(mine, side) or _failed(theirs, baseline)
     if failure is not None:
         first = figure.name in {"iops", "load"}
-        return _Open(replace(cell, why=failure), figure) if first or asked else None
+        return Pending(replace(cell, why=failure), figure) if first or asked else None
     value, before = (table.estimate(point, figure, name) for name in (side, baseline))
     cell = replace(
         cell,
@@ -266,11 +285,11 @@ def _cell(point: Match, figure: Figure, baseline: str, side: str, table: _Table,
     )
     if value is None or before is None:
         silent = [name for name, one in ((side, value), (baseline, before)) if one is None]
-        return _Open(replace(cell, why=f"not known of {' and '.join(silent)}"), figure) if asked else None
+        return Pending(replace(cell, why=f"not known of {' and '.join(silent)}"), figure) if asked else None
     if not value.value or not before.value:
         if not asked and not value.value and not before.value:
             return None
-        return _Open(replace(cell, why="a ratio to nothing says nothing"), figure)
+        return Pending(replace(cell, why="a ratio to nothing says nothing"), figure)
     return _compared(cell, figure, value, before, mine, theirs, point.assumed.get(side, ""), baseline)
 
 
@@ -306,31 +325,33 @@ def _compared(
     theirs: Sequence[Result],
     assumed: str,
     baseline: str,
-) -> _Open:
+) -> Pending:
     found = ratio(value, before)
-    cell = replace(cell, ratio=found.value, low=found.low, high=found.high)
-    if figure.percentile and found.low is not None and found.high is not None:
-        # Each may lie anywhere in its bin.
-        cell = replace(cell, low=found.low / math.sqrt(1 + BIN), high=found.high * math.sqrt(1 + BIN))
-    for why in (other_mix(mine, theirs, figure), _unfit(mine, cell.side), _unfit(theirs, baseline)):
-        if why is not None:
-            return _Open(replace(cell, why=why), figure)
-    if found.error is None:
-        unknown = [name for name, one in ((cell.side, value), (baseline, before)) if one.error is None]
-        why = f"how sure {' and '.join(unknown)} {'is' if len(unknown) == 1 else 'are'} isn't known: repeat it"
-        return _Open(replace(cell, why=why), figure)
-    for name, one in ((cell.side, value), (baseline, before)):
-        if one.runs == 1 and one.error is not None and one.error.half_width > math.log1p(_NOISY):
-            times = (one.error.half_width / math.log1p(_NOISY)) ** 2
-            why = f"one run of {name}, known to ±{math.expm1(one.error.half_width):.0%} only"
-            return _Open(replace(cell, why=why, longer=_times(times)), figure)
     # A closed load line lies at a whole number of outstanding I/Os.
     steps = figure.name == "load" and mine[0].offered_per_s is None
     grain = math.log1p(BIN) if figure.percentile else math.log1p(1 / before.value) if steps else 0.0
-    return _Open(replace(cell, why=assumed), figure, found, grain)
+    low, high = found.low, found.high
+    if figure.percentile and low is not None and high is not None:
+        # Each may lie anywhere in its bin.
+        low, high = low / math.sqrt(1 + BIN), high * math.sqrt(1 + BIN)
+    cell = replace(cell, ratio=found.value, low=low, high=high, why=assumed)
+    for why in (other_mix(mine, theirs, figure), unfit(mine, cell.side), unfit(theirs, baseline)):
+        if why is not None:
+            return Pending(replace(cell, why=why), figure, found, grain, fit=False)
+    pair = ((cell.side, value), (baseline, before))
+    if found.error is None:
+        unknown = [name for name, one in pair if one.error is None]
+        why = f"how sure {' and '.join(unknown)} {'is' if len(unknown) == 1 else 'are'} isn't known: repeat it"
+        return Pending(replace(cell, why=why), figure, found, grain)
+    for name, one in pair:
+        if one.runs == 1 and one.error is not None and one.error.half_width > math.log1p(_NOISY):
+            times = (one.error.half_width / math.log1p(_NOISY)) ** 2
+            why = f"one run of {name}, known to ±{math.expm1(one.error.half_width):.0%} only"
+            return Pending(replace(cell, why=why, longer=_times(times)), figure, found, grain, fit=False)
+    return Pending(cell, figure, found, grain)
 
 
-def _unfit(rows: Sequence[Result], side: str) -> str | None:
+def unfit(rows: Sequence[Result], side: str) -> str | None:
     """Why one run can't carry a verdict."""
     good = _good(rows)
     if len(good) > 1:
@@ -367,22 +388,18 @@ def _mix(rows: Sequence[Result]) -> tuple[float | None, float]:
     return (reads / (reads + writes), ios) if reads + writes else (None, 0.0)
 
 
-def _verdicts(cells: Sequence[_Open], resolution: float) -> Iterator[Cell]:
+def _verdicts(cells: Sequence[Pending], resolution: float) -> Iterator[Cell]:
     """The cells with their verdicts: a difference must be beyond chance in view of all of them."""
-    chances = [one.ratio.chance(grain=one.grain) for one in cells if one.ratio is not None and _sampled(one.ratio)]
+    chances = [one.ratio.chance(grain=one.grain) for one in cells if one.tested and one.ratio is not None]
     corrected = iter(holm(chances))
     for one in cells:
-        if one.ratio is None:
-            yield one.cell
+        if one.judged and one.ratio is not None:
+            yield _judged(one, one.ratio, next(corrected) if one.tested else None, resolution, len(chances))
         else:
-            yield _judged(one, one.ratio, next(corrected) if _sampled(one.ratio) else None, resolution, len(chances))
+            yield one.cell
 
 
-def _sampled(found: Ratio) -> bool:
-    return found.error is not None and found.error.log > 0
-
-
-def _judged(one: _Open, found: Ratio, chance: float | None, resolution: float, tests: int) -> Cell:
+def _judged(one: Pending, found: Ratio, chance: float | None, resolution: float, tests: int) -> Cell:
     error: Error | None = found.error
     assert error is not None, "what is tested has an error"
     cell = replace(one.cell, chance=chance)
@@ -396,7 +413,7 @@ def _judged(one: _Open, found: Ratio, chance: float | None, resolution: float, t
     if away > room:
         sure = quantile(_CHANCE / tests, math.inf) * error.log
         longer = _times((sure / (away - one.grain)) ** 2)
-        why = f"a difference of {math.expm1(away):.1%} may be chance: it's known to ±{math.expm1(half):.1%}"
+        why = f"a change of {found.value - 1:+.1%} may be chance: it's known to ±{math.expm1(half):.1%}"
         if half < away - one.grain:
             why = f"beyond chance by itself, not among {tests} tests"
     else:

@@ -8,6 +8,7 @@ from dataclasses import dataclass
 from loadline.errors import InputError
 from loadline.result.figures import PERCENTILES
 from loadline.result.schema import Flow, Result
+from loadline.units import format_duration
 
 #: fio's latency bins are so wide at most: what lies in one bin is one value (64 bins an octave).
 BIN = 1 / 64
@@ -28,6 +29,12 @@ class Figure:
     way: str
     rate: bool
     percentile: bool = False
+
+    def said(self, value: float) -> str:
+        """A value with its unit, for sentences."""
+        if not self.rate:
+            return format_duration(value)
+        return f"{value / 1e6:,.4g} MB/s" if self.statistic == "bytes_per_s" else f"{value:,.6g}"
 
     @property
     def statistic(self) -> str:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import shlex
 from collections.abc import Callable, Sequence
 from dataclasses import asdict, fields
 from pathlib import Path
@@ -12,12 +13,14 @@ from typing import Any
 
 from loadline.errors import InputError
 from loadline.judging.compare import Cell, Comparison
-from loadline.reporting.compare_table import comparison_table, summary
+from loadline.judging.fail_if import Tried
+from loadline.reporting.compare_table import comparison_table, summary, threshold_lines
+from loadline.reporting.junit import junit
 from loadline.result.store import check_place, write_bytes
 
 
-def comparison_object(comparison: Comparison) -> dict[str, Any]:
-    """`comparison` of the JSON object: sides, cells, what has no counterpart."""
+def comparison_object(comparison: Comparison, tried: Sequence[Tried] = ()) -> dict[str, Any]:
+    """`comparison` of the JSON object: sides, cells, what has no counterpart, thresholds at each point."""
     return {
         "baseline": comparison.baseline,
         "by": list(comparison.by),
@@ -29,17 +32,23 @@ def comparison_object(comparison: Comparison) -> dict[str, Any]:
         "cells": [asdict(cell) for cell in comparison.cells],
         "alone": [{"point": point, "side": side} for point, side in comparison.alone],
         "notes": list(comparison.notes),
+        "thresholds": [
+            {"threshold": one.threshold.text, "figure": one.threshold.figure.name, "relative": one.threshold.relative}
+            | {"bound": one.threshold.bound, "point": one.point, "side": one.side, "state": one.state}
+            | {"value": one.value, "why": one.why}
+            for one in tried
+        ],
     }
 
 
-def _json(comparison: Comparison, _: Sequence[str]) -> bytes:
+def _json(comparison: Comparison, tried: Sequence[Tried], _: Sequence[str]) -> bytes:
     from loadline.reporting.export import envelope
 
-    body = envelope(comparison.results, comparison=comparison_object(comparison))
+    body = envelope(comparison.results, comparison=comparison_object(comparison, tried))
     return json.dumps(body, ensure_ascii=False, indent=1).encode("utf-8", "backslashreplace") + b"\n"
 
 
-def _csv(comparison: Comparison, _: Sequence[str]) -> bytes:
+def _csv(comparison: Comparison, _: Sequence[Tried], __: Sequence[str]) -> bytes:
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     names = [item.name for item in fields(Cell)]
@@ -50,18 +59,20 @@ def _csv(comparison: Comparison, _: Sequence[str]) -> bytes:
     return out.getvalue().encode("utf-8", "backslashreplace")
 
 
-def _markdown(comparison: Comparison, command: Sequence[str]) -> bytes:
+def _markdown(comparison: Comparison, tried: Sequence[Tried], command: Sequence[str]) -> bytes:
     title = f"# {' and '.join(side.name for side in comparison.sides[1:6])} against {comparison.baseline}"
-    said = f"\n`{' '.join(command)}`\n" if command else ""
-    text = f"{title}\n{said}\n{summary(comparison)}\n\n{comparison_table(comparison).markdown()}"
+    said = f"\n`{shlex.join(command)}`\n" if command else ""
+    held = "".join(f"- {line}\n" for line in threshold_lines(tried))
+    text = f"{title}\n{said}\n{summary(comparison)}\n\n{held}\n{comparison_table(comparison).markdown()}"
     return text.encode("utf-8", "backslashreplace")
 
 
-#: A format is a line here and a function that makes its bytes of a comparison and the command that made it.
-FORMATS: dict[str, Callable[[Comparison, Sequence[str]], bytes]] = {
+#: A format is a line here and a function that makes its bytes of a comparison, its thresholds, and the command.
+FORMATS: dict[str, Callable[[Comparison, Sequence[Tried], Sequence[str]], bytes]] = {
     ".csv": _csv,
     ".md": _markdown,
     ".json": _json,
+    ".xml": lambda comparison, tried, _: junit(comparison, tried),
 }
 
 
@@ -79,8 +90,8 @@ def writable(output: str | Path) -> Path:
     return path
 
 
-def write(comparison: Comparison, output: str | Path, command: Sequence[str] = ()) -> Path:
+def write(comparison: Comparison, output: str | Path, tried: Sequence[Tried] = (), command: Sequence[str] = ()) -> Path:
     """Writes a comparison, whole or not at all. Raises as `writable`; StoreError if it can't be written."""
     path = writable(output)
-    write_bytes(path, FORMATS[path.suffix.lower()](comparison, command))
+    write_bytes(path, FORMATS[path.suffix.lower()](comparison, tried, command))
     return path

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from loadline.judging.compare import Cell, Comparison, Verdict, counts
+from loadline.judging.fail_if import Tried
 from loadline.reporting.table import UNKNOWN, Group, Table, Tone, count
 
 #: Stand before a change, so that colour isn't all that tells verdicts apart.
@@ -67,7 +68,7 @@ def _listed(comparison: Comparison) -> Table:
             )  # fmt: skip
         groups.append(Group(said, tuple(rows)))
     sides = ("side", comparison.baseline, "value") if several else (comparison.baseline, comparison.sides[1].name)
-    heads = ("point", *sides, "change\n%", "95 % interval\n%", "verdict", "to tell\nrun")
+    heads = ("point", *sides, "change\n%", "95 % interval\n%", "verdict", "run\nlonger")
     text = frozenset({0, 1, len(heads) - 2} if several else {0, len(heads) - 2})
     return Table(heads, tuple(groups), text, tuple(notes(comparison)), 2 if several else 1, tones)
 
@@ -155,6 +156,19 @@ def summary(comparison: Comparison) -> str:
     number = len(comparison.cells)
     tested = f"; corrected for {comparison.tested} tests" if comparison.tested > 1 else ""
     return f"{number} figure{'' if number == 1 else 's'} against {comparison.baseline}: {said}{tested}"
+
+
+def threshold_lines(tried: Sequence[Tried]) -> Iterator[str]:
+    """What thresholds came to: a line for each point that fails or isn't sure, and one for each that holds."""
+    said = {"fails": "fails", "unsure": "isn't sure", "missing": "can't be judged"}
+    for threshold in dict.fromkeys(one.threshold for one in tried):
+        each = [one for one in tried if one.threshold == threshold]
+        for one in each:
+            if one.state != "passes":
+                yield f"{threshold.text}: {said[one.state]} at {one.point} of {one.side}: {one.why}"
+        passed = sum(one.state == "passes" for one in each)
+        if passed == len(each):
+            yield f"{threshold.text}: nowhere so, of {passed} point{'' if passed == 1 else 's'}"
 
 
 def _reasons(cells: Sequence[Cell]) -> Iterator[str]:
