@@ -255,12 +255,9 @@ def _common(rows: Sequence[_Row]) -> dict[str, str]:
 def _points(
     grouped: Mapping[str, Sequence[_Row]], varying: Sequence[str], notes: list[str]
 ) -> tuple[tuple[Match, ...], tuple[tuple[str, str], ...]]:
-    points: dict[str, dict[str, list[_Row]]] = {}
-    for side, rows in grouped.items():
-        for one in rows:
-            if one.row.role == "point":
-                key = json.dumps([one.asked, {name: one.labels.get(name) for name in varying}], sort_keys=True)
-                points.setdefault(key, {}).setdefault(side, []).append(one)
+    points = _by_key(grouped, varying)
+    if any(_several_names(rows) for sides in points.values() for rows in sides.values()):
+        points = _by_key(grouped, varying, named=True)
     assumed = _matched_by_name(points, next(iter(grouped)), varying, notes)
     names = _named([next(iter(sides.values()))[0] for sides in points.values()], varying)
     matches, alone = [], []
@@ -273,6 +270,26 @@ def _points(
         rows_of = {side: tuple(one.row for one in rows) for side, rows in sides.items()}
         matches.append(Match(name, labels, rows_of, assumed.get(key, {})))
     return tuple(matches), tuple(alone)
+
+
+def _by_key(
+    grouped: Mapping[str, Sequence[_Row]], varying: Sequence[str], *, named: bool = False
+) -> dict[str, dict[str, list[_Row]]]:
+    """The points, by all that was asked and what varies, and their rows by side."""
+    points: dict[str, dict[str, list[_Row]]] = {}
+    for side, rows in grouped.items():
+        for one in rows:
+            if one.row.role == "point":
+                name = one.row.point if named and one.row.origin != "imported" else None
+                labels = [one.labels.get(label) for label in varying]
+                key = json.dumps([one.asked, labels, name], sort_keys=True)
+                points.setdefault(key, {}).setdefault(side, []).append(one)
+    return points
+
+
+def _several_names(rows: Sequence[_Row]) -> bool:
+    """Whether points that were asked alike are no repetitions, for they have names of their own."""
+    return len({one.row.point for one in rows if one.row.origin != "imported"}) > 1
 
 
 def _matched_by_name(
