@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from dataclasses import replace
 from typing import Any
 
@@ -12,6 +13,8 @@ from loadline import compare
 from loadline.errors import InputError
 from loadline.judging.compare import Cell, Comparison
 from loadline.judging.matching import Source
+from loadline.reporting.compare_files import comparison_object
+from loadline.reporting.compare_table import comparison_table
 from loadline.result.schema import Flow, Result
 
 
@@ -135,3 +138,61 @@ def test_what_there_is_none_of_is_refused(words: dict[str, Any], said: str) -> N
     with pytest.raises(InputError) as caught:
         compare([run("a"), run("b")], **words)
     assert said in caught.value.message
+
+
+ODD = {
+    "a workload of text": {"workload": "4k"},
+    "a profile of text": {"workload": {"profile": "x"}},
+    "a block of text": {"workload": {"profile": {"block": "8k", "read_fraction": "70%"}}},
+    "a block without size": {"workload": {"profile": {"block": [{"share": 1}]}}},
+    "an interval of NaN": {"iops_ci95": float("nan")},
+    "an interval of everything": {"iops_ci95": 1e300},
+    "an interval below nothing": {"iops_ci95": -1.0},
+    "a rate of NaN": {"total": Flow(iops=float("nan"))},
+    "a rate of infinity": {"total": Flow(iops=float("inf"))},
+    "no rate": {"total": Flow(iops=0.0)},
+    "a rate below nothing": {"total": Flow(iops=-5.0)},
+    "a rate beyond all ratios": {"total": Flow(iops=1e-320)},
+    "no figures": {"total": Flow(), "read": Flow(), "write": Flow()},
+    "odd provenance": {"limit": "x", "provenance": {"load_line": [1], "best": 5, "errors": [1], "replications": "x"}},
+    "odd findings": {"findings": ({"severity": "error"}, {"x": 1})},
+}
+
+
+@pytest.mark.parametrize("changes", ODD.values(), ids=ODD.keys())
+def test_whatever_stands_in_rows_comes_to_cells_that_json_holds(changes: dict[str, Any]) -> None:
+    for other in (run("b"), run("b", **changes)):
+        for origin in ("measured", "imported"):
+            found = compare([run("a", origin=origin, **changes), other], figures=["iops", "read_p99", "load"])
+            json.dumps(comparison_object(found), allow_nan=False)
+            assert comparison_table(found).plain()
+
+
+def test_points_that_the_baseline_does_not_have_are_said() -> None:
+    found = compare([run("a", point="z", profile="z"), run("b"), run("c")])
+    assert not found.cells
+    assert any("oltp-db isn't compared" in note for note in found.notes)
+
+
+def test_points_asked_alike_under_names_of_their_own_are_no_repetitions() -> None:
+    rows = [run(side, iops, point=point).rows[0] for side in "ab" for point, iops in (("p", 1000), ("q", 500))]
+    found = compare(rows, figures=["iops"])
+    assert [(one.point, one.verdict, one.runs) for one in found.cells] == [("p", "same", 1), ("q", "same", 1)]
+
+
+def test_of_repetitions_that_failed_the_others_count_and_it_is_said() -> None:
+    kept = Source("b", (*run("b", 900.0).rows, *run("b", repeat=2, error="lost").rows))
+    found = cell(compare([run("a"), kept]))
+    assert (found.verdict, found.runs) == ("worse", 1)
+    assert "1 of 2 runs of b failed" in found.why
+
+
+def test_percentiles_within_a_bin_are_the_same() -> None:
+    def side(name: str, *p99_ms: float) -> Source:
+        rows = (run(name, repeat=n + 1).rows[0] for n in range(len(p99_ms)))
+        flows = (replace(flow(1000, 2), latency_p99_ns=round(ms * 1e6)) for ms in p99_ms)
+        return Source(name, tuple(replace(row, total=one) for row, one in zip(rows, flows, strict=True)))
+
+    near = compare([side("a", 5.0, 5.0, 5.0), side("b", 5.07, 5.07, 5.07)], figures=["p99"], resolution=0.001)
+    far = compare([side("a", 5.0, 5.0, 5.0), side("b", 5.30, 5.31, 5.30)], figures=["p99"], resolution=0.001)
+    assert (cell(near, "latency_p99_ns").verdict, cell(far, "latency_p99_ns").verdict) == ("same", "worse")

@@ -19,6 +19,7 @@ from loadline.judging.figure import BIN, Figure, figure_named, figures_of
 from loadline.judging.interval import Error, Estimate, Ratio, estimate, ratio
 from loadline.judging.matching import Match, Matching, Side, Source, match, source_of
 from loadline.judging.student import holm, quantile
+from loadline.judging.subject import MODELS
 from loadline.result.figures import PERCENTILES, merged_percentile
 from loadline.result.intervals import intervals_in
 from loadline.result.repeats import Histograms, histograms_in
@@ -166,7 +167,7 @@ def compare(
         raise InputError(f"a resolution of {resolution:g} can't be", "Give a share such as 0.01.")
     for name in figures:
         figure_named(name)
-    tags = tuple(dict.fromkeys([by] if isinstance(by, str) else by))
+    tags = tuple(filter(None, dict.fromkeys([by] if isinstance(by, str) else by)))
     sources = _audited(_sources(results))
     matching = match(sources, tags, baseline)
     runs = [source.run for source in sources if source.run is not None]
@@ -273,7 +274,7 @@ def pending(
     cell = Cell(point.point, figure.name, side, doubts=tuple(doubts))
     failure = _failed(mine, side) or _failed(theirs, baseline)
     if failure is not None:
-        first = figure.name in {"iops", "load"}
+        first = figure.name == ("load" if mine[0].limit else "iops")
         return Pending(replace(cell, why=failure), figure) if first or asked else None
     value, before = (table.estimate(point, figure, name) for name in (side, baseline))
     cell = replace(
@@ -286,10 +287,10 @@ def pending(
     if value is None or before is None:
         silent = [name for name, one in ((side, value), (baseline, before)) if one is None]
         return Pending(replace(cell, why=f"not known of {' and '.join(silent)}"), figure) if asked else None
-    if not value.value or not before.value:
+    if not value.value or not before.value or not 0 < value.value / before.value < math.inf:
         if not asked and not value.value and not before.value:
             return None
-        return Pending(replace(cell, why="a ratio to nothing says nothing"), figure)
+        return Pending(replace(cell, why="one of the two is nothing"), figure)
     return _compared(cell, figure, value, before, mine, theirs, point.assumed.get(side, ""), baseline)
 
 
@@ -334,14 +335,16 @@ def _compared(
     if figure.percentile and low is not None and high is not None:
         # Each may lie anywhere in its bin.
         low, high = low / math.sqrt(1 + BIN), high * math.sqrt(1 + BIN)
-    cell = replace(cell, ratio=found.value, low=low, high=high, why=assumed)
+    lost = (_lost(mine, cell.side), _lost(theirs, baseline))
+    cell = replace(cell, ratio=found.value, low=low, high=high, why="; ".join(filter(None, (assumed, *lost))))
     for why in (other_mix(mine, theirs, figure), unfit(mine, cell.side), unfit(theirs, baseline)):
         if why is not None:
             return Pending(replace(cell, why=why), figure, found, grain, fit=False)
     pair = ((cell.side, value), (baseline, before))
     if found.error is None:
         unknown = [name for name, one in pair if one.error is None]
-        why = f"how sure {' and '.join(unknown)} {'is' if len(unknown) == 1 else 'are'} isn't known: repeat it"
+        how = "simulate it with --replications 5" if _all_models(mine, theirs) else "repeat it"
+        why = f"how sure {' and '.join(unknown)} {'is' if len(unknown) == 1 else 'are'} isn't known: {how}"
         return Pending(replace(cell, why=why), figure, found, grain)
     for name, one in pair:
         if one.runs == 1 and one.error is not None and one.error.half_width > math.log1p(_NOISY):
@@ -349,6 +352,16 @@ def _compared(
             why = f"one run of {name}, known to ±{math.expm1(one.error.half_width):.0%} only"
             return Pending(replace(cell, why=why, longer=_times(times)), figure, found, grain, fit=False)
     return Pending(cell, figure, found, grain)
+
+
+def _lost(rows: Sequence[Result], side: str) -> str:
+    """Of repetitions some may have failed."""
+    good = len(_good(rows))
+    return f"{len(rows) - good} of {len(rows)} runs of {side} failed" if good < len(rows) else ""
+
+
+def _all_models(*sides: Sequence[Result]) -> bool:
+    return all(row.origin in MODELS for rows in sides for row in rows)
 
 
 def unfit(rows: Sequence[Result], side: str) -> str | None:

@@ -20,6 +20,9 @@ _BATCHES = 31
 
 _CHANCE = 0.05
 
+# A half-width of so many times its figure says that nothing is known of it.
+_NOTHING = 10.0
+
 
 @dataclass(frozen=True, slots=True)
 class Error:
@@ -149,7 +152,7 @@ def _spread(row: Result, figure: str) -> Error | None:
     found: Any = row.provenance.get("errors")
     number: Any = row.provenance.get("replications")
     error = found.get(figure) if isinstance(found, dict) else None
-    if not isinstance(error, int | float) or not isinstance(number, int) or number < 2 or error < 0:
+    if not isinstance(error, int | float) or not isinstance(number, int) or number < 2 or not 0 <= error < _NOTHING:
         return None
     return Error(float(error), number - 1)
 
@@ -178,7 +181,7 @@ def _alone(row: Result, flow: Flow) -> bool:
 
 
 def _relative(row: Result, half_width: float | None, value: float | None) -> Error | None:
-    if half_width is None or not value or half_width < 0:
+    if half_width is None or not value or not 0 <= half_width / abs(value) < _NOTHING:
         return None
     replications: Any = row.provenance.get("replications", 1)
     freedom = math.inf

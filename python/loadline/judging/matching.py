@@ -112,7 +112,9 @@ def match(sources: Sequence[Source], by: Sequence[str] = (), baseline: str | Non
         InputError: fewer than two sides, no such tag, or no such side.
     """
     rows = [
-        (source, _Row(row, labels_of(row, source.declared), _asked(row))) for source in sources for row in source.rows
+        (source, _Row(row, labels_of(row, source.declared), _asked(row, by)))
+        for source in sources
+        for row in source.rows
     ]
     grouped: dict[str, list[_Row]] = {}
     notes: list[str] = []
@@ -187,14 +189,14 @@ def value_of(row: Result, name: str, declared: Mapping[str, str] = MappingProxyT
     return labels_of(row, declared).get(name)
 
 
-def _asked(row: Result) -> dict[str, Any]:
-    """Everything that was asked, flat; what isn't known is left out.
+def _asked(row: Result, by: Sequence[str]) -> dict[str, Any]:
+    """Everything that was asked, flat; what isn't known, and what is compared, is left out.
 
     Of a search the load is the answer, so it isn't asked.
     """
     streams = [stream for stream in _streams(row.workload) if stream]
     search = "limit" if row.limit else "best" if row.provenance.get("best") else None
-    found: dict[str, Any] = {"profile": row.profile, "limit": row.limit}
+    found: dict[str, Any] = {"profile": None if "profile" in by else row.profile, "limit": row.limit}
     if search == "best":
         best = row.provenance["best"]
         found["best"] = best.get("of") if isinstance(best, Mapping) else str(best)
@@ -258,13 +260,16 @@ def _points(
     points = _by_key(grouped, varying)
     if any(_several_names(rows) for sides in points.values() for rows in sides.values()):
         points = _by_key(grouped, varying, named=True)
-    assumed = _matched_by_name(points, next(iter(grouped)), varying, notes)
+    baseline = next(iter(grouped))
+    assumed = _matched_by_name(points, baseline, varying, notes)
     names = _named([next(iter(sides.values()))[0] for sides in points.values()], varying)
     matches, alone = [], []
     for name, (key, sides) in zip(names, points.items(), strict=True):
         if len(sides) == 1:
             alone.append((name, next(iter(sides))))
             continue
+        if baseline not in sides:
+            notes.append(f"{name} isn't compared: {baseline}, the baseline, doesn't have it")
         first = next(iter(sides.values()))[0]
         labels = {label: first.labels[label] for label in varying if label in first.labels}
         rows_of = {side: tuple(one.row for one in rows) for side, rows in sides.items()}
@@ -340,7 +345,7 @@ def _unsaid(asked: Mapping[str, Any], other: Mapping[str, Any]) -> str:
     """What one of two doesn't say, of what counts most."""
     only = asked.keys() ^ other.keys()
     counted = [name for name in ("block", "read_fraction", "random_fraction", "jobs", "outstanding") if name in only]
-    return f"one side doesn't say its {' and '.join(_words(name) for name in counted)}" if counted else ""
+    return f"one side doesn't say its {', '.join(_words(name) for name in counted)}" if counted else ""
 
 
 def _words(name: str) -> str:
@@ -350,11 +355,15 @@ def _words(name: str) -> str:
 
 
 def _said(name: str, value: Any) -> str:
-    if name == "block" and isinstance(value, list):
-        return " + ".join(format_bytes(int(part["size_bytes"])) for part in value)
-    if name.endswith("_fraction") and isinstance(value, int | float):
-        return format_percent(value)
-    return format_bytes(value) if name.endswith("_bytes") and isinstance(value, int) else str(value)
+    try:
+        if name == "block":
+            return " + ".join(format_bytes(int(part["size_bytes"])) for part in value)
+        if name.endswith("_fraction"):
+            return format_percent(float(value))
+        return format_bytes(int(value)) if name.endswith("_bytes") else str(value)
+    except (KeyError, TypeError, ValueError):
+        # Whoever wrote it, it isn't as loadline writes it.
+        return str(value)
 
 
 def _named(rows: Sequence[_Row], varying: Sequence[str]) -> list[str]:
@@ -391,7 +400,7 @@ def _load_text(asked: Mapping[str, Any]) -> str:
     """`4k, 70% reads, 30% random` as far as it's said."""
     parts = [
         _said("block", asked["block"]) if "block" in asked else "",
-        f"{format_percent(asked['read_fraction'])} reads" if "read_fraction" in asked else "",
-        f"{format_percent(asked['random_fraction'])} random" if "random_fraction" in asked else "",
+        f"{_said('read_fraction', asked['read_fraction'])} reads" if "read_fraction" in asked else "",
+        f"{_said('random_fraction', asked['random_fraction'])} random" if "random_fraction" in asked else "",
     ]
     return ", ".join(filter(None, parts))

@@ -36,7 +36,11 @@ class Subject:
         """What was asked for, stream by stream; parts may be missing."""
         asked = self.row.workload
         found = asked if isinstance(asked, list) else [asked]
-        return [stream for stream in found if isinstance(stream, Mapping)]
+        return [
+            stream
+            for stream in found
+            if isinstance(stream, Mapping) and isinstance(stream.get("profile") or {}, Mapping)
+        ]
 
     def _profile(self, name: str) -> Any:
         values = [(stream.get("profile") or {}).get(name) for stream in self.streams]
