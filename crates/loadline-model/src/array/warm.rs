@@ -6,12 +6,16 @@ use crate::cache::{Cache, Found, Shape, Written};
 use crate::layout::{Kind, Layout};
 use crate::sim::{Profile, Requests, Seed, Spread, Stream, Way};
 use crate::system;
+use std::ops::Range;
 
 /// The most I/Os that are drawn to warm a cache.
 const MOST: u64 = 4_000_000;
 
 /// The most stripes under way, a drive: more than any drive has tags, `assumed` so that a slip isn't answered for an hour.
 const DEEPEST: u32 = 1024;
+
+/// The golden ratio, less 1.
+const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
 /// The cache of a description over a layout.
 pub(crate) fn cache(cache: &system::Cache, layout: &Layout) -> Result<Cache, Error> {
@@ -70,8 +74,10 @@ pub(crate) fn cache(cache: &system::Cache, layout: &Layout) -> Result<Cache, Err
 /// Writes alone are drawn until they find no room, so that it costs the same however few they are among the I/Os. Full is how the cache
 /// stays where destaging can't keep up; where it can, it soon comes down to what it needs, while from below filling would take the
 /// longer the less is missing. Scattered writes go on for as long as a sweep of destaging takes, which finds each place
-/// once: ahead of it twice as much is dirty as the mean, behind it nothing. Then I/Os are drawn as they come, reads and
-/// writes, until what reads leave has been replaced.
+/// once: ahead of it twice as much is dirty as the mean, behind it nothing. Where places are spread so evenly and widely that
+/// hardly any is written twice, that is drawn at once: at the end of a sweep a write is still dirty with the probability
+/// that it came after the sweep had passed its place, which is the share of the sweep that lies behind it. Then I/Os are drawn
+/// as they come, reads and writes, until what reads leave has been replaced.
 ///
 /// The draws are others than those of the run, whose sequential I/Os go on where these end.
 #[derive(Debug, Clone)]
@@ -85,6 +91,8 @@ pub(crate) struct Warming {
     most: u64,
     scattered: bool,
     reads_hit: bool,
+    /// Where all writes go, if evenly and hardly ever twice.
+    even: Option<Range<u64>>,
     ranges: Vec<(u64, u32)>,
 }
 
@@ -118,6 +126,16 @@ impl Warming {
             .iter()
             .map(|stream| (1.0 - stream.profile.read_fraction, 0.0))
             .collect();
+        let reads_hit = streams
+            .iter()
+            .any(|stream| array.reads_may_hit(&stream.profile));
+        let ranges = streams
+            .iter()
+            .map(|Stream { profile, .. }| profile.start.0..profile.start.0 + profile.working_set.0);
+        let even = ranges
+            .reduce(|all, one| if all == one { all } else { 0..0 })
+            .filter(|range| !range.is_empty() && !reads_hit);
+        let most = if even.is_some() { 2 * draws } else { draws };
         let fills = array.writes_back && writers.iter().any(|writer| writer.0 > 0.0);
         Ok(Warming {
             requests: requests?,
@@ -128,13 +146,12 @@ impl Warming {
                 Stage::Reading
             },
             drawn: 0,
-            most: draws.min(MOST),
+            most: most.min(MOST),
             scattered: streams
                 .iter()
                 .any(|stream| stream.profile.random_fraction > 0.0),
-            reads_hit: streams
-                .iter()
-                .any(|stream| array.reads_may_hit(&stream.profile)),
+            reads_hit,
+            even,
             ranges: Vec::new(),
         })
     }
@@ -166,8 +183,10 @@ impl Warming {
                 }
             } else if !array.writes_back {
                 cache.fill(address, bytes);
+            } else if self.is_swept(cache, address) {
             } else if self.write(cache, address, bytes) && self.stage == Stage::Filling {
-                let sweep = if self.scattered { 2 * self.drawn } else { 0 };
+                let sweeps = self.scattered && self.even.is_none();
+                let sweep = if sweeps { 2 * self.drawn } else { 0 };
                 (self.stage, self.drawn) = (Stage::Sweeping(sweep), 0);
             }
         }
@@ -197,6 +216,16 @@ impl Warming {
         self.writers[stream].1 -= sum;
         let (address, bytes) = self.requests[stream].place(Way::Write);
         (Way::Write, address, bytes)
+    }
+
+    /// Whether a write of a sweep's time has been written back at its end, in as many cases as it should be.
+    fn is_swept(&self, cache: &Cache, address: u64) -> bool {
+        let behind = |all| cache.share_of_sweep(address, all);
+        let Some(share) = self.even.as_ref().and_then(behind) else {
+            return false;
+        };
+        // Multiples of the golden ratio, without their whole parts, are as even as numbers can be (Weyl).
+        (self.drawn as f64 * GOLDEN).fract() < share
     }
 
     /// Writes, and writes back what there is no room for; whether that was needed.
@@ -230,5 +259,77 @@ impl Array {
             return 0;
         }
         ((3.0 * self.above_low_bytes as f64 / bytes) as u64).min(MOST)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::System;
+    use crate::drive::DriveDescription;
+    use crate::sim::Arrival;
+    use crate::system::SystemDescription;
+    use crate::units::Bytes;
+
+    const DRIVE: &str =
+        include_str!("../../../../python/loadline/catalog/drives/savvio-10k4-600.toml");
+    const ARRAY: &str = r#"
+title = "an array"
+cache = { mode = "write-back", read = "0", write = "32MiB" }
+pool = { drives = 4, drive = "savvio-10k4-600" }
+volume = { layout = "raid5", size = "64GiB" }
+"#;
+
+    /// What is dirty in each quarter of the sweep that comes next, once the cache is warm, as shares of all.
+    fn dirty_fractions(spread: Spread, settings: &[(String, String)]) -> [f64; 4] {
+        let description = SystemDescription::from_toml(ARRAY, settings).unwrap();
+        let drive = DriveDescription::from_toml(DRIVE).unwrap();
+        let system = System::new(description.clone(), Some(&drive)).unwrap();
+        let drive = system.drive().unwrap();
+        let (mut array, ..) = Array::assemble(&description, drive, Seed(1)).unwrap();
+        let volume = 64 << 30;
+        let stream = Stream {
+            profile: Profile {
+                read_fraction: 0.0,
+                spread,
+                ..Profile::random_reads(Bytes(8192), Bytes(volume))
+            },
+            arrival: Arrival::outstanding(1),
+        };
+        let mut warming = Warming::new(&array, &[stream], Seed(1)).unwrap();
+        while !warming.work(&mut array, 1000) {}
+        let cache = array.cache.as_mut().unwrap();
+        let (mut counts, mut ranges, mut first) = ([0.0; 4], Vec::new(), None);
+        while cache.next_destage(&mut ranges).is_some() {
+            let ahead = (ranges[0].0 + volume - *first.get_or_insert(ranges[0].0)) % volume;
+            counts[(ahead * 4 / volume) as usize] += 1.0;
+        }
+        counts.map(|count| count / counts.iter().sum::<f64>())
+    }
+
+    #[test]
+    fn a_cache_that_is_swept_is_twice_as_dirty_ahead_as_in_the_mean_however_it_is_warmed() {
+        // Evenly as well, but not known to be, so that one sweep after another is gone through.
+        let zoned = Spread::Zoned {
+            zones: vec![(1.0, 1.0)],
+        };
+        let swept = dirty_fractions(zoned, &[]);
+        let drawn = dirty_fractions(Spread::Uniform, &[]);
+        for (quarter, share) in [7.0, 5.0, 3.0, 1.0]
+            .map(|part| part / 16.0)
+            .iter()
+            .enumerate()
+        {
+            assert!((drawn[quarter] - share).abs() < 0.03, "{drawn:?} {swept:?}");
+            assert!((swept[quarter] - share).abs() < 0.03, "{swept:?}");
+        }
+    }
+
+    #[test]
+    fn what_is_written_back_by_age_is_spread_as_it_was_written() {
+        let oldest = [("cache.destage_order".to_owned(), "oldest".to_owned())];
+        for share in dirty_fractions(Spread::Uniform, &oldest) {
+            assert!((share - 0.25).abs() < 0.02);
+        }
     }
 }

@@ -340,6 +340,14 @@ impl Cache {
         self.shrink();
     }
 
+    /// Which share of the sweep over the bytes `all` lies before an address; `None` where stripes aren't written back by address.
+    pub fn share_of_sweep(&self, address: u64, all: &Range<u64>) -> Option<f64> {
+        let sweep = self.stripes.sweep(self.grid.span(address, 1).start)?;
+        let start = self.grid.bytes(sweep.start).max(all.start);
+        let end = sweep.end.saturating_mul(self.grid.bytes(1)).min(all.end);
+        Some((address - start) as f64 / (end - start) as f64)
+    }
+
     fn shrink(&mut self) {
         let free_of_writes = self.most - self.lines.write_pages;
         self.lines.shrink(self.most_for_reads.min(free_of_writes));

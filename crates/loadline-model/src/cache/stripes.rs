@@ -224,6 +224,16 @@ impl Stripes {
         self.span(number, flight)
     }
 
+    /// The blocks of the sweep that a block belongs to; `None` where order is not by address.
+    pub fn sweep(&self, block: u64) -> Option<Range<u64>> {
+        let Ready::Ascending(_, sweeps) = &self.ready else {
+            return None;
+        };
+        let blocks = sweeps.stripes.saturating_mul(self.blocks);
+        let start = block / blocks * blocks;
+        Some(start..start.saturating_add(blocks))
+    }
+
     /// Whether so many blocks are a whole stripe.
     pub fn is_full(&self, blocks: u32) -> bool {
         u64::from(blocks) == self.blocks
