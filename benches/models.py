@@ -53,18 +53,20 @@ def compare(runs: int) -> list[Compared]:
 def _forecasts(runs: list[dict[str, float]], bare_per_s: float) -> list[Compared]:
     """Times of forecasts, and as many I/Os as the bare loop does meanwhile; then what the second core gives."""
 
-    def timed(what: str, key: str, bar_ms: float) -> Compared:
+    def timed(what: str, key: str, bar_ms: float | None) -> Compared:
         times = [run[key] for run in runs]
-        ios, bar = statistics.median(times) / 1e3 * bare_per_s, bar_ms / 1e3 * BARE_LOOP_PER_S
-        return Compared(
+        ios = statistics.median(times) / 1e3 * bare_per_s
+        shown = (
             what,
             f"{statistics.median(times):,.1f} ms",
             f"{bare_per_s:,.0f}/s",
             f"{ios:,.0f} I/Os",
             spread(times, " ms"),
-            f"<= {bar:,.0f} I/Os",
-            ios <= bar,
         )
+        if bar_ms is None:
+            return Compared(*shown)
+        bar = bar_ms / 1e3 * BARE_LOOP_PER_S
+        return Compared(*shown, f"<= {bar:,.0f} I/Os", ios <= bar)
 
     def cores(what: str) -> Compared:
         one, two = ([run[f"{what} on {cores}"] for run in runs] for cores in (1, 2))
@@ -75,9 +77,9 @@ def _forecasts(runs: list[dict[str, float]], bare_per_s: float) -> list[Compared
         )
 
     twelve = [
-        timed(f"twelve profiles, {system}: {when}", f"{system} {when}", PROFILES_MS)
+        timed(f"twelve profiles, {system}: {when}", f"{system} {when}", bar_ms)
         for system in forecasts.SYSTEMS
-        for when in ("cold", "warm")
+        for when, bar_ms in (("cold", PROFILES_MS), ("warm", PROFILES_MS), ("load lines", None))
     ]
     sweep = timed("sweep of 1,000 configurations: cold, 2 cores", "sweep cold", SWEEP_MS)
     return [*twelve, sweep, cores("sweep"), cores("replications")]
