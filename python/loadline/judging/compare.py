@@ -343,8 +343,10 @@ def _compared(
     pair = ((cell.side, value), (baseline, before))
     if found.error is None:
         unknown = [name for name, one in pair if one.error is None]
-        how = "simulate it with --replications 5" if _all_models(mine, theirs) else "repeat it"
-        why = f"how sure {' and '.join(unknown)} {'is' if len(unknown) == 1 else 'are'} isn't known: {how}"
+        whose = f"{unknown[0]} is" if len(unknown) == 1 else "both are"
+        them = "it" if len(unknown) == 1 else "them"
+        how = f"simulate {them} with --replications 5" if _all_models(mine, theirs) else f"repeat {them}"
+        why = f"how sure {whose} isn't known: {how}"
         return Pending(replace(cell, why=why), figure, found, grain)
     for name, one in pair:
         if one.runs == 1 and one.error is not None and one.error.half_width > math.log1p(_NOISY):

@@ -136,7 +136,7 @@ def match(sources: Sequence[Source], by: Sequence[str] = (), baseline: str | Non
     grouped = {first: grouped[first], **grouped}
     varying = _varying(grouped.values(), by)
     sides = tuple(Side(name, _common(each), tuple(one.row for one in each)) for name, each in grouped.items())
-    matches, alone = _points(grouped, varying, notes)
+    matches, alone = _points(grouped, varying, by, notes)
     return Matching(sides, matches, alone, tuple(notes))
 
 
@@ -255,14 +255,14 @@ def _common(rows: Sequence[_Row]) -> dict[str, str]:
 
 
 def _points(
-    grouped: Mapping[str, Sequence[_Row]], varying: Sequence[str], notes: list[str]
+    grouped: Mapping[str, Sequence[_Row]], varying: Sequence[str], by: Sequence[str], notes: list[str]
 ) -> tuple[tuple[Match, ...], tuple[tuple[str, str], ...]]:
     points = _by_key(grouped, varying)
     if any(_several_names(rows) for sides in points.values() for rows in sides.values()):
         points = _by_key(grouped, varying, named=True)
     baseline = next(iter(grouped))
     assumed = _matched_by_name(points, baseline, varying, notes)
-    names = _named([next(iter(sides.values()))[0] for sides in points.values()], varying)
+    names = _named([next(iter(sides.values()))[0] for sides in points.values()], varying, by)
     matches, alone = [], []
     for name, (key, sides) in zip(names, points.items(), strict=True):
         if len(sides) == 1:
@@ -366,12 +366,15 @@ def _said(name: str, value: Any) -> str:
         return str(value)
 
 
-def _named(rows: Sequence[_Row], varying: Sequence[str]) -> list[str]:
+def _named(rows: Sequence[_Row], varying: Sequence[str], by: Sequence[str]) -> list[str]:
     """A name for each point, unlike all others: the row's, then its limit, what varies, its load, its number."""
 
     def plain(one: _Row) -> str:
         row = one.row
-        name = (row.profile or _load_text(one.asked) or row.point) if row.origin == "imported" else row.point
+        name = row.point
+        if row.origin == "imported":
+            # The point's name is of its tags, which may be what makes the sides.
+            name = row.profile or _load_text(one.asked) or ("load" if by else row.point)
         return f"{name} ({row.limit})" if row.limit else name
 
     ways = (

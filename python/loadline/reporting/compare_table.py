@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 
 from loadline.judging.compare import Cell, Comparison, Verdict, counts
 from loadline.judging.fail_if import Tried
+from loadline.judging.suitability import DECIDES, standings
 from loadline.reporting.table import UNKNOWN, Group, Table, Tone, count
 
 #: Stand before a change, so that colour isn't all that tells verdicts apart.
@@ -46,11 +47,21 @@ def comparison_table(comparison: Comparison) -> Table:
 
 
 def _figures(comparison: Comparison) -> list[str]:
-    return list(dict.fromkeys(cell.figure for cell in comparison.cells))
+    """Those that have a verdict or an interval somewhere; all, where none has: then the figures are all there is."""
+    every = list(dict.fromkeys(cell.figure for cell in comparison.cells))
+    known = {cell.figure for cell in comparison.cells if cell.low is not None}
+    return [figure for figure in every if figure in known] or every
+
+
+def _strong_or_weak(comparison: Comparison) -> dict[tuple[str, str, str], str]:
+    """`+` where a side is well ahead of the best of the others, `−` where it's well behind."""
+    signs = {"strong": " +", "weak": " −"}
+    return {(one.point, one.figure, one.side): signs.get(one.standing, "") for one in standings(comparison)}
 
 
 def _listed(comparison: Comparison) -> Table:
     several = len(comparison.sides) > 2
+    signs = {} if several else _strong_or_weak(comparison)
     tones: dict[str, Tone] = {}
     groups = []
     for figure in _figures(comparison):
@@ -62,19 +73,22 @@ def _listed(comparison: Comparison) -> Table:
                 tones[verdict] = "good" if cell.verdict == "better" else "bad"
             side = (cell.side,) if several else ()
             longer = "" if cell.longer is None else f"{count(cell.longer)} x"
-            rows.append(
-                (cell.point + ("!" if cell.doubts else ""), *side, value_of(cell.baseline_value, unit),
-                 value_of(cell.value, unit), percent(cell.ratio), span(cell), verdict, longer)
-            )  # fmt: skip
+            values = (
+                _signed(value_of(value, unit), signs.get((cell.point, figure, name), ""), tones)
+                for name, value in ((comparison.baseline, cell.baseline_value), (cell.side, cell.value))
+            )
+            name = cell.point + ("!" if cell.doubts else "")
+            rows.append((name, *side, *values, percent(cell.ratio), span(cell), verdict, longer))
         groups.append(Group(said, tuple(rows)))
     sides = ("side", comparison.baseline, "value") if several else (comparison.baseline, comparison.sides[1].name)
     heads = ("point", *sides, "change\n%", "95 % interval\n%", "verdict", "run\nlonger")
     text = frozenset({0, 1, len(heads) - 2} if several else {0, len(heads) - 2})
-    return Table(heads, tuple(groups), text, tuple(notes(comparison)), 2 if several else 1, tones)
+    return Table(heads, tuple(groups), text, tuple(_notes(comparison, signs)), 2 if several else 1, tones)
 
 
 def _beside(comparison: Comparison) -> Table:
     names = [side.name for side in comparison.sides]
+    signs = _strong_or_weak(comparison)
     tones: dict[str, Tone] = {}
     groups = []
     for figure in _figures(comparison):
@@ -86,15 +100,22 @@ def _beside(comparison: Comparison) -> Table:
         rows = []
         for point, cells in points.items():
             first = next(iter(cells.values()))
-            row = [point, value_of(first.baseline_value, unit)]
-            for name in names[1:]:
-                text = said_of(cells[name], unit) if name in cells else UNKNOWN
-                if name in cells and cells[name].verdict in {"better", "worse"}:
-                    tones[text] = "good" if cells[name].verdict == "better" else "bad"
-                row.append(text)
-            rows.append(tuple(row))
+            said_by = [value_of(first.baseline_value, unit)]
+            said_by += [said_of(cells[name], unit) if name in cells else UNKNOWN for name in names[1:]]
+            marked = (
+                _signed(text, signs.get((point, figure, name), ""), tones)
+                for name, text in zip(names, said_by, strict=True)
+            )
+            rows.append((point, *marked))
         groups.append(Group(said, tuple(rows)))
-    return Table(("point", *names), tuple(groups), notes=tuple(notes(comparison)), tones=tones)
+    return Table(("point", *names), tuple(groups), notes=tuple(_notes(comparison, signs)), tones=tones)
+
+
+def _signed(text: str, sign: str, tones: dict[str, Tone]) -> str:
+    """A cell's text with its sign, whose colour is kept by the text."""
+    if sign:
+        tones[text + sign] = "good" if sign == " +" else "bad"
+    return text + sign
 
 
 def said_of(cell: Cell, unit: float) -> str:
@@ -122,12 +143,18 @@ def span(cell: Cell) -> str:
     return UNKNOWN if cell.low is None or cell.high is None else f"{percent(cell.low)} to {percent(cell.high)}"
 
 
-def notes(comparison: Comparison) -> Iterator[str]:
+def _notes(comparison: Comparison, signs: Mapping[tuple[str, str, str], str]) -> Iterator[str]:
     """What is to be said below a table: how many of what, why not, what was left out, what is doubtful."""
-    cells = comparison.cells
+    cells, shown = comparison.cells, set(_figures(comparison))
     yield summary(comparison)
+    if any(signs.values()):
+        yield f"+ strong, − weak: {DECIDES:.0%} or more ahead of the best of the others, or behind it"
+    hidden = dict.fromkeys(cell.figure for cell in cells if cell.figure not in shown)
+    if hidden:
+        whose = ", ".join(head(figure)[0].partition(",")[0] for figure in hidden)
+        yield f"nobody knows how sure these are, so they aren't shown (--json has them): {whose}"
     yield from comparison.notes
-    yield from _reasons(cells)
+    yield from _reasons([cell for cell in cells if cell.figure not in hidden])
     alone: dict[str, list[str]] = {}
     for point, side in comparison.alone:
         alone.setdefault(side, []).append(point)
