@@ -6,13 +6,16 @@ import json
 import re
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 
 import pytest
 from playwright.sync_api import Browser, Page
 from results import failed, measured, run_of, solved
 
+from loadline.judging.compare import compare
+from loadline.reporting.compare_files import write as write_comparison
+from loadline.reporting.compared import compared_of
 from loadline.reporting.contents import Contents
 from loadline.reporting.report import report, write
 from loadline.result.store import Run
@@ -276,3 +279,20 @@ def test_a_page_of_two_hundred_points_of_five_minutes_stays_below_five_megabytes
         last.locator("> summary").click()
         last.locator(".chart[data-drawn=done]").nth(3).wait_for()
         seen.quiet()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_the_page_of_a_comparison_is_drawn_at_any_width_and_inert(browser: Browser, tmp_path: Path, width: int) -> None:
+    sides = ("<script>alert(1)</script>", "</script><img src=x onerror=alert(2)>")
+    rows = [
+        measured(f"p-qd{depth}", rate * times, run=side, system=side, target="", profile="p", outstanding_asked=depth)
+        for side, times in zip(sides, (1.0, 1.5), strict=True)
+        for depth, rate in ((1, 100.0), (8, 500.0))
+    ]
+    compared = compared_of(compare([replace(row, workload=None, iops_ci95=1.0) for row in rows], by="system"))
+    with opened(browser, write_comparison(compared, tmp_path / "c.html"), width) as found:
+        found.drawn()
+        assert found.page.locator("#bars svg, #ratios svg, #effects svg").count() > 3
+        assert found.page.locator("#verdicts tbody tr").count() > 4
+        assert found.page.evaluate("document.documentElement.scrollWidth") <= width
+        found.quiet()

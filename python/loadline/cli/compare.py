@@ -10,10 +10,16 @@ from loadline.cli import choice, output
 from loadline.judging.compare import RESOLUTION, compare
 from loadline.judging.fail_if import judge_thresholds, parse_threshold
 from loadline.judging.sources import sources_of
-from loadline.reporting.compare_files import FORMATS, comparison_object, writable, write
-from loadline.reporting.compare_table import comparison_table, threshold_lines
+from loadline.reporting.compare_files import FORMATS, comparison_object, conclusions_object, writable, write
+from loadline.reporting.compare_table import comparison_table, summary, threshold_lines
+from loadline.reporting.compare_words import good_for, what_matters
+from loadline.reporting.compared import Compared, compared_of
 from loadline.reporting.export import envelope
+from loadline.reporting.report import Drawing
 from loadline.units import parse_fraction
+
+# Where settings are told for themselves, nobody reads more lines than that of single figures.
+_MOST_LINES = 200
 
 
 @click.command("compare")
@@ -39,6 +45,8 @@ from loadline.units import parse_fraction
 @click.option(
     "-o", "--output", "file", metavar="FILE", help=f"Write the comparison; its ending is {', '.join(FORMATS)}."
 )
+@click.option("--chart", metavar="NAME", help="Of a picture: bars, ratios, curves or effects.")
+@click.option("--dark", is_flag=True, help="Draw a picture on dark paper.")
 @output.import_options
 @output.store_option
 @output.common
@@ -51,6 +59,8 @@ def command(
     fail_unsure: bool,
     figures: str | None,
     file: str | None,
+    chart: str | None,
+    dark: bool,
     maps: tuple[str, ...],
     workload: tuple[str, ...],
     tags: tuple[str, ...],
@@ -63,8 +73,9 @@ def command(
     loadline's as .json or .csv. Each is a side, or the values of --by are. Points are matched by what was asked.
     Ends with 1 if a --fail-if is so, or can't be judged because a point failed.
     """
+    drawing = Drawing(chart, None, dark)
     if file is not None:
-        writable(file)
+        writable(file, drawing)
     asked = [parse_threshold(text) for text in thresholds]
     found = sources_of(sources, store=store, maps=maps, workload=workload, tags=output.pairs(tags, "--tag"))
     for warning in found.warnings:
@@ -77,19 +88,35 @@ def command(
         figures=_names(figures),
     )
     tried = judge_thresholds(comparison, asked)
+    compared = compared_of(comparison, tried, found.runs, ("loadline", *sys.argv[1:]))
     if file is not None:
-        write(comparison, file, tried, ("loadline", *sys.argv[1:]))
+        write(compared, file, drawing)
     if as_json:
         runs = [run.summary() for run in found.runs]
-        output.document(envelope(comparison.results, runs, comparison=comparison_object(comparison, tried)))
+        said = {"comparison": comparison_object(comparison, tried), "conclusions": conclusions_object(compared)}
+        output.document(envelope(comparison.results, runs, **said))
     else:
-        output.show(comparison_table(comparison))
-        for line in threshold_lines(tried):
-            output.say(output.folded(line, "  "))
+        _show(compared)
         if file is not None:
             output.say(f"wrote {file}")
     failing = {"fails", "missing", "unsure"} if fail_unsure else {"fails", "missing"}
     return 1 if any(one.state in failing for one in tried) else 0
+
+
+def _show(compared: Compared) -> None:
+    comparison = compared.comparison
+    if len(comparison.cells) <= _MOST_LINES or not compared.effects:
+        output.show(comparison_table(comparison))
+    else:
+        output.say(output.folded(f"{summary(comparison)}. -o FILE and --json have each of them."))
+    for line in threshold_lines(compared.tried):
+        output.say(output.folded(line, "  "))
+    good = {f"What {side} is good for": said for side, said in good_for(compared).items()}
+    matters = {f"What matters for {figure}": said for figure, said in what_matters(compared).items()}
+    for title, sentences in {**good, **matters}.items():
+        output.say(f"\n{title}:")
+        for sentence in sentences:
+            output.say(output.folded(f"  {sentence}", "    "))
 
 
 def _names(text: str | None) -> tuple[str, ...]:

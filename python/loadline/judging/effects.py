@@ -17,13 +17,16 @@ from statistics import mean, variance
 
 from loadline.judging.compare import Comparison
 from loadline.judging.figure import figure_named
-from loadline.judging.interval import Error, Ratio, row_error, together
+from loadline.judging.interval import Error, Ratio, together
 from loadline.judging.least_squares import Factors, Fit, fit
 from loadline.judging.student import holm
 from loadline.workload.profile import CLASSES
 
 #: What stands for the workload itself among the settings of an interaction.
 WORKLOAD = "workload"
+
+#: From there on a chance is none any more.
+CHANCE = 0.05
 
 # An interaction that explains less of what differs isn't worth a sentence.
 _LEAST_SHARE = 0.01
@@ -76,6 +79,11 @@ class Contrast:
     least: Pair | None = None
     most: Pair | None = None
 
+    @property
+    def sure(self) -> bool:
+        """Whether it's beyond chance."""
+        return self.chance is not None and self.chance < CHANCE
+
 
 @dataclass(frozen=True, slots=True)
 class Effect:
@@ -123,6 +131,11 @@ class Interaction:
     chance: float | None
     share_fraction: float
 
+    @property
+    def sure(self) -> bool:
+        """Whether it's beyond chance."""
+        return self.chance is not None and self.chance < CHANCE
+
 
 @dataclass(frozen=True, slots=True)
 class Effects:
@@ -146,13 +159,18 @@ class Effects:
     cells: int
     missing: tuple[tuple[str, ...], ...]
 
+    @property
+    def contrasts(self) -> list[Contrast]:
+        """Those of all factors."""
+        return [one for effect in self.effects for one in effect.contrasts]
+
 
 def trials_of(comparison: Comparison, figure: str) -> list[Trial]:
     """The rows of a comparison's sides as trials; its `by` are the factors. Rows without the figure are left out."""
     column = figure_named(figure)
     labels = {side.name: tuple(side.labels[name] for name in comparison.by) for side in comparison.sides}
     return [
-        Trial(match.point, labels[side], value, row_error(row, figure), row.access_class)
+        Trial(match.point, labels[side], value, comparison.known.certainty.of(row, column), row.access_class)
         for match in comparison.matches
         for side, rows in match.rows.items()
         for row in rows

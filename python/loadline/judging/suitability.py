@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from loadline.judging.compare import Comparison, estimate_of, other_mix
+from loadline.judging.compare import Comparison, other_mix
 from loadline.judging.figure import Figure, figure_named
 from loadline.judging.interval import Estimate, Ratio, ratio
 from loadline.judging.matching import Match
@@ -23,6 +23,9 @@ Standing: TypeAlias = Literal["strong", "weak", "even", "unknown"]
 DECIDES = 0.10
 
 _CHANCE = 0.05
+
+# Checks that find a latency which the load, the size and the rate or the link contradict.
+_IMPOSSIBLE = frozenset({"littles-law", "link-limit"})
 
 # Sizes from which on requests are large, and up to which they are small.
 _LARGE_BYTES, _SMALL_BYTES = 64 * 1024, 32 * 1024
@@ -63,7 +66,8 @@ class Claim:
         verdict: `good`: ahead in its rate, or as fast and answers sooner; `bad`: the contrary; `mixed`: ahead in the
             one and behind in the other; `level`: neither; `unknown`: chance can't be told from a difference.
         use: what such loads stand for; empty where nobody says what was asked.
-        rate, latency: where it stands. A latency that breaks Little's law is left out.
+        rate, latency: where it stands.
+        left_out: the latency is, for with the load and the rate it cannot be.
     """
 
     side: str
@@ -72,6 +76,7 @@ class Claim:
     point: str
     rate: Stand | None
     latency: Stand | None
+    left_out: bool = False
 
     @property
     def doubts(self) -> tuple[str, ...]:
@@ -93,19 +98,12 @@ def standings(comparison: Comparison) -> list[Stand]:
     """Where each side stands in each figure that is compared, in the order of its cells."""
     matches = {match.point: match for match in comparison.matches}
     asked = dict.fromkeys((cell.point, cell.figure) for cell in comparison.cells if cell.ratio)
-    return [
-        stand
-        for point, figure in asked
-        for stand in _of_point(matches[point], figure_named(figure), [side.name for side in comparison.sides])
-    ]
+    return [stand for point, figure in asked for stand in _of_point(matches[point], figure_named(figure), comparison)]
 
 
-def _of_point(match: Match, figure: Figure, sides: Sequence[str]) -> Iterator[Stand]:
-    known: dict[str, Estimate] = {}
-    for side in sides:
-        found = estimate_of(match.rows.get(side, ()), figure)
-        if found is not None and found.value:
-            known[side] = found
+def _of_point(match: Match, figure: Figure, comparison: Comparison) -> Iterator[Stand]:
+    found = {side.name: comparison.estimates.get((match.point, figure.name, side.name)) for side in comparison.sides}
+    known: dict[str, Estimate] = {side: one for side, one in found.items() if one is not None and one.value}
     for side, mine in known.items():
         others = {name: one for name, one in known.items() if name != side}
         if not others:
@@ -141,10 +139,10 @@ def claims(comparison: Comparison, stands: Sequence[Stand]) -> list[Claim]:
             named = [of_cell.get((match.point, side, name)) for name in ("load", "iops", "bytes_per_s")]
             rate = next((one for one in named if one is not None), None)
             latency = of_cell.get((match.point, side, "latency_mean_ns"))
-            if latency is not None and "littles-law" in latency.doubts:
-                latency = None
+            left_out = latency is not None and not _IMPOSSIBLE.isdisjoint(latency.doubts)
+            latency = None if left_out else latency
             if rate is not None or latency is not None:
-                found.append(Claim(side, _verdict(rate, latency), use, match.point, rate, latency))
+                found.append(Claim(side, _verdict(rate, latency), use, match.point, rate, latency, left_out))
     return found
 
 
@@ -197,16 +195,13 @@ def reads_ahead(comparison: Comparison) -> list[ReadsAhead]:
             if not asked.sizes or not alike or ways != (1.0, 0.0) or match.labels != other.labels:
                 continue
             for side in match.rows.keys() & other.rows.keys():
-                pair = _rate(match.rows[side]), _rate(other.rows[side])
+                pair = [_rate(comparison, point, side) for point in (match.point, other.point)]
                 if pair[0] and pair[1]:
                     found.append(ReadsAhead(side, match.point, other.point, pair[0] / pair[1]))
     order = {side.name: number for number, side in enumerate(comparison.sides)}
     return sorted(found, key=lambda one: order[one.side])
 
 
-def _rate(rows: Sequence[Result]) -> float | None:
-    for name in ("iops", "bytes_per_s"):
-        found = estimate_of(rows, figure_named(name))
-        if found is not None:
-            return found.value
-    return None
+def _rate(comparison: Comparison, point: str, side: str) -> float | None:
+    found = (comparison.estimates.get((point, name, side)) for name in ("iops", "bytes_per_s"))
+    return next((one.value for one in found if one is not None), None)

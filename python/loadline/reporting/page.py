@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Mapping, Sequence
+from contextlib import AbstractContextManager
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
@@ -17,6 +18,7 @@ from loadline.reporting.full_table import full_table
 from loadline.reporting.table import count, megabytes, milliseconds, percent_of
 from loadline.reporting.words import summary
 from loadline.result.schema import Result
+from loadline.result.store import Run
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,37 +34,57 @@ def page(contents: Contents) -> str:
     Raises:
         InputError: `loadline[full]` isn't installed.
     """
-    for module in ("altair", "vl_convert", "duckdb"):
-        needs(module, "a page")
-    jinja2: Any = needs("jinja2", "a page")
-    from altair.utils.schemapi import debug_mode
-
-    drawing = _Drawing()
-    # Each part of a chart would be checked as it is made, which takes longer than all else.
-    with debug_mode(False):
-        charts, lacking = drawing.of_all(contents)
-        points = drawing.of_points(contents)
+    needs("duckdb", "a page")
+    with unchecked():
+        figures = Figures()
+        charts, lacking = _of_all(contents, figures)
+        points = _of_points(contents, figures)
     heads, rows = full_table(contents.points)
-    sections = [("summary", "Summary"), *((chart["name"], chart["title"]) for chart in charts)]
-    sections += [("table", "Table"), ("points", "Point by point"), ("provenance", "Where it comes from")]
-    environment = jinja2.Environment(
-        loader=jinja2.FunctionLoader(_file), autoescape=True, trim_blocks=True, lstrip_blocks=True
-    )
-    text: str = environment.get_template("page.html").render(
+    return rendered(
+        figures,
         title=contents.title,
-        contents=sections,
         summary=summary(contents),
         charts=charts,
         lacking=lacking,
         columns=heads,
         rows=rows,
         points=points,
-        provenance=[{"name": run.id, "facts": _provenance(contents, n)} for n, run in enumerate(contents.runs)],
+        points_title="Point by point",
+        provenance=provenance(contents.runs),
         command=" ".join(contents.command),
+    )
+
+
+def unchecked() -> AbstractContextManager[Any]:
+    """In which charts are made: each part of a chart would be checked as it is made, which takes longer than all else.
+
+    Raises:
+        InputError: `loadline[full]` isn't installed.
+    """
+    for module in ("altair", "vl_convert", "jinja2"):
+        needs(module, "a page")
+    from altair.utils.schemapi import debug_mode
+
+    context: AbstractContextManager[Any] = debug_mode(False)
+    return context
+
+
+def rendered(figures: Figures, **parts: Any) -> str:
+    """The page of these parts, in the order of parts/page.html; those without anything are left out."""
+    jinja2: Any = needs("jinja2", "a page")
+    sections = [("summary", "Summary"), *((chart["name"], chart["title"]) for chart in parts["charts"])]
+    sections += [(table["name"], table["title"]) for table in parts.get("tables", ())]
+    sections += [("table", "Table")] + [("points", parts["points_title"])] * bool(parts["points"])
+    environment = jinja2.Environment(
+        loader=jinja2.FunctionLoader(_file), autoescape=True, trim_blocks=True, lstrip_blocks=True
+    )
+    text: str = environment.get_template("page.html").render(
+        **parts,
+        contents=[*sections, ("provenance", "Where it comes from")],
         version=loadline.__version__,
         css=_file("page.css"),
         js=_file("page.js"),
-        **drawing.inlined(),
+        **figures.inlined(),
     )
     return text
 
@@ -71,15 +93,19 @@ def _file(name: str) -> str:
     return resources.files("loadline.reporting").joinpath("parts", name).read_text("utf-8")
 
 
-def _provenance(contents: Contents, number: int) -> Mapping[str, str]:
-    run = contents.runs[number]
+def provenance(runs: Sequence[Run]) -> list[dict[str, Any]]:
+    """Where the results of each run come from."""
+    return [{"name": run.id, "facts": _facts(run)} for run in runs]
+
+
+def _facts(run: Run) -> Mapping[str, str]:
     commands = [" ".join(session["command"]) for session in run.document["sessions"] if session.get("command")]
     source = {"source": run.document["suite"].get("source") or ""}
     found = {**facts(run), **source, "command": "; ".join(dict.fromkeys(commands)), "folder": str(run.path)}
     return {kind: words for kind, words in found.items() if words}
 
 
-class _Drawing:
+class Figures:
     """Draws panels and keeps their specifications for the end of the page."""
 
     def __init__(self) -> None:
@@ -89,49 +115,19 @@ class _Drawing:
         self._specs: dict[str, Any] = {}
         self._layers: dict[str, int] = {}
 
-    def of_all(self, contents: Contents) -> tuple[list[dict[str, Any]], list[str]]:
+    def of_charts(self, charts: Sequence[Any], contents: Any) -> tuple[list[dict[str, Any]], list[str]]:
         """The charts that have panels, and of the others what they lack."""
-        from loadline.reporting.charts import OF_ALL
-
-        charts, lacking = [], []
-        for chart in OF_ALL:
-            panels = self._figures(chart.draw(contents, self._theme.PAGE))
+        found, lacking = [], []
+        for chart in charts:
+            panels = self.drawn(chart.draw(contents, self._theme.PAGE))
             if panels:
-                charts.append({"name": chart.name, "title": chart.title, "panels": panels})
+                found.append({"name": chart.name, "title": chart.title, "panels": panels})
             else:
                 lacking.append(f"{chart.title.lower()}, for {chart.lacks}")
-        return charts, lacking
+        return found, lacking
 
-    def of_points(self, contents: Contents) -> list[dict[str, Any]]:
-        """What is known of each point: a line, its charts, its findings, its working, what was asked."""
-        from loadline.reporting.charts import OF_POINT
-        from loadline.reporting.charts.frame import names
-        from loadline.reporting.detail import details
-
-        points, found = contents.points, []
-        known = details(contents.runs, points)
-        for point, name, detail in zip(points, names(points), known, strict=True):
-            panels, lacking = [], []
-            for chart in OF_POINT:
-                drawn = self._figures(chart.draw(detail, self._theme.PAGE))
-                panels += drawn
-                if not drawn:
-                    lacking.append(f"{chart.title.lower()}, for {chart.lacks}")
-            found.append(
-                {
-                    "name": name,
-                    "said": _said(point),
-                    "error": point.error,
-                    "panels": panels,
-                    "lacking": lacking,
-                    "findings": point.findings,
-                    "working": point.provenance.get("working"),
-                    "asked": json.dumps(point.workload, ensure_ascii=False, indent=1),
-                }
-            )
-        return found
-
-    def _figures(self, panels: Sequence[Any]) -> list[_Figure]:
+    def drawn(self, panels: Sequence[Any]) -> list[_Figure]:
+        """The places of panels on the page."""
         figures = []
         for panel in panels:
             figure = _Figure(f"chart-{len(self._specs) + 1}", panel.title, panel.note)
@@ -169,6 +165,41 @@ def _bundle() -> str:
     vl_convert: Any = needs("vl_convert", "a page")
     script: str = vl_convert.javascript_bundle("window.vegaEmbed = vegaEmbed;")
     return script
+
+
+def _of_all(contents: Contents, figures: Figures) -> tuple[list[dict[str, Any]], list[str]]:
+    from loadline.reporting.charts import OF_ALL
+
+    return figures.of_charts(OF_ALL, contents)
+
+
+def _of_points(contents: Contents, figures: Figures) -> list[dict[str, Any]]:
+    """What is known of each point: a line, its charts, its findings, its working, what was asked."""
+    from loadline.reporting.charts import OF_POINT
+    from loadline.reporting.charts.frame import names
+    from loadline.reporting.detail import details
+
+    points, found = contents.points, []
+    known = details(contents.runs, points)
+    for point, name, detail in zip(points, names(points), known, strict=True):
+        drawn, lacking = figures.of_charts(OF_POINT, detail)
+        panels = [panel for chart in drawn for panel in chart["panels"]]
+        found.append(told(point, name, panels, lacking))
+    return found
+
+
+def told(point: Result, name: str, panels: Sequence[Any] = (), lacking: Sequence[str] = ()) -> dict[str, Any]:
+    """A point's part of the page: a line, its charts, its findings, its working, what was asked."""
+    return {
+        "name": name,
+        "said": _said(point),
+        "error": point.error,
+        "panels": panels,
+        "lacking": lacking,
+        "findings": point.findings,
+        "working": point.provenance.get("working"),
+        "asked": json.dumps(point.workload, ensure_ascii=False, indent=1),
+    }
 
 
 def _said(point: Result) -> str:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from loadline.errors import InputError
+from loadline.reporting.compared import Compared
 from loadline.reporting.contents import Contents
 from loadline.reporting.full import needs
 from loadline.result.schema import Result
@@ -20,13 +21,38 @@ def picture(contents: Contents, chart: str | None, point: str | None, *, as_svg:
     Raises:
         InputError: no such chart or point, nothing to be drawn, or `loadline[full]` isn't installed.
     """
+    return _stacked(lambda palette: _panels(contents, chart, point, palette), as_svg=as_svg, dark=dark)
+
+
+def comparison_picture(compared: Compared, chart: str | None, *, as_svg: bool, dark: bool = False) -> bytes:
+    """The same of a chart of a comparison; without its name of the first that has something to show."""
+
+    def panels(palette: Any) -> list[Any]:
+        from loadline.reporting.charts import OF_COMPARISON
+
+        names = [one.name for one in OF_COMPARISON]
+        if chart is not None and chart not in names:
+            raise InputError(f"there is no chart {chart!r} of a comparison", f"Charts: {', '.join(names)}.")
+        for one in OF_COMPARISON:
+            if chart in (one.name, None):
+                found = one.draw(compared, palette)
+                if found:
+                    return found
+                if chart is not None:
+                    raise InputError(f"chart {chart}: {one.lacks}", "Take another chart.")
+        raise InputError("nothing can be drawn of this comparison", "Look at the table: a .md or .csv file.")
+
+    return _stacked(panels, as_svg=as_svg, dark=dark)
+
+
+def _stacked(panels: Callable[[Any], list[Any]], *, as_svg: bool, dark: bool) -> bytes:
     vl_convert: Any = needs("vl_convert", "a picture")
     needs("altair", "a picture")
     from loadline.reporting.charts import theme
 
     palette = theme.DARK if dark else theme.LIGHT
     stacked = []
-    for panel in _panels(contents, chart, point, palette):
+    for panel in panels(palette):
         title = {"text": panel.title, "offset": 12, **({"subtitle": panel.note} if panel.note else {})}
         spec = panel.spec(_WIDTH)
         # Data sets are found at the top of a specification only, and a picture stacks several.

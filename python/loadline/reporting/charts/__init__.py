@@ -15,11 +15,16 @@ from loadline.reporting.charts import (
     iops,
     latency,
     load,
+    main_effects,
     over_time,
+    overlaid,
+    ratios,
+    side_by_side,
     utilisation,
 )
 from loadline.reporting.charts.panel import Panel
 from loadline.reporting.charts.theme import Palette
+from loadline.reporting.compared import Compared
 from loadline.reporting.contents import Contents
 from loadline.reporting.detail import Detail
 
@@ -44,6 +49,16 @@ class OfPoint:
     draw: Callable[[Detail, Palette], list[Panel]]
 
 
+@dataclass(frozen=True, slots=True)
+class OfComparison:
+    """A chart of a comparison."""
+
+    name: str
+    title: str
+    lacks: str
+    draw: Callable[[Compared, Palette], list[Panel]]
+
+
 #: A chart is a file and a line here, in the order of the page.
 OF_ALL = (
     OfAll("load", "Response against load", "no profile was answered at two loads", load.draw),
@@ -56,5 +71,13 @@ OF_ALL = (
 OF_POINT = (
     OfPoint("over-time", "Over time", "there is no series of it", over_time.draw),
     OfPoint("distribution", "Distribution", "its percentiles aren't known", distribution.draw),
+)
+OF_COMPARISON = (
+    OfComparison("bars", "Side by side", "there are more than six sides, or no figure in common", side_by_side.draw),
+    OfComparison("ratios", "Changes", "no figure has 60 ratios or fewer", ratios.draw),
+    OfComparison("curves", "Response against load", "no two sides answered a profile at two loads", overlaid.draw),
+    OfComparison(
+        "effects", "What matters", "without --by, or any effect beyond chance, there are none", main_effects.draw
+    ),
 )
 NAMES = tuple(chart.name for chart in (*OF_ALL, *OF_POINT))

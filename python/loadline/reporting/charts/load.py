@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -50,8 +50,13 @@ class Curve:
 
 def curves(results: Sequence[Result]) -> list[Curve]:
     """A curve for each profile and source that has answers at two loads or more."""
+    return curves_by(zip(results, source(results), strict=True))
+
+
+def curves_by(told: Iterable[tuple[Result, str]]) -> list[Curve]:
+    """The same of rows with the names of their sources."""
     found: dict[tuple[str, str, str], list[Result]] = {}
-    for result, origin in zip(results, source(results), strict=True):
+    for result, origin in told:
         if result.total.iops and result.total.latency_mean_ns and result.error is None:
             axis = "rate" if result.offered_per_s is not None else "outstanding"
             found.setdefault((result.profile or result.point, origin, axis), []).append(result)
@@ -72,8 +77,13 @@ def load_of(row: Result) -> float:
 
 def draw(contents: Contents, palette: Palette) -> list[Panel]:
     """A panel a profile; its curves beside each other, at most six."""
+    return panels_of(curves(contents.results), palette)
+
+
+def panels_of(drawn: Sequence[Curve], palette: Palette) -> list[Panel]:
+    """The same of any curves."""
     by_profile: dict[str, list[Curve]] = {}
-    for curve in curves(contents.results):
+    for curve in drawn:
         by_profile.setdefault(curve.profile, []).append(curve)
     panels = []
     for profile, several in by_profile.items():

@@ -1,0 +1,30 @@
+"""Response against load of the sides of a comparison, over each other."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Iterator, Sequence
+
+from loadline.judging.matching import Side
+from loadline.reporting.charts.load import Curve, curves_by, panels_of
+from loadline.reporting.charts.panel import Panel
+from loadline.reporting.charts.theme import Palette
+from loadline.reporting.compared import Compared
+from loadline.result.schema import Result
+
+
+def draw(compared: Compared, palette: Palette) -> list[Panel]:
+    """A panel a profile that at least two sides answered at two loads or more."""
+    curves = curves_by(_told(compared.comparison.sides))
+    several = Counter(curve.profile for curve in curves)
+    kept: list[Curve] = [curve for curve in curves if several[curve.profile] > 1]
+    return panels_of(kept, palette)
+
+
+def _told(sides: Sequence[Side]) -> Iterator[tuple[Result, str]]:
+    """Rows with their side, and with what varies within it: curves of unlike set-ups are different ones."""
+    for side in sides:
+        tags = dict.fromkeys(name for row in side.rows for name in row.tags)
+        varying = [name for name in tags if len({row.tags.get(name) for row in side.rows}) > 1]
+        for row in side.rows:
+            yield row, ", ".join([side.name, *(row.tags[name] for name in varying if name in row.tags)])

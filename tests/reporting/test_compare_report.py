@@ -1,0 +1,176 @@
+"""The report of a comparison: its charts, its sentences, and its files."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from dataclasses import replace
+from itertools import product
+from pathlib import Path
+
+import pytest
+from results import measured
+
+from loadline.errors import InputError
+from loadline.judging.compare import compare
+from loadline.judging.sources import sources_of
+from loadline.reporting.charts import OF_COMPARISON
+from loadline.reporting.charts.panel import Panel
+from loadline.reporting.charts.ratios import ratio_axis
+from loadline.reporting.charts.theme import LIGHT
+from loadline.reporting.compare_files import write
+from loadline.reporting.compare_words import good_for, paragraphs, what_matters
+from loadline.reporting.compared import Compared, compared_of
+from loadline.reporting.effect_words import more
+from loadline.reporting.report import Drawing
+from loadline.result.schema import Flow, Result
+
+TABLE = Path(__file__).parents[1] / "golden/published/two-systems.csv"
+CHARTS = {chart.name: chart for chart in OF_COMPARISON}
+
+
+def row(point: str, iops: float, **changes: object) -> Result:
+    """A measurement of reads, known to 0.5 %."""
+    known = {"iops_ci95": 0.005 * iops, "total": Flow(iops=iops, latency_mean_ns=32e9 / iops)}
+    return replace(measured(point), read=Flow(), write=Flow(), **known, **changes)  # type: ignore[arg-type]
+
+
+def matrix() -> Compared:
+    """A cache that gives 1.5 times, RAID 10 that gives 2 % more, and servers that are alike."""
+    times = {"on": 1.5, "off": 1.0, "raid10": 1.02, "raid5": 1.0, "g6": 1.0, "g7": 1.0}
+    rows = [
+        row(
+            point,
+            rate * times[cache] * times[raid],
+            access_class=access,
+            tags={"cache": cache, "raid": raid},
+            run=server,
+        )
+        for (point, rate, access), cache, raid, server in product(
+            (("oltp", 900.0, "random"), ("log", 5000.0, "sequential")), ("off", "on"), ("raid5", "raid10"), ("g6", "g7")
+        )
+    ]
+    return compared_of(compare(rows, by=("cache", "raid", "run")))
+
+
+def pair(iops: float = 1200.0, **changes: object) -> Compared:
+    rows = [row("p", 1000.0, run="a"), row("p", iops, run="b", **changes)]
+    return compared_of(compare(rows))
+
+
+@pytest.fixture(scope="module")
+def table() -> Compared:
+    return compared_of(compare(sources_of([str(TABLE)]).sources, by="system"))
+
+
+def titles(chart: str, compared: Compared) -> list[str]:
+    return [panel.title for panel in CHARTS[chart].draw(compared, LIGHT)]
+
+
+def test_sides_stand_beside_each_other_by_figure_and_class(table: Compared) -> None:
+    assert titles("bars", table)[:3] == ["IOPS, random", "IOPS, sequential", "MB/s, sequential"]
+
+
+def test_bars_have_the_interval_of_each_side() -> None:
+    panel = next(panel for panel in CHARTS["bars"].draw(pair(), LIGHT) if panel.title.startswith("IOPS"))
+    assert [value["side"] for value in panel.data["cells"]] == ["a", "b"]
+    low, high = (panel.data["cells"][0][end] for end in ("low", "high"))
+    assert (low, high) == (pytest.approx(995, abs=0.1), pytest.approx(1005, abs=0.1))
+
+
+def test_changes_are_marked_by_their_verdict() -> None:
+    panel = next(panel for panel in CHARTS["ratios"].draw(pair(), LIGHT) if panel.title == "Change of IOPS")
+    (cell,) = panel.data["cells"]
+    assert (cell["said"], cell["verdict"]) == ("+20 %", "better")
+
+
+def test_lines_of_changes_keep_their_distance_and_no_change_is_always_among_them() -> None:
+    for known in ([0.99, 1.02], [0.2, 1.1], [1.0, 400.0], [0.5, 13.0], [1.0]):
+        values: Sequence[float] = ratio_axis(known)["values"]
+        assert 1.0 in values
+        assert 1 <= len(values) <= 9
+
+
+def test_curves_of_sides_lie_over_each_other() -> None:
+    rows = [
+        row(f"p-qd{depth}", rate * times, run=run, profile="p", outstanding_asked=depth)
+        for run, times in (("a", 1.0), ("b", 1.2))
+        for depth, rate in ((1, 100.0), (8, 500.0))
+    ]
+    workload = {"profile": {}, "arrival": {}}
+    rows = [replace(one, workload={**workload, "arrival": {"queue_depth": one.outstanding_asked}}) for one in rows]
+    (panel,) = CHARTS["curves"].draw(compared_of(compare(rows)), LIGHT)
+    assert {value["source"] for value in panel.data["answers"]} == {"a", "b"}
+    assert titles("curves", pair()) == []
+
+
+def test_main_effects_stand_over_their_lowest_level_the_one_that_matters_most_first() -> None:
+    panels: list[Panel] = CHARTS["effects"].draw(matrix(), LIGHT)
+    assert [panel.title for panel in panels][:2] == ["Main effects on IOPS", "Main effects on IOPS, random"]
+    levels = [(level["factor"], level["said"]) for level in panels[0].data["levels"]]
+    assert levels == [
+        *(("cache", "±0 %"), ("cache", "+50 %")),
+        *(("raid", "±0 %"), ("raid", "+2 %")),
+        *(("run", "±0 %"), ("run", "±0 %")),
+    ]
+
+
+def test_what_matters_is_said_with_its_numbers_and_what_does_not_too() -> None:
+    cache, raid, run = what_matters(matrix())["IOPS"]
+    assert cache.startswith("cache matters most (100 % of what differs): on has 50 % more IOPS than off (95 % interval")
+    assert "By class: random +50 %, sequential +50 %." in cache
+    assert raid.startswith("raid (under 1 % of what differs): raid10 has 2 % more IOPS than raid5")
+    assert run.startswith("run: none")
+
+
+@pytest.mark.parametrize(
+    ("ratio", "said"),
+    [(1.0, "±0 %"), (1.004, "+0.4 %"), (1.41, "+41 %"), (2.4, "2.40 times"), (0.5, "−50 %"), (0.0021, "−99.8 %")],
+)
+def test_ratios_are_said_as_changes_and_from_twice_on_as_times(ratio: float, said: str) -> None:
+    assert more(ratio) == said
+
+
+def test_what_a_system_is_good_for_is_said_with_both_numbers_and_with_what_the_audit_doubts(table: Compared) -> None:
+    said = good_for(table)
+    assert any(
+        "mostly read: 4k random read, 200,000 IOPS against 400,000 of Engine N2 (−50 %), mean latency 1.28 ms" in one
+        for one in said["Vostok 2-E12"]
+    )
+    assert any("4k sequential read the audit finds what cannot be (littles-law)" in one for one in said["Engine N2"])
+
+
+def test_of_two_states_of_one_target_nobody_asks_what_they_are_good_for() -> None:
+    assert good_for(pair()) == {}
+
+
+def test_findings_stand_on_top_then_what_is_compared_then_the_short_answer(table: Compared) -> None:
+    heads = [paragraph.head for paragraph in paragraphs(table)]
+    assert heads[:3] == ["Audit", "What", "In short"]
+    assert paragraphs(table)[0].grave
+    assert "IOPS, b: better at 1: +20 % (p)." in paragraphs(pair())[1].sentences
+
+
+def test_what_cannot_be_told_says_how_much_longer_to_run() -> None:
+    said = {paragraph.head: paragraph.sentences for paragraph in paragraphs(pair(1008.0))}["What can't be told"]
+    assert any("could be told by running" in sentence for sentence in said)
+
+
+def test_files_hold_the_conclusions(tmp_path: Path) -> None:
+    text = write(matrix(), tmp_path / "c.md").read_text()
+    assert "## What matters for IOPS" in text
+    assert "| cache | on | off | 1.50 |" in text
+    found = json.loads(write(matrix(), tmp_path / "c.json").read_text())
+    first = found["conclusions"]["effects"][0]["factors"][0]
+    assert (first["factor"], first["contrasts"][0]["ratio"]) == ("cache", pytest.approx(1.5))
+
+
+def test_pictures_are_of_a_chart_by_its_name(tmp_path: Path) -> None:
+    assert "Main effects" in write(matrix(), tmp_path / "c.svg", Drawing("effects")).read_text()
+    with pytest.raises(InputError, match="no chart 'load' of a comparison") as refused:
+        write(matrix(), tmp_path / "c.png", Drawing("load"))
+    assert refused.value.remedy == "Charts: bars, ratios, curves, effects."
+    with pytest.raises(InputError, match="no two sides answered"):
+        write(matrix(), tmp_path / "c.png", Drawing("curves"))
+    with pytest.raises(InputError, match="for pictures only"):
+        write(matrix(), tmp_path / "c.html", Drawing("effects"))
