@@ -86,7 +86,8 @@ def test_intervals_of_responses_that_depend_on_each_other_hold_the_true_ratio() 
 @pytest.mark.parametrize("runs", [2, 3, 5])
 def test_intervals_of_few_repetitions_hold_the_true_ratio(runs: int) -> None:
     found = pairs("iops", Closed(4), {1.0: SERVICE_NS, 1 / 1.03: SERVICE_NS * 1.03}, 100, 500, runs)
-    assert 0.93 <= found.covered <= 0.99
+    # The wider of two errors counts, so they are a little wide.
+    assert 0.93 <= found.covered <= 0.995
 
 
 def test_families_of_figures_without_a_difference_have_a_false_verdict_in_one_of_twenty_at_most() -> None:

@@ -1,0 +1,97 @@
+"""The verb: what it prints, writes and ends with."""
+
+from __future__ import annotations
+
+import json
+import xml.etree.ElementTree as ET
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+from cli.program import Loadline
+from judging.test_compare import run
+from results import failed, run_of
+
+TABLE = """system,profile,IOPS,latency ms
+old,read,100000,2.5
+new,read,200000,1.2
+old,write,50000,5.1
+new,write,50500,5.0
+"""
+
+
+@pytest.fixture
+def table(loadline: Loadline) -> Path:
+    path = loadline.folder / "two.csv"
+    path.write_text(TABLE)
+    return path
+
+
+@pytest.fixture
+def two_runs(loadline: Loadline) -> list[str]:
+    rows = (run("", 1000.0).rows[0], run("", 900.0).rows[0])
+    return [run_of(loadline.store, [row]).id for row in rows]
+
+
+def test_two_runs_of_the_store_are_compared(loadline: Loadline, two_runs: list[str]) -> None:
+    said = loadline("compare", *two_runs)
+    assert said.code == 0, said.err
+    assert "▼ worse" in said.out
+    said = loadline("compare", *two_runs, "--baseline", two_runs[1], "--figures", "iops")
+    assert "▲ better" in said.out
+
+
+def test_a_run_against_itself_is_the_same(loadline: Loadline, two_runs: list[str]) -> None:
+    said = loadline("compare", two_runs[0], two_runs[0], "--json", "--figures", "iops,latency")
+    assert {cell["verdict"] for cell in said.json["comparison"]["cells"]} == {"same"}
+
+
+def test_a_table_is_compared_by_its_columns(loadline: Loadline, table: Path) -> None:
+    said = loadline("compare", table, "--by", "system")
+    assert said.code == 0, said.err
+    assert "100,000 −" in said.out
+    assert "200,000 +" in said.out
+    assert "isn't known: repeat them" in said.out
+
+
+def test_thresholds_end_it_with_1_and_typing_errors_with_2(loadline: Loadline, two_runs: list[str]) -> None:
+    assert loadline("compare", *two_runs, "--fail-if", "oltp-db.iops < 0.95 * baseline").code == 1
+    assert loadline("compare", *two_runs, "--fail-if", "oltp-db.iops < 0.85 * baseline").code == 0
+    for wrong in ("oltp.iops < 5", "oltp-db.iops", "oltp-db.speed < 5"):
+        said = loadline("compare", *two_runs, "--fail-if", wrong, "--json")
+        assert (said.code, said.json["error"]["kind"]) == (2, "input")
+
+
+def test_what_is_not_sure_fails_only_if_that_is_asked_for(loadline: Loadline) -> None:
+    rows = (run("", 1000.0, ci95=50.0).rows[0], run("", 940.0, ci95=50.0).rows[0])
+    runs = [run_of(loadline.store, [row]).id for row in rows]
+    threshold = ("--fail-if", "oltp-db.iops < 0.95 * baseline")
+    assert loadline("compare", *runs, *threshold).code == 0
+    assert loadline("compare", *runs, *threshold, "--fail-unsure").code == 1
+
+
+def test_a_failed_point_fails_its_threshold(loadline: Loadline, two_runs: list[str]) -> None:
+    row = run("").rows[0]
+    lost = replace(failed("oltp-db"), workload=row.workload, outstanding_asked=row.outstanding_asked)
+    broken = run_of(loadline.store, [lost]).id
+    said = loadline("compare", two_runs[0], broken, "--fail-if", "oltp-db.iops < 0.5 * baseline")
+    assert said.code == 1
+    assert "can't be judged" in said.out
+
+
+def test_files_are_of_their_endings(loadline: Loadline, two_runs: list[str]) -> None:
+    threshold = ("--fail-if", "*.iops < 0.95 * baseline")
+    for ending in ("csv", "md", "json", "xml"):
+        assert loadline("compare", *two_runs, "-o", f"out.{ending}", *threshold).code == 1
+    text = {path.suffix: path.read_text() for path in loadline.folder.glob("out.*")}
+    assert text[".csv"].startswith("point,figure,side,baseline_value,value,ratio,low,high,verdict")
+    assert "| ▼ worse |" in text[".md"]
+    assert json.loads(text[".json"])["comparison"]["thresholds"][0]["state"] == "fails"
+    assert ET.fromstring(text[".xml"]).get("failures") == "1"
+    assert loadline("compare", *two_runs, "-o", "out.doc").code == 2
+
+
+def test_one_side_alone_is_refused_with_what_varies(loadline: Loadline, table: Path) -> None:
+    said = loadline("compare", table)
+    assert said.code == 2
+    assert "system" in said.err
