@@ -4,7 +4,7 @@ The suite's points run on a described array in the model's own time, so that nei
 machine is in the comparison; the rule is that of `loadline run`, told of each second as fio tells it. Both figures are
 of one series: what differs is the doing of the rule.
 
-    python benches/precise.py [--system NAME] [--suite NAME] [--precision 1%]
+    python benches/precise.py [--system NAME] [--set KEY=VALUE] [--suite NAME] [--precision 1%]
 """
 
 from __future__ import annotations
@@ -51,11 +51,11 @@ class Interval:
 
 
 def intervals(system: _core.System, point: Point) -> Iterator[Interval]:
-    """The point's run time, in steps of a second or somewhat more of the model's time."""
+    """The point's run time, in steps of a second of the model's time, or a few events more."""
     simulation = system.simulate(streams_of(point, system), seed=point.seed or 1, ios=1 << 40)
     last, elapsed_ns = None, 0
     while elapsed_ns < point.runtime_ns:
-        simulation.work(1)
+        simulation.work(0, events=64)
         now = simulation.outcome()
         if not now.read.ios + now.write.ios:
             continue  # not warm yet
@@ -81,10 +81,11 @@ def main() -> None:
     """Prints the comparison."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--system", default="dl360-g6-p410i")
+    parser.add_argument("--set", action="append", default=[], dest="settings")
     parser.add_argument("--suite", default="typical-12")
     parser.add_argument("--precision", default="1%")
     asked = parser.parse_args()
-    emulated = describe(asked.system)
+    emulated = describe(asked.system, tuple(asked.settings))
     wanted = float(parse_fraction(asked.precision))
     rows, took_ns, whole_ns = [], 0, 0
     for point in make_plan(load_suite(asked.suite)[0], Options(precision_fraction=wanted), seed=1):

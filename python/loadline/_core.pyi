@@ -232,8 +232,12 @@ class System:
 class Simulation:
     """A system under load."""
 
-    def work(self, longest_ms: int) -> bool:
-        """Simulates for about so long by the wall clock, without the interpreter's lock; True once it has ended."""
+    def work(self, longest_ms: int, events: int = 4096) -> bool:
+        """Simulates for about so long by the wall clock, without the interpreter's lock; True once it has ended.
+
+        Args:
+            events: between two looks at the clock; with `longest_ms` = 0 it simulates just so many.
+        """
     def outcome(self) -> Outcome:
         """What was counted so far."""
 

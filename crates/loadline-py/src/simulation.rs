@@ -19,12 +19,13 @@ pub struct PySimulation(pub Simulation);
 
 #[pymethods]
 impl PySimulation {
-    fn work(&mut self, py: Python<'_>, longest_ms: u64) -> bool {
+    #[pyo3(signature = (longest_ms, events=EVENTS))]
+    fn work(&mut self, py: Python<'_>, longest_ms: u64, events: u64) -> bool {
         py.detach(|| {
             let begun = Instant::now();
             let longest = Duration::from_millis(longest_ms);
             loop {
-                let ended = self.0.work(EVENTS);
+                let ended = self.0.work(events);
                 if ended || begun.elapsed() >= longest {
                     return ended;
                 }
