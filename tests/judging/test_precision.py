@@ -125,9 +125,9 @@ def test_a_cliff_early_in_the_series_is_left_out_of_the_figures() -> None:
     assert level == pytest.approx(0.5, rel=0.01)
 
 
-def test_a_steady_quiet_series_ends_at_the_fifth_look() -> None:
+def test_a_steady_quiet_series_ends_at_the_third_look() -> None:
     _, _, seconds = followed([1.0] * SECONDS, 0.001, 0.0, random.Random(2))
-    assert seconds == 14
+    assert seconds == 12
 
 
 def test_a_point_that_may_not_end_yet_ends_as_soon_as_it_may() -> None:

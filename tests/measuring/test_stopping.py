@@ -73,7 +73,7 @@ def test_a_point_that_writes_goes_on_until_twice_the_cache_is_written() -> None:
 
 def test_a_cache_that_the_run_time_is_too_short_to_fill_doesnt_keep_a_point_going_but_is_said() -> None:
     seconds, stopping = ended_after(oltp(), cache_bytes=10**6, written_bytes=1000)
-    assert (seconds, stopping.ended_by) == (14, "precision")
+    assert (seconds, stopping.ended_by) == (12, "precision")
     assert checks(stopping) == ["write-cache"]
 
 
@@ -90,7 +90,7 @@ def test_an_unknown_cache_is_said_of_points_that_write_and_end_before_their_time
 
 def test_no_cache_keeps_nothing_going() -> None:
     seconds, stopping = ended_after(oltp(), 0, 1000)
-    assert (seconds, checks(stopping)) == (14, [])
+    assert (seconds, checks(stopping)) == (12, [])
 
 
 def test_warm_up_doesnt_count() -> None:

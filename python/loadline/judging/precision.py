@@ -21,8 +21,8 @@ LEAST = 10
 # A point is looked at again each time that it has grown by this factor.
 _GROWTH = 1.06
 
-# Looks in a row that must find it precise and steady, over a fifth of the time: one may be luck.
-_PASSES = 5
+# Looks in a row that must find it precise and steady: one may be luck.
+_PASSES = 3
 
 # A series is parted into the rounds of SNIA's measurement window.
 _ROUNDS = 5
@@ -33,8 +33,8 @@ _CUTS = (0.0, 0.25, 0.5)
 # More is left out only if the interval becomes narrower by this factor.
 _WORTH = 2.0
 
-# Overlapping batches of at most this share of all.
-_LONGEST_BATCH = 0.25
+# Overlapping batches of this share of all.
+_BATCH = 0.1
 
 # As many observations that depend on none before them are wanted; fewer widen the interval in proportion.
 _INDEPENDENT = 20
@@ -137,51 +137,48 @@ def _ratio(above: Sequence[float], below: Sequence[float]) -> tuple[Mean, bool]:
     to_ratio = n / total
     middle = (n - 1) / 2
     slope = sum((i - middle) * z for i, z in enumerate(rest)) / (n * (n * n - 1) / 12)
-    half, error = _half_width(rest, _dependence([z - slope * (i - middle) for i, z in enumerate(rest)]))
+    half, error = _half_width(rest, _follows([z - slope * (i - middle) for i, z in enumerate(rest)]))
     # At the end a line lies half of its rise above its mean; the standard error of that is sqrt(3) that of the mean.
     rise, chance = abs(slope) * n / 2, math.sqrt(3) * error
     return Mean(value, (half + max(0.0, rise - chance)) * to_ratio), rise <= _Z_975 * chance
 
 
-def _half_width(rest: Sequence[float], dependence: float) -> tuple[float, float]:
-    """Half-width of the 95 % interval of the mean of a series of mean 0 that depends on itself, and its standard error.
+def _half_width(rest: Sequence[float], phi: float) -> tuple[float, float]:
+    """Half-width of the 95 % interval of the mean of a series of mean 0 that follows itself, and its standard error.
 
-    The largest of several estimates, each of which can err to the low side only by what the others see: overlapping
-    batch means (Meketon and Schmeiser 1984) of lengths 1, 2, 4 ... a quarter of all, and an autoregression of order 1.
+    By overlapping batch means (Meketon and Schmeiser 1984) of a tenth of all, which see what is over in a batch, and
+    that what one second lacks the next one has. The batches of short series are too short for one that follows itself
+    by `phi` > 0; there an autoregression of order 1 counts if it says more.
     """
     n = len(rest)
     sums = [0.0, *accumulate(rest)]
-    found: list[tuple[float, float]] = []
-    length = 1
-    while length <= max(1, _LONGEST_BATCH * n):
-        means = [(sums[i + length] - sums[i]) / length for i in range(n - length + 1)]
-        spread = length * n / ((n - length + 1) * (n - length)) * sum(mean * mean for mean in means)
-        freedom = 1.5 * (n / length - 1) if length > 1 else n - 1
-        error = math.sqrt(spread / n)
-        found.append((t_975(freedom) * error, error))
-        length *= 2
-    error = found[0][1] * math.sqrt(dependence)
-    found.append((t_975(n - 1) * error, error))
-    half, error = max(found)
+    length = max(1, int(_BATCH * n))
+    means = [(sums[i + length] - sums[i]) / length for i in range(n - length + 1)]
+    spread = length * n / ((n - length + 1) * (n - length)) * sum(mean * mean for mean in means)
+    error = math.sqrt(spread / n)
+    half = t_975(1.5 * (n / length - 1) if length > 1 else n - 1) * error
+    dependence = max(1.0, (1 + phi) / (1 - phi))
+    if phi > 0:
+        other = math.sqrt(sum(z * z for z in rest) / (n - 1) / n * dependence)
+        half, error = max((half, error), (t_975(n - 1) * other, other))
     scarce = max(1.0, _INDEPENDENT * dependence / n)
     # However few they say, the mean of a quiet series is no further off than what was seen differs.
     return min(half * scarce, max(rest) - min(rest)), error * scarce
 
 
-def _dependence(rest: Sequence[float]) -> float:
-    """How many observations say as much as one would that depends on none before it, at least 1.
+def _follows(rest: Sequence[float]) -> float:
+    """By how much a series follows itself from one observation to the next, -1 to 0.99: the phi of an autoregression.
 
-    Of an autoregression of order 1. Its coefficient comes out low by (1 + 3 phi) / n (Kendall 1954), which is put back,
-    and half its standard error on top, because a series that seems to depend on itself too little ends too early.
+    It comes out low by (1 + 3 phi) / n (Kendall 1954), which is put back, and its standard error on top, because a
+    series that seems to follow itself too little ends too early.
     """
     n = len(rest)
     squares = sum(z * z for z in rest)
     if not squares:
-        return 1.0
+        return 0.0
     phi = sum(a * b for a, b in pairwise(rest)) / squares
-    phi = (n * phi + 1) / (n - 3) + 0.5 / math.sqrt(n)
-    phi = min(max(0.0, phi), 0.99)
-    return (1 + phi) / (1 - phi)
+    phi = (n * phi + 1) / (n - 3) + 1 / math.sqrt(n)
+    return min(max(-1.0, phi), 0.99)
 
 
 def t_975(freedom: float) -> float:
@@ -208,7 +205,7 @@ def _steady(above: Sequence[float], below: Sequence[float]) -> bool:
 
 
 class Looks:
-    """Follows a point and says when it's good enough: at few instants, and only when five of them in a row agree.
+    """Follows a point and says when it's good enough: at few instants, and only when three of them in a row agree.
 
     `series` is what was observed, `last` the judgement of the last look.
     """
