@@ -337,10 +337,12 @@ def _compared(
         low, high = low / math.sqrt(1 + BIN), high * math.sqrt(1 + BIN)
     lost = (_lost(mine, cell.side), _lost(theirs, baseline))
     cell = replace(cell, ratio=found.value, low=low, high=high, why="; ".join(filter(None, (assumed, *lost))))
-    for why in (other_mix(mine, theirs, figure), unfit(mine, cell.side), unfit(theirs, baseline)):
-        if why is not None:
-            return Pending(replace(cell, why=why), figure, found, grain, fit=False)
     pair = ((cell.side, value), (baseline, before))
+    for why in (other_mix(mine, theirs, figure), unfit(mine, cell.side, value), unfit(theirs, baseline, before)):
+        if why is not None:
+            longer = max(_to_be_fit(one) for one in (value, before))
+            cell = replace(cell, why=why, longer=_times(longer) if longer > 1 else None)
+            return Pending(cell, figure, found, grain, fit=False)
     if found.error is None:
         unknown = [name for name, one in pair if one.error is None]
         whose = f"{unknown[0]} is" if len(unknown) == 1 else "both are"
@@ -348,11 +350,6 @@ def _compared(
         how = f"simulate {them} with --replications 5" if _all_models(mine, theirs) else f"repeat {them}"
         why = f"how sure {whose} isn't known: {how}"
         return Pending(replace(cell, why=why), figure, found, grain)
-    for name, one in pair:
-        if one.runs == 1 and one.error is not None and one.error.half_width > math.log1p(_NOISY):
-            times = (one.error.half_width / math.log1p(_NOISY)) ** 2
-            why = f"one run of {name}, known to ±{math.expm1(one.error.half_width):.0%} only"
-            return Pending(replace(cell, why=why, longer=_times(times)), figure, found, grain, fit=False)
     return Pending(cell, figure, found, grain)
 
 
@@ -366,8 +363,8 @@ def _all_models(*sides: Sequence[Result]) -> bool:
     return all(row.origin in MODELS for rows in sides for row in rows)
 
 
-def unfit(rows: Sequence[Result], side: str) -> str | None:
-    """Why one run can't carry a verdict."""
+def unfit(rows: Sequence[Result], side: str, estimate: Estimate | None = None) -> str | None:
+    """Why the rows of a side can't carry a verdict: one run that wasn't steady, was quick, or is noise."""
     good = _good(rows)
     if len(good) > 1:
         return None
@@ -375,7 +372,22 @@ def unfit(rows: Sequence[Result], side: str) -> str | None:
         return f"one run of {side}, which wasn't steady: run it longer, or repeat it"
     if good[0].quick:
         return f"one quick run of {side}, an impression: run it in full, or repeat it"
+    if estimate is not None and estimate.error is not None and _to_be_fit(estimate) > 1:
+        return f"one run of {side}, known to {_give_or_take(estimate.error)} only"
     return None
+
+
+def _to_be_fit(estimate: Estimate) -> float:
+    """How many times as long one run must be to be no noise; 1 or less of what is none."""
+    if estimate.runs > 1 or estimate.error is None:
+        return 0.0
+    return (estimate.error.half_width / math.log1p(_NOISY)) ** 2
+
+
+def _give_or_take(error: Error) -> str:
+    """Half of an interval for people: `±1.5%`, or of wide ones `a factor of 3`."""
+    wide = math.exp(min(error.half_width, 100.0))
+    return f"±{wide - 1:.1%}" if wide < 2 else f"a factor of {wide:,.3g}"
 
 
 def other_mix(mine: Sequence[Result], theirs: Sequence[Result], figure: Figure) -> str | None:
@@ -426,15 +438,24 @@ def _judged(one: Pending, found: Ratio, chance: float | None, resolution: float,
         up = (found.value > 1) == one.figure.rate
         return replace(cell, verdict="better" if up else "worse")
     if away > room:
-        sure = quantile(_CHANCE / tests, math.inf) * error.log
-        longer = _times((sure / (away - one.grain)) ** 2)
-        why = f"a change of {found.value - 1:+.1%} may be chance: it's known to ±{math.expm1(half):.1%}"
+        longer = _longer(error, away - one.grain, _CHANCE / tests)
+        why = f"a change of {found.value - 1:+.1%} may be chance: it's known to {_give_or_take(error)}"
         if half < away - one.grain:
             why = f"beyond chance by itself, not among {tests} tests"
     else:
-        longer = _times((half / max(room - away, 1e-12)) ** 2)
-        why = f"within the resolution, but known to ±{math.expm1(half):.1%} only"
+        longer = _longer(error, room - away, _CHANCE)
+        why = f"within the resolution, but known to {_give_or_take(error)} only"
     return replace(cell, why="; ".join(filter(None, (why, cell.why))), longer=longer)
+
+
+def _longer(error: Error, room: float, chance: float) -> float | None:
+    """How many times as long, or as often, to run until the half-width at that chance fits into `room`."""
+    times = 1.1
+    while times <= MOST_LONGER:
+        if quantile(chance, error.freedom * times) * error.log <= room * math.sqrt(times):
+            return _times(times)
+        times *= 1.1
+    return None
 
 
 def _times(times: float) -> float | None:

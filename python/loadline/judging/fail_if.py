@@ -228,4 +228,4 @@ def _absolute(threshold: Threshold, match: Match, side: str, table: Estimates) -
     if estimate is None or not estimate.value:
         failed = next((row.error for row in match.rows[side] if row.error), None)
         return None, f"failed on {side}: {failed}" if failed else f"it isn't known of {side}"
-    return Ratio(estimate.value, estimate.error), unfit(match.rows[side], side) or ""
+    return Ratio(estimate.value, estimate.error), unfit(match.rows[side], side, estimate) or ""

@@ -34,7 +34,7 @@ class Error:
     @property
     def half_width(self) -> float:
         """Of the 95 % confidence interval, of the logarithm."""
-        return quantile(_CHANCE, _rounded(self.freedom)) * self.log if self.log else 0.0
+        return quantile(_CHANCE, self.freedom) * self.log if self.log else 0.0
 
 
 EXACT = Error(0.0)
@@ -83,7 +83,7 @@ class Ratio:
         # Of exact figures what differs beyond rounding differs.
         if away < 1e-9 or not self.error.log:
             return float(away < 1e-9)
-        return two_sided(away / self.error.log, _rounded(self.error.freedom))
+        return two_sided(away / self.error.log, self.error.freedom)
 
 
 def ratio(value: Estimate, baseline: Estimate) -> Ratio:
@@ -203,11 +203,3 @@ def _with_line(row: Result, error: Error | None) -> Error | None:
     """At a load line the rate is as unsure as the place of the line, if that is less sure."""
     line = _line_error(row) if row.limit else None
     return line if line is not None and error is not None and line.half_width > error.half_width else error
-
-
-def _rounded(freedom: float) -> float:
-    """Two digits, downwards, so that few quantiles are ever worked out."""
-    if math.isinf(freedom) or freedom < 10:
-        return freedom if freedom < 1 or math.isinf(freedom) else math.floor(freedom * 10) / 10
-    power = 10.0 ** (math.floor(math.log10(freedom)) - 1)
-    return math.floor(freedom / power) * power

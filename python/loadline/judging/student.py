@@ -29,9 +29,19 @@ def two_sided(t: float, freedom: float) -> float:
     return _beta(freedom / (freedom + t * t), freedom / 2, 0.5)
 
 
-@lru_cache(maxsize=4096)
 def quantile(chance: float, freedom: float) -> float:
-    """The t that is exceeded on either side together with that chance; 0.05 and infinite freedom give 1.96."""
+    """The t that is exceeded on either side together with that chance; 0.05 and infinite freedom give 1.96.
+
+    Freedom counts in two digits, downwards, so that few quantiles are ever worked out.
+    """
+    if 1 <= freedom < _NORMAL_FROM:
+        power = 10.0 ** (math.floor(math.log10(freedom)) - 1)
+        freedom = math.floor(freedom / power + 1e-9) * power
+    return _quantile(chance, freedom)
+
+
+@lru_cache(maxsize=4096)
+def _quantile(chance: float, freedom: float) -> float:
     if freedom >= _NORMAL_FROM:
         return _NORMAL.inv_cdf(1 - chance / 2)
     low, high = 0.0, 2.0

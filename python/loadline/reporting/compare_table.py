@@ -168,6 +168,20 @@ def _notes(comparison: Comparison, signs: Mapping[tuple[str, str, str], str]) ->
         for one in row.findings:
             if one.get("check") == "settings":
                 yield f"settings, {row.point}: {one.get('message')}"
+    yield from _doubtful(comparison)
+
+
+def _doubtful(comparison: Comparison) -> Iterator[str]:
+    """What an audit doubts of the rows behind the cells, by check."""
+    points: dict[str, set[str]] = {}
+    for match in comparison.matches:
+        for row in (row for rows in match.rows.values() for row in rows):
+            for one in row.findings:
+                if one.get("severity") == "warning" and one.get("check") != "settings":
+                    points.setdefault(str(one.get("check")), set()).add(match.point)
+    if points:
+        said = ", ".join(f"{check} ({len(of)} point{'' if len(of) == 1 else 's'})" for check, of in points.items())
+        yield f"an audit doubts {said}: see loadline audit"
 
 
 def summary(comparison: Comparison) -> str:
