@@ -5,15 +5,14 @@ Start reading at `Certainty.of`.
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
 from loadline.judging.bootstrap import LEAST, percentile_error
 from loadline.judging.figure import Figure
-from loadline.judging.interval import Error, row_error
-from loadline.judging.precision import Observed, judge
+from loadline.judging.interval import MEASURED, Error, row_error
+from loadline.judging.precision import Mean, Observed, judge
 from loadline.judging.student import quantile
 from loadline.result.figures import PERCENTILES
 from loadline.result.schema import Result
@@ -59,11 +58,13 @@ class Certainty:
         if len(series) < LEAST:
             return None, None
         judged = judge(series)
-        found = [
-            None if mean is None or not mean.value else Error(mean.ci95 / mean.value / quantile(0.05, math.inf))
-            for mean in (judged.iops, judged.latency_mean_ns)
-        ]
-        return found[0], found[1]
+        return _error(judged.iops), _error(judged.latency_mean_ns)
+
+
+def _error(mean: Mean | None) -> Error | None:
+    if mean is None or not mean.value:
+        return None
+    return Error(mean.ci95 / mean.value / quantile(0.05, MEASURED), MEASURED)
 
 
 class _Key:

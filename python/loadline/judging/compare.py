@@ -437,22 +437,27 @@ def _judged(one: Pending, found: Ratio, chance: float | None, resolution: float,
     if away > room and (chance is None or chance <= _CHANCE):
         up = (found.value > 1) == one.figure.rate
         return replace(cell, verdict="better" if up else "worse")
+    several = max(cell.runs, cell.baseline_runs) > 1
     if away > room:
-        longer = _longer(error, away - one.grain, _CHANCE / tests)
+        longer = _longer(error, away - one.grain, _CHANCE / tests, more_runs=several)
         why = f"a change of {found.value - 1:+.1%} may be chance: it's known to {_give_or_take(error)}"
         if half < away - one.grain:
             why = f"beyond chance by itself, not among {tests} tests"
     else:
-        longer = _longer(error, room - away, _CHANCE)
+        longer = _longer(error, room - away, _CHANCE, more_runs=several)
         why = f"within the resolution, but known to {_give_or_take(error)} only"
     return replace(cell, why="; ".join(filter(None, (why, cell.why))), longer=longer)
 
 
-def _longer(error: Error, room: float, chance: float) -> float | None:
-    """How many times as long, or as often, to run until the half-width at that chance fits into `room`."""
+def _longer(error: Error, room: float, chance: float, *, more_runs: bool) -> float | None:
+    """How many times as long, or as often, to run until the half-width at that chance fits into `room`.
+
+    More runs bring more degrees of freedom, longer ones don't: their batches grow with them.
+    """
     times = 1.1
     while times <= MOST_LONGER:
-        if quantile(chance, error.freedom * times) * error.log <= room * math.sqrt(times):
+        freedom = error.freedom * times if more_runs else error.freedom
+        if quantile(chance, freedom) * error.log <= room * math.sqrt(times):
             return _times(times)
         times *= 1.1
     return None

@@ -18,6 +18,9 @@ from loadline.result.schema import Flow, Result
 # Of 32 batches or more, which a single simulation's intervals are from.
 _BATCHES = 31
 
+#: Of the intervals of measured seconds: overlapping batches of a tenth (judging/precision.py) have 1.5 (10 - 1).
+MEASURED = 13.5
+
 _CHANCE = 0.05
 
 # A half-width of so many times its figure says that nothing is known of it.
@@ -184,7 +187,7 @@ def _relative(row: Result, half_width: float | None, value: float | None) -> Err
     if half_width is None or not value or not 0 <= half_width / abs(value) < _NOTHING:
         return None
     replications: Any = row.provenance.get("replications", 1)
-    freedom = math.inf
+    freedom = MEASURED
     if row.origin == "simulated":
         freedom = replications - 1 if isinstance(replications, int) and replications > 1 else _BATCHES
     return Error(half_width / value / quantile(_CHANCE, freedom), freedom)
