@@ -11,7 +11,8 @@ from results import failed, flow, measured, solved
 
 from loadline import compare
 from loadline.errors import InputError
-from loadline.judging.compare import Cell, Comparison
+from loadline.judging.cell import Cell
+from loadline.judging.compare import Comparison
 from loadline.judging.matching import Source
 from loadline.reporting.compare_files import comparison_object
 from loadline.reporting.compare_table import comparison_table

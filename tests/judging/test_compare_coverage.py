@@ -15,7 +15,8 @@ import pytest
 from results import measured
 
 from loadline.judging.bootstrap import percentile_error
-from loadline.judging.compare import Cell, compare
+from loadline.judging.cell import Cell
+from loadline.judging.compare import compare
 from loadline.judging.interval import Estimate, ratio
 from loadline.judging.matching import Source
 from loadline.judging.precision import Observed, judge

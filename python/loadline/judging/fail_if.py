@@ -20,7 +20,8 @@ from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
 from loadline.errors import InputError
-from loadline.judging.compare import Comparison, Estimates, pending, unfit
+from loadline.judging.cell import Estimates, pending, unfit
+from loadline.judging.compare import Comparison
 from loadline.judging.figure import Figure, figure_named
 from loadline.judging.interval import Ratio
 from loadline.judging.matching import Match

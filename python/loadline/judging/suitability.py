@@ -10,7 +10,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from loadline.judging.compare import Comparison, other_mix
+from loadline.judging.cell import other_mix
+from loadline.judging.compare import Comparison
 from loadline.judging.figure import Figure, figure_named
 from loadline.judging.interval import Estimate, Ratio, ratio
 from loadline.judging.matching import Match

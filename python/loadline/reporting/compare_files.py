@@ -13,7 +13,8 @@ from pathlib import Path
 from typing import Any
 
 from loadline.errors import InputError
-from loadline.judging.compare import Cell, Comparison
+from loadline.judging.cell import Cell
+from loadline.judging.compare import Comparison
 from loadline.judging.fail_if import Tried
 from loadline.reporting.compare_page import comparison_page
 from loadline.reporting.compare_table import comparison_table, threshold_lines

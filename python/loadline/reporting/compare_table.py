@@ -5,7 +5,8 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 
-from loadline.judging.compare import Cell, Comparison, Verdict, counts
+from loadline.judging.cell import Cell, Verdict, counts
+from loadline.judging.compare import Comparison
 from loadline.judging.fail_if import Tried
 from loadline.judging.suitability import DECIDES, standings
 from loadline.reporting.table import UNKNOWN, Group, Table, Tone, count

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
-from loadline.judging.compare import Cell
+from loadline.judging.cell import Cell
 from loadline.reporting.audit_words import sentences, verdict
 from loadline.reporting.compare_table import head, summary
 from loadline.reporting.compared import MOST_SIDES, Compared

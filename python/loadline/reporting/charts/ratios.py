@@ -8,7 +8,7 @@ from typing import Any
 
 import altair as alt
 
-from loadline.judging.compare import Cell
+from loadline.judging.cell import Cell
 from loadline.reporting.charts.frame import SEPARATOR
 from loadline.reporting.charts.panel import SIDE, TWO_LINES, Panel, chart_of, rows_height
 from loadline.reporting.charts.theme import Palette
