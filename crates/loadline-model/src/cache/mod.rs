@@ -22,7 +22,7 @@ use crate::units::Bytes;
 use fetches::Fetches;
 use lines::{Grid, Lines};
 use std::ops::Range;
-use streams::Streams;
+pub(crate) use streams::Streams;
 use stripes::Stripes;
 
 /// What a read finds.

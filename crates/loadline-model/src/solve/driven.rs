@@ -44,7 +44,7 @@ impl Mix {
         let steps = self
             .kinds
             .iter()
-            .filter_map(|kind| Some((kind.class.share, &kind.ask.as_ref()?.0)));
+            .filter_map(|kind| Some((kind.class.share, &kind.waits.as_ref()?.ask)));
         let waited = steps.flat_map(|(share, ask)| {
             ask.steps.iter().zip(found).map(move |(step, found)| {
                 share * step.share * slowest_ns(step.drives, found.mean_ns, found.scv)

@@ -57,7 +57,7 @@ impl Solver<'_> {
 
     fn explain_accesses(&self, working: &mut Working) {
         for kind in &self.mix.kinds {
-            let accesses = kind.ask.as_ref().map_or(0.0, |(ask, _)| ask.count());
+            let accesses = kind.waits.as_ref().map_or(0.0, |waits| waits.ask.count());
             let numbers = format!("{:.4} of all I/Os", kind.class.share);
             working.add(
                 &format!("accesses({})", kind.class.name),

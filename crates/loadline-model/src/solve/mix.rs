@@ -27,7 +27,16 @@ pub(super) struct Kind {
     pub(super) way: Way,
     pub(super) passing: Passing,
     /// What it waits for at the drives.
-    pub(super) ask: Option<(Ask, Place)>,
+    pub(super) waits: Option<Waits>,
+}
+
+/// What I/Os wait for at the drives.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Waits {
+    pub(super) ask: Ask,
+    pub(super) place: Place,
+    /// Share of them that go on from the last one on the same drive instead.
+    pub(super) onward: f64,
 }
 
 /// Work that I/Os leave behind.
@@ -37,7 +46,7 @@ pub(super) struct Background {
     pub(super) per_io: f64,
     pub(super) ask: Ask,
     pub(super) place: Place,
-    /// Share of its accesses that go on from the last one instead.
+    /// Share of its accesses that go on from the last one on the same drive instead.
     pub(super) onward: f64,
 }
 
@@ -58,12 +67,8 @@ pub(super) struct Mix {
     pub(super) direct: Option<Direct>,
     /// The part of each drive that is touched; empty at first.
     span: Range<u64>,
-    /// Share of I/Os at random places, of profiles with such, that go on from the last one instead.
-    pub(super) onward: f64,
-    /// Streams in which they do.
+    /// Streams in which I/Os of profiles with random places go on from the last one.
     pub(super) onward_streams: f64,
-    /// Share of these whose data are on the same drive.
-    pub(super) near: f64,
     /// Drives that a sequential load is at; 0 for all.
     pub(super) active: f64,
     /// How reads differ between drives.
@@ -97,9 +102,7 @@ impl Mix {
             streams: None,
             direct: None,
             span: 0..0,
-            onward: 0.0,
             onward_streams: 1.0,
-            near: 1.0,
             active: 0.0,
             uneven: Uneven::No,
             shortest: 1,
@@ -119,12 +122,12 @@ impl Mix {
 
     fn asked(&self) -> impl Iterator<Item = Asked<'_>> {
         let foreground = self.kinds.iter().filter_map(|kind| {
-            let (ask, place) = kind.ask.as_ref()?;
+            let waits = kind.waits.as_ref()?;
             Some(Asked {
                 share: kind.class.share,
-                ask,
-                place: *place,
-                onward: self.following(*place),
+                ask: &waits.ask,
+                place: waits.place,
+                onward: waits.onward,
                 background: false,
             })
         });
@@ -132,7 +135,7 @@ impl Mix {
             share: work.per_io,
             ask: &work.ask,
             place: work.place,
-            onward: self.following(work.place).max(work.onward),
+            onward: work.onward,
             background: true,
         });
         foreground.chain(background)
@@ -199,9 +202,9 @@ impl Mix {
     pub(super) fn foreground_sets(&self, way: Way) -> f64 {
         let of_way = self.kinds.iter().filter(|kind| kind.way == way);
         let sets = |kind: &Kind| {
-            kind.ask
+            kind.waits
                 .as_ref()
-                .map_or(0.0, |(ask, _)| kind.class.share * ask.steps())
+                .map_or(0.0, |waits| kind.class.share * waits.ask.steps())
         };
         of_way.map(sets).sum()
     }
@@ -249,8 +252,7 @@ impl Mix {
         let wide = all(Ask::drives, false) + all(Ask::drives, true);
         let accesses = all(Ask::count, false) + all(Ask::count, true);
         let waited = all(Ask::steps, false);
-        let follows =
-            |asked: Asked<'_>| asked.share * asked.ask.steps() * self.following(asked.place);
+        let follows = |asked: Asked<'_>| asked.share * asked.ask.steps() * asked.onward;
         let followers: f64 = self
             .asked()
             .filter(|asked| !asked.background)
@@ -325,15 +327,6 @@ impl Mix {
         }
         self.uneven
             .evenness(reads / all, view.pool.drives, view.pool.failed)
-    }
-
-    /// Share of the accesses at a place that go on from another one on the same drive.
-    fn following(&self, place: Place) -> f64 {
-        match place {
-            Place::Random => self.onward * self.near,
-            Place::Onward => self.near,
-            Place::Ascending { .. } => 0.0,
-        }
     }
 
     /// What each drive is asked for.

@@ -81,7 +81,7 @@ impl<'a> Solver<'a> {
             .sum();
         // What is written back doesn't wait for hosts: the next follows at once.
         let waits =
-            mix.background_sets()[1] > 0.0 || mix.kinds.iter().any(|kind| kind.ask.is_some());
+            mix.background_sets()[1] > 0.0 || mix.kinds.iter().any(|kind| kind.waits.is_some());
         let turnaround_ns = if waits { passed_ns } else { 0.0 };
         let drives = mix.drives(view, loops, turnaround_ns);
         let [destaging, ahead] = mix.background_sets();

@@ -5,7 +5,7 @@ use super::ask::{Ask, Destage, Survey};
 use super::course::{Destages, Streams};
 use super::direct::Direct;
 use super::drives::Order;
-use super::mix::{Background, Kind, Mix};
+use super::mix::{Background, Kind, Mix, Waits};
 use super::network::Class;
 use super::parts::Passing;
 use super::popularity::{Leaving, Popularity};
@@ -57,11 +57,10 @@ impl View<'_> {
                     0.0
                 }
             };
-            mix.onward = sum(profiles, onward) / places;
             let streams = |share, profile: &Profile| {
                 onward(share, profile) * f64::from(profile.sequential_streams)
             };
-            if mix.onward > 0.0 {
+            if sum(profiles, onward) > 0.0 {
                 mix.onward_streams = sum(profiles, streams) / sum(profiles, onward);
             }
         } else {
@@ -93,7 +92,7 @@ impl View<'_> {
 
     /// A sequential profile whose I/Os all wait for the drives themselves, of which there are several.
     fn direct(&self, profile: &Profile, mix: &Mix) -> Option<Direct> {
-        let waits = mix.kinds.iter().all(|kind| kind.ask.is_some());
+        let waits = mix.kinds.iter().all(|kind| kind.waits.is_some());
         let volume = self.system.volume.as_ref();
         (waits && mix.destaging.is_empty() && self.pool.drives > 1).then(|| Direct {
             profile: profile.clone(),
@@ -181,7 +180,6 @@ fn scattered(profile: &Profile) -> bool {
 
 impl Part<'_> {
     fn add(&self, mix: &mut Mix) {
-        mix.near = self.staying();
         mix.touch(self.survey.span());
         if self.survey.mirror_read == MirrorRead::ShortestQueue {
             mix.shortest = self.survey.copies() as u32;
@@ -191,6 +189,15 @@ impl Part<'_> {
         }
         if self.profile.read_fraction < 1.0 {
             self.add_writes(mix);
+        }
+    }
+
+    /// Share of the I/Os at random places that go on from the last one on its drives instead.
+    fn onward(&self) -> f64 {
+        if scattered(self.profile) {
+            (1.0 - self.profile.random_fraction) * self.staying()
+        } else {
+            0.0
         }
     }
 
@@ -235,33 +242,39 @@ impl Part<'_> {
             .filter(|_| self.profile.random_fraction < 1.0)
             .map(|cache| Runs::of(self.profile, cache));
         let Some(runs) = runs else {
-            return self.add_read(
-                mix,
-                "read miss",
-                missed,
-                Some((self.survey.read(None), place)),
-            );
+            let waits = Waits {
+                ask: self.survey.read(None),
+                place,
+                onward: self.onward(),
+            };
+            return self.add_read(mix, "read miss", missed, Some(waits));
         };
-        self.add_read(
-            mix,
-            "read miss",
-            missed * runs.missed,
-            Some((self.survey.read(None), place)),
-        );
+        let near = self.staying();
+        let first = Waits {
+            ask: self.survey.read(None),
+            place,
+            onward: runs.onward * near,
+        };
+        self.add_read(mix, "read miss", missed * runs.missed, Some(first));
         self.add_read(mix, "read ahead, there", missed * runs.hit, None);
         for window in &runs.windows {
             let ask = self.survey.read(Some(window.bytes));
+            let coming = Waits {
+                ask: ask.clone(),
+                place: Place::Onward,
+                onward: near,
+            };
             self.add_read(
                 mix,
                 "read ahead, coming",
                 missed * window.waited,
-                Some((ask.clone(), Place::Onward)),
+                Some(coming),
             );
             mix.ahead.push(Background {
                 per_io: missed * (window.share - window.waited),
                 ask,
                 place: Place::Onward,
-                onward: 0.0,
+                onward: near,
             });
         }
     }
@@ -327,14 +340,14 @@ impl Part<'_> {
     }
 
     /// A class of reads; one that waits for the drives with what it asks of them.
-    fn add_read(&self, mix: &mut Mix, name: &str, share: f64, ask: Option<(Ask, Place)>) {
+    fn add_read(&self, mix: &mut Mix, name: &str, share: f64, waits: Option<Waits>) {
         if share <= 0.0 {
             return;
         }
         let view = self.view;
-        let missed = ask
+        let missed = waits
             .as_ref()
-            .is_some_and(|(_, place)| *place != Place::Onward);
+            .is_some_and(|waits| waits.place != Place::Onward);
         let command_ns = if missed {
             view.cost_ns(|c| c.command_read)
         } else {
@@ -346,14 +359,14 @@ impl Part<'_> {
             command_ns,
             ..Passing::default()
         };
-        let drives = ask
+        let drives = waits
             .as_ref()
-            .map_or_else(Passing::default, |(ask, _)| view.passing(ask));
+            .map_or_else(Passing::default, |waits| view.passing(&waits.ask));
         mix.kinds.push(Kind {
             class: class(name, share),
             way: Way::Read,
             passing: passing.plus(1.0, &drives),
-            ask,
+            waits,
         });
     }
 
@@ -367,7 +380,7 @@ impl Part<'_> {
             command_ns: view.cost_ns(|controller| controller.command_write),
             ..Passing::default()
         };
-        let mut ask = None;
+        let mut waits = None;
         if let Some(cache) = self.cache.filter(|_| view.system.writes_back()) {
             passing.mirrored_bytes = bytes;
             let absorbed = self.content.absorbed(self.profile, cache);
@@ -379,23 +392,32 @@ impl Part<'_> {
             );
             if absorbed < 1.0 {
                 let destage = self.survey.destage(self.content.dirty);
+                let place = self.destaged(&destage, cache.destage_order);
                 mix.destaging.push(Background {
                     per_io: writes * (1.0 - absorbed) * bytes / destage.bytes,
-                    place: self.destaged(&destage, cache.destage_order),
-                    onward: self.goes_on(&destage),
+                    place,
+                    onward: if place == Place::Random {
+                        self.onward()
+                    } else {
+                        self.goes_on(&destage)
+                    },
                     ask: destage.ask,
                 });
             }
         } else {
             let written = self.survey.write();
             passing = passing.plus(1.0, &view.passing(&written));
-            ask = Some((written, steady(self.profile)));
+            waits = Some(Waits {
+                ask: written,
+                place: steady(self.profile),
+                onward: self.onward(),
+            });
         }
         mix.kinds.push(Kind {
             class: class("write", writes),
             way: Way::Write,
             passing,
-            ask,
+            waits,
         });
     }
 
