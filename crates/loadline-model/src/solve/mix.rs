@@ -39,6 +39,15 @@ pub(super) struct Waits {
     pub(super) onward: f64,
 }
 
+/// Streams of I/Os of one size.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Lines {
+    pub(super) streams: u32,
+    pub(super) bytes: f64,
+    /// Bytes from the begin of one to that of the next.
+    pub(super) apart: f64,
+}
+
 /// Work that I/Os leave behind.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Background {
@@ -77,6 +86,8 @@ pub(super) struct Mix {
     pub(super) shortest: u32,
     /// Of a load that is sequential altogether.
     pub(super) order: Option<Order>,
+    /// How I/Os of a load that is in order altogether, and of one size, come.
+    pub(super) lines: Option<Lines>,
     /// Facts for the working: name, numbers, value.
     pub(super) facts: Vec<(String, String, f64)>,
 }
@@ -107,6 +118,7 @@ impl Mix {
             uneven: Uneven::No,
             shortest: 1,
             order: None,
+            lines: None,
             facts: Vec::new(),
         }
     }

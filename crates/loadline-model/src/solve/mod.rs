@@ -22,6 +22,7 @@ mod open;
 mod parts;
 mod points;
 mod popularity;
+mod procession;
 mod rule;
 mod ruled;
 mod runs;

@@ -56,6 +56,9 @@ pub(super) struct Part {
     pub(super) latency_ns: Vec<f64>,
     /// Work in the background that a mean I/O leaves, ns.
     pub(super) background_ns: f64,
+    /// Of what each controller has, which the address decides: how many there are, and the factor by which work counts more for those
+    /// that are taken as working.
+    pub(super) controllers: Option<(u32, f64)>,
 }
 
 impl Part {
@@ -91,6 +94,7 @@ pub(super) fn parts(
         asked,
         background,
         crowding: 1.0,
+        controllers: None,
         all: Vec::new(),
     };
     if let Some(hosts) = &system.hosts {
@@ -113,6 +117,7 @@ pub(super) fn parts(
         // Not whole as a mean over time: so many controllers, and as much more work for each as they are too many.
         let count = (used.round() as u32).max(1);
         found.crowding = f64::from(count) / used;
+        found.controllers = (controller.count > 1).then_some((controller.count, found.crowding));
         found.add("controllers", (count, controller.cores), |passing| {
             passing.command_ns
         });
@@ -146,6 +151,7 @@ pub(super) fn parts(
         }
     }
     found.crowding = 1.0;
+    found.controllers = None;
     if let Some(backend) = &system.backend {
         let first = found.all.len();
         let names = ["loops in", "loops out", "loops"];
@@ -171,6 +177,7 @@ struct Parts<'a> {
     asked: &'a [Passing],
     background: &'a Passing,
     crowding: f64,
+    controllers: Option<(u32, f64)>,
     all: Vec<Part>,
 }
 
@@ -194,6 +201,7 @@ impl Parts<'_> {
             foreground_ns: self.asked.iter().map(&work_ns).collect(),
             latency_ns: vec![0.0; self.asked.len()],
             background_ns: work_ns(&background),
+            controllers: self.controllers,
         };
         if part.background_ns > 0.0 || part.foreground_ns.iter().any(|&work| work > 0.0) {
             self.all.push(part);

@@ -4,8 +4,10 @@ use super::closed::Closed;
 use super::direct::{Coming, Followed};
 use super::drives::Drives;
 use super::merging::beside;
+use super::network::Network;
 use super::open::Open;
 use super::parts;
+use super::procession::Procession;
 use super::solver::{OfWay, Solver};
 use super::system::Point;
 use crate::Error;
@@ -84,11 +86,34 @@ impl Solver<'_> {
         }
     }
 
+    /// What passes everything before the drives. I/Os of one kind in order fall into step there.
+    fn front(&self, network: &Network, most: u32) -> Result<Closed, Error> {
+        let mut front = Closed::solve(network, most)?;
+        let Some(lines) = self.mix.lines.filter(|_| self.classes.len() == 1) else {
+            return Ok(front);
+        };
+        let procession = Procession {
+            parts: &self.parts,
+            classes: &self.classes,
+            think_ns: network.think_ns,
+            streams: lines.streams,
+            bytes: lines.bytes,
+            apart: lines.apart,
+        };
+        if let Some(found) = doubled(most, |n| Some([procession.per_ns(n)])) {
+            for (n, [per_ns]) in (0..).zip(found) {
+                front.throughput_per_s[n] = per_ns * 1e9;
+                front.response_ns[n] = (n + 1) as f64 / per_ns - network.think_ns;
+            }
+        }
+        Ok(front)
+    }
+
     pub(super) fn curve(&self, most: u32, think_ns: f64) -> Result<Vec<Point>, Error> {
         let network = parts::network(&self.parts, &self.classes, think_ns);
         match &self.drives {
             _ if self.mix.direct.is_some() && !network.centers.is_empty() => {
-                let front = Closed::solve(&network, most)?;
+                let front = self.front(&network, most)?;
                 Ok(self.straight(&front, think_ns).unwrap_or_default())
             }
             Some(drives) if self.sets.foreground > 0.0 => {
@@ -107,7 +132,7 @@ impl Solver<'_> {
                 Ok(points.collect())
             }
             drives => {
-                let front = Closed::solve(&network, most)?;
+                let front = self.front(&network, most)?;
                 Ok(self.buffered(&front, drives.as_ref(), think_ns))
             }
         }

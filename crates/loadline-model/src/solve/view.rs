@@ -5,7 +5,7 @@ use super::ask::{Ask, Destage, Survey};
 use super::course::{Destages, Streams};
 use super::direct::Direct;
 use super::drives::Order;
-use super::mix::{Background, Kind, Mix, Waits};
+use super::mix::{Background, Kind, Lines, Mix, Waits};
 use super::network::Class;
 use super::parts::Passing;
 use super::popularity::{Leaving, Popularity};
@@ -82,6 +82,13 @@ impl View<'_> {
         }
         if places > 0.0 {
             mix.active = reached(&self.layout, profiles).unwrap_or(mix.active);
+        }
+        if let ([(_, profile)], Some(_)) = (profiles, mix.order) {
+            mix.lines = (profile.blocks.len() == 1).then(|| Lines {
+                streams: profile.sequential_streams,
+                bytes: profile.mean_bytes(),
+                apart: profile.working_set.0 as f64 / f64::from(profile.sequential_streams),
+            });
         }
         mix.uneven = Uneven::of(self);
         if let Some(cache) = &self.system.cache {
