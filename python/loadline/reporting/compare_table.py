@@ -165,10 +165,13 @@ def _notes(comparison: Comparison, signs: Mapping[tuple[str, str, str], str]) ->
     doubtful = Counter(check for cell in cells for check in cell.doubts)
     if doubtful:
         yield f"! an audit finds what cannot be in these rows ({', '.join(doubtful)}): see loadline audit"
-    for row in comparison.results:
-        for one in row.findings:
-            if one.get("check") == "settings":
-                yield f"settings, {row.point}: {one.get('message')}"
+    settings = [
+        f"settings, {row.point}: {one.get('message')}"
+        for row in comparison.results
+        for one in row.findings
+        if one.get("check") == "settings"
+    ]
+    yield from settings[:_FEW_REASONS]
     yield from _doubtful(comparison)
 
 
@@ -195,9 +198,8 @@ def summary(comparison: Comparison) -> str:
         (found["can't tell"], "can't be told"),
     ]
     said = ", ".join(f"{number} {what}" for number, what in parts if number) or "none in common"
-    number = len(comparison.cells)
     tested = f"; corrected for {comparison.tested} tests" if comparison.tested > 1 else ""
-    return f"{number} figure{'' if number == 1 else 's'} against {comparison.baseline}: {said}{tested}"
+    return f"{_figures_said(len(comparison.cells))} against {comparison.baseline}: {said}{tested}"
 
 
 def threshold_lines(tried: Sequence[Tried]) -> Iterator[str]:
@@ -213,14 +215,29 @@ def threshold_lines(tried: Sequence[Tried]) -> Iterator[str]:
             yield f"{threshold.text}: nowhere so, of {passed} point{'' if passed == 1 else 's'}"
 
 
+def _by_chance(cell: Cell) -> bool:
+    """Whether only its interval, which the table shows, prevents a verdict."""
+    return cell.verdict == "can't tell" and cell.chance is not None
+
+
+def _figures_said(number: int) -> str:
+    return f"{number} figure{'' if number == 1 else 's'}"
+
+
 def _reasons(cells: Sequence[Cell]) -> Iterator[str]:
+    """Why figures have no verdict, or what was assumed; of those that may be chance only how many there are."""
     reasons: dict[str, list[str]] = {}
+    by_chance = [cell for cell in cells if _by_chance(cell)]
+    if by_chance:
+        alone = sum((cell.low or 0) > 1 or (cell.high or 0) < 1 for cell in by_chance)
+        more = f"; {alone} would be told if tested alone" if alone else ""
+        yield f"{_figures_said(len(by_chance))} may differ or be the same: their intervals are too wide{more}"
     for cell in cells:
-        if cell.why:
+        if cell.why and not _by_chance(cell):
             reasons.setdefault(cell.why, []).append(f"{cell.point}, {head(cell.figure)[0].partition(',')[0]}")
     ordered = sorted(reasons.items(), key=lambda item: -len(item[1]))
     for why, whose in ordered[:_FEW_REASONS]:
-        yield f"{whose[0] if len(whose) == 1 else f'{len(whose)} figures'}: {why}"
+        yield f"{whose[0] if len(whose) == 1 else _figures_said(len(whose))}: {why}"
     if len(ordered) > _FEW_REASONS:
         left = sum(len(whose) for _, whose in ordered[_FEW_REASONS:])
         yield f"{left} more can't be told, each for its reason (--json has all)"

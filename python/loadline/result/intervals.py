@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import zlib
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from pathlib import Path
@@ -56,7 +57,7 @@ def _read(path: Path) -> Sequence[Interval]:
         with gzip.open(path) as raw:
             while piece := raw.read(_PIECE_BYTES):
                 found += stream.feed(piece)
-    except (OSError, EOFError):
+    except (OSError, EOFError, zlib.error):
         return ()
     return [interval for interval in found if not interval.warmup]
 
