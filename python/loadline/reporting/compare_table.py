@@ -148,7 +148,7 @@ def _notes(comparison: Comparison, signs: Mapping[tuple[str, str, str], str]) ->
     """What is to be said below a table: how many of what, why not, what was left out, what is doubtful."""
     cells, shown = comparison.cells, set(_figures(comparison))
     yield summary(comparison)
-    if any(signs.values()):
+    if any(sign for (_, figure, _), sign in signs.items() if figure in shown):
         yield f"+ strong, − weak: {DECIDES:.0%} or more ahead of the best of the others, or behind it"
     hidden = dict.fromkeys(cell.figure for cell in cells if cell.figure not in shown)
     if hidden:
