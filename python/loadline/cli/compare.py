@@ -18,9 +18,6 @@ from loadline.reporting.export import envelope
 from loadline.reporting.report import Drawing
 from loadline.units import parse_fraction
 
-# Where settings are told for themselves, nobody reads more lines than that of single figures.
-_MOST_LINES = 200
-
 
 @click.command("compare")
 @click.argument("sources", nargs=-1, required=True, metavar="RUN|FILE...", shell_complete=choice.complete_path)
@@ -105,7 +102,7 @@ def command(
 
 def _show(compared: Compared) -> None:
     comparison = compared.comparison
-    if len(comparison.cells) <= _MOST_LINES or not compared.effects:
+    if compared.listed:
         output.show(comparison_table(comparison))
     else:
         output.say(output.folded(f"{summary(comparison)}. -o FILE and --json have each of them."))

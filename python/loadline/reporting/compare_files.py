@@ -88,7 +88,8 @@ def _markdown(compared: Compared) -> bytes:
     lines += [*(f"- {line}" for line in threshold_lines(compared.tried)), ""] if compared.tried else []
     for paragraph in paragraphs(compared):
         lines += [f"## {paragraph.head}", "", *(f"- {sentence}" for sentence in paragraph.sentences), ""]
-    tables = [comparison_table(compared.comparison), *map(effects_table, compared.effects.values())]
+    tables = [comparison_table(compared.comparison)] if compared.listed else []
+    tables += map(effects_table, compared.effects.values())
     text = "\n".join([*lines, "## Tables", "", "\n".join(table.markdown() for table in tables)])
     return text.encode("utf-8", "backslashreplace")
 

@@ -14,6 +14,9 @@ from loadline.result.store import Run
 #: More sides aren't told apart by colours, and a paragraph on each would be none.
 MOST_SIDES = 6
 
+# Lines of a table for people.
+_MOST_LINES = 200
+
 # Of those that are compared the first that are there, and whose effects are worth a page: rates, then response times.
 _RATES = ("load", "iops", "bytes_per_s")
 _TIMES = ("read_latency_mean_ns", "write_latency_mean_ns")
@@ -38,6 +41,11 @@ class Compared:
     tried: Sequence[Tried] = ()
     runs: Sequence[Run] = ()
     command: Sequence[str] = ()
+
+    @property
+    def listed(self) -> bool:
+        """Whether single figures are worth a table: where settings are told for themselves nobody reads hundreds."""
+        return len(self.comparison.cells) <= _MOST_LINES or not self.effects
 
     @property
     def title(self) -> str:
