@@ -3,7 +3,7 @@
 On the scale of logarithms, so that an effect is a ratio. A figure is what its workload gives, times one ratio for each
 setting; these are found by least squares within workloads (Box, Hunter and Hunter, Statistics for Experimenters, 2005,
 chapters 4 to 6), so that a matrix needn't be complete. The equations and what they take for granted are in
-docs/background/compare.md. Start reading at `effects_of`.
+docs/background/effects.md. Start reading at `effects_of`.
 """
 
 from __future__ import annotations
