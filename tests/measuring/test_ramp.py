@@ -97,7 +97,7 @@ def test_a_limit_that_not_even_one_keeps_is_a_row_that_says_so(station: str) -> 
     assert row.error == "not even the lowest load, 1, keeps mean<=1ms" and row.total.iops is None
 
 
-RATES = SUITE.replace("110ms", "10ms") + 'ramp = { axis = "rate", from = "200/s", to = "2k/s" }\n'
+RATES = SUITE.replace("110ms", "5ms") + 'ramp = { axis = "rate", from = "400/s", to = "4k/s" }\n'
 
 
 def test_a_ramp_over_rates_in_sequence_is_refused_before_anything_is_touched(station: str) -> None:
@@ -108,17 +108,17 @@ def test_a_ramp_over_rates_in_sequence_is_refused_before_anything_is_touched(sta
 
 
 def test_a_ramp_over_rates_finds_about_the_load_line_of_m_d_1(station: str) -> None:
-    """Five service times are the response at a utilisation of 8/9 (Pollaczek and Khinchine): 444 a second of 2 ms.
+    """Five service times are the response at a utilisation of 8/9 (Pollaczek and Khinchine): 889 a second of 1 ms.
 
     So short a run knows the response to some 40 %, and on a busy machine it's longer; the rate then is lower.
     """
-    Path(station.removeprefix("emulated:")).write_text(STATION.replace("20ms", "2ms"))
+    Path(station.removeprefix("emulated:")).write_text(STATION.replace("20ms", "1ms"))
     suite = parse_suite(RATES.replace("400ms", "1s"), "reads", "reads")
     run = loadline.run(suite, station, size_bytes=1 << 26, seed=1)
     (row,) = run.results()
     assert row.error is None and row.offered_per_s is not None
-    assert 100 <= row.offered_per_s <= 500
-    assert row.saturation_outstanding == 128 and row.saturation_iops == pytest.approx(500, rel=0.2)
+    assert 200 <= row.offered_per_s <= 1000
+    assert row.saturation_outstanding == 128 and row.saturation_iops == pytest.approx(1000, rel=0.2)
     assert (row.profile, row.outstanding_asked, row.queue_depth) == ("reads", None, None)
     assert row.provenance["load_line"]["axis"] == "rate"
     asked = [probe.point for probe in run.probes()]
