@@ -24,6 +24,9 @@ _TINY = 1e-9
 # A search goes up by no more at a time.
 _LEAP = 16
 
+# Between two probes a search takes at most so many steps more than halving would: a flat curve misleads it.
+_SPARE = 3
+
 # Doublings above a lowest load that fails, for one that holds.
 _BEYOND = 2
 
@@ -131,17 +134,21 @@ def search_outstanding(
     Steps follow what queues do. N I/Os take at most N times as long as one, so the first leap goes to `low` / share.
     Then response rises nearly evenly with N, and less at first (Lazowska and others 1984, "Quantitative System
     Performance", chapter 5), so lines through the answers below and above the limit say from where to where it is met.
-    Where that doesn't help the gap is halved. Last comes a probe at twice the load line, unless there was one further
-    up: a curve that isn't monotone shows there. A gap between the probes isn't seen.
+    Where that doesn't help the gap is halved; three steps more than halving alone takes are the most (the projection of
+    Oliveira and Takahashi 2020, "An Enhancement of the Bisection Method Average Performance Preserving Minmax
+    Optimality"). Last comes a probe at twice the load line, unless there was one further up: a curve that isn't
+    monotone shows there. A gap between the probes isn't seen.
 
     Args:
         share: of an answer's response in its limit; holds up to 1.
     """
 
-    def place(below: int, above: int, aim: float) -> int | None:
+    def place(below: int, above: int, aim: float, reach: float) -> int | None:
+        center = (below + above) / 2
+        aim = min(max(aim, center - reach), center + reach)
         return None if above - below <= 1 else round(min(max(aim, below + 1), above - 1))
 
-    return _search(_Curve(ask, holds, share, 1.0), low, high, place, lambda below, above: (below + above) // 2)
+    return _search(_Curve(ask, holds, share, 1.0), low, high, place, lambda below, above: float(above - below))
 
 
 def search_rate(
@@ -151,7 +158,7 @@ def search_rate(
     high: float,
     share: Callable[[Answer], float],
     saturation: Callable[[Answer], float | None],
-    tolerance_fraction: float = 0.01,
+    tolerance_fraction: float = 0.015,
     expected: float | None = None,
 ) -> LoadLine[float, Answer]:
     """The highest offered rate from `low` to `high` that holds; the `next` one is at most `tolerance_fraction` higher.
@@ -165,19 +172,23 @@ def search_rate(
     """
     step = 1 + tolerance_fraction
 
-    def place(below: float, above: float, aim: float) -> float | None:
+    def place(below: float, above: float, aim: float, reach: float) -> float | None:
         if above <= below * step:
             return None
-        return min(max(aim, below * step), above / step) if above > below * step * step else middle(below, above)
+        center = math.sqrt(below * above)
+        if above <= below * step * step:
+            return center
+        far = math.exp(min(reach * math.log(step), math.log(above / below)))
+        return min(max(aim, below * step, center / far), above / step, center * far)
 
-    def middle(below: float, above: float) -> float:
-        return math.sqrt(below * above)
+    def width(below: float, above: float) -> float:
+        return math.log(above / below) / math.log(step)
 
     def height(answer: Answer) -> float:
         part = share(answer)
         return math.inf if part == math.inf else -1 / max(part, _TINY)
 
-    return _search(_Curve(ask, holds, height, -1.0, saturation, expected), low, high, place, middle)
+    return _search(_Curve(ask, holds, height, -1.0, saturation, expected), low, high, place, width)
 
 
 class _Curve(Generic[Load, Answer]):
@@ -239,25 +250,27 @@ def _search(
     curve: _Curve[Load, Answer],
     low: Load,
     high: Load,
-    place: Callable[[Load, Load, float], Load | None],
-    middle: Callable[[Load, Load], Load],
+    place: Callable[[Load, Load, float, float], Load | None],
+    width: Callable[[Load, Load], float],
 ) -> LoadLine[Load, Answer]:
     assert 0 < low <= high, "a ramp goes up from above 0"
     last = curve.probe(low)
     while last.holds and last.load < high:
-        leap = place(last.load, last.load * _LEAP, curve.aim())
+        leap = place(last.load, last.load * _LEAP, curve.aim(), math.inf)
         assert leap is not None, "a leap is wide"
         last = curve.probe(min(high, leap))
     failed = None if last.holds else last
     highest = max((one for one in curve.probes if one.holds), key=lambda one: one.load, default=None)
-    slow = 0
+    slow, left = 0, math.inf
     while highest is not None and failed is not None:
         gap, edge = failed.load - highest.load, curve.probes[-1].load
+        wide = max(1.0, width(highest.load, failed.load))
+        # Halved at each step, so that it's above 1 for no more of them than are allowed.
+        left = min(left, 2.0 ** (math.ceil(math.log2(wide)) + _SPARE)) / 2
         # From a side that doesn't give way it leaps, twice as far each time.
         aim = edge + (curve.aim() - edge) * 2 ** max(0, slow - 1)
-        if not highest.load < aim < failed.load:
-            aim = middle(highest.load, failed.load)
-        load = place(highest.load, failed.load, aim)
+        reach = max(0.0, left - wide / 2) if highest.load < aim < failed.load else 0.0
+        load = place(highest.load, failed.load, aim, reach)
         if load is None:
             break
         one = curve.probe(load)

@@ -211,6 +211,7 @@ class _Asking:
             *(low, high),
             lambda answer: share(answer, limit),
             lambda answer: answer.saturation_iops if answer.error else None,
+            tolerance_fraction=0.01,
         )
         kept = tuple(probe for probe in found.probes if self._curve or probe in (found.highest, found.next))
         return replace(found, probes=kept)
