@@ -197,3 +197,19 @@ def test_percentiles_within_a_bin_are_the_same() -> None:
     near = compare([side("a", 5.0, 5.0, 5.0), side("b", 5.07, 5.07, 5.07)], figures=["p99"], resolution=0.001)
     far = compare([side("a", 5.0, 5.0, 5.0), side("b", 5.30, 5.31, 5.30)], figures=["p99"], resolution=0.001)
     assert (cell(near, "latency_p99_ns").verdict, cell(far, "latency_p99_ns").verdict) == ("same", "worse")
+
+
+def test_a_row_that_was_given_twice_is_no_repetition_of_itself() -> None:
+    once, twice = run("a"), Source("a", run("a").rows * 2)
+    one, other = (cell(compare([side, run("b", 990.0)])) for side in (once, twice))
+    assert (one.low, one.high) == (other.low, other.high)
+    assert other.baseline_runs == 1
+
+
+def test_several_targets_together_are_no_target_beside_each() -> None:
+    rows = [
+        run("a", iops, target=target).rows[0] for target, iops in (("*", 1500), ("/dev/sdb", 1000), ("/dev/sdc", 500))
+    ]
+    found = compare(rows, by="target", figures=["iops"])
+    assert [side.name for side in found.sides] == ["/dev/sdb", "/dev/sdc"]
+    assert cell(found).ratio == pytest.approx(0.5)

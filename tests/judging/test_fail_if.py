@@ -110,3 +110,16 @@ def test_junit_has_a_case_a_cell_and_of_thresholds_a_case_a_point() -> None:
     cases = list(ET.fromstring(junit(found, tried)).iter("testcase"))
     assert [(case.get("classname"), len(case)) for case in cases] == [("b", 1), ("c?<&", 1)]
     assert cases[0].find("failure") is not None
+
+
+def test_a_profile_stands_for_its_load_line_where_the_figure_is_the_lines() -> None:
+    def side(name: str, load: int) -> Source:
+        line = {
+            "limit": "mean<=3ms",
+            "outstanding_asked": load,
+            "provenance": {"load_line": {"low": load, "high": load}},
+        }
+        return Source(name, (*run(name).rows, *run(name, **line).rows))
+
+    found = compare([side("a", 40), side("b", 20)])
+    assert states(found, "oltp-db.load < 0.9 * baseline") == ["fails"]

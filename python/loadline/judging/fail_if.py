@@ -160,7 +160,9 @@ def judge_thresholds(comparison: Comparison, thresholds: Sequence[Threshold]) ->
 
 def _each(comparison: Comparison, threshold: Threshold, table: Estimates) -> Iterator[tuple[Tried, float | None]]:
     """What is tried; with the chance of those that seem to fail and whose error is known."""
-    matches = [match for match in comparison.matches if _names(threshold, match.point, match.first.profile)]
+    named = [match for match in comparison.matches if _names(threshold, match.point, match.first.profile)]
+    # A profile's name is that of its point and of its load line, which have figures of their own.
+    matches = [match for match in named if _has(match, threshold.figure)] or named
     alone = [(point, side) for point, side in comparison.alone if _names(threshold, point, None)]
     if not matches and not alone:
         every = [match.point for match in comparison.matches] or [point for point, _ in comparison.alone]
@@ -184,6 +186,13 @@ def _each(comparison: Comparison, threshold: Threshold, table: Estimates) -> Ite
                 yield Tried(threshold, point, other, "missing", None, f"{other} doesn't have it"), None
         else:
             yield Tried(threshold, point, side, "passes", None, f"only {side} has it"), None
+
+
+def _has(match: Match, figure: Figure) -> bool:
+    rows = [row for each in match.rows.values() for row in each]
+    return any(figure.of(row) is not None for row in rows) or (
+        any(row.error for row in rows) and (figure.name != "load" or any(row.limit for row in rows))
+    )
 
 
 def _names(threshold: Threshold, point: str, profile: str | None) -> bool:

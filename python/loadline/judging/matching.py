@@ -122,6 +122,9 @@ def match(sources: Sequence[Source], by: Sequence[str] = (), baseline: str | Non
         missing = 0
         for _, one in rows:
             values = [one.labels.get(name) for name in by]
+            # Several targets together are no target beside each of them.
+            if "target" in by and one.row.target == "*":
+                continue
             if None in values:
                 missing += 1
                 continue
@@ -282,14 +285,33 @@ def _by_key(
 ) -> dict[str, dict[str, list[_Row]]]:
     """The points, by all that was asked and what varies, and their rows by side."""
     points: dict[str, dict[str, list[_Row]]] = {}
+    seen: dict[str, set[object]] = {}
     for side, rows in grouped.items():
         for one in rows:
-            if one.row.role == "point":
+            if one.row.role == "point" and _told(one.row) not in seen.setdefault(side, set()):
+                seen[side].add(_told(one.row))
                 name = one.row.point if named and one.row.origin != "imported" else None
                 labels = [one.labels.get(label) for label in varying]
                 key = json.dumps([one.asked, labels, name], sort_keys=True)
                 points.setdefault(key, {}).setdefault(side, []).append(one)
     return points
+
+
+def _told(row: Result) -> object:
+    """What tells rows apart: one that was given twice is no repetition of itself."""
+    tags, figures = tuple(sorted(row.tags.items())), (row.total, row.read, row.write)
+    return (
+        row.run,
+        row.point,
+        row.target,
+        row.repeat,
+        row.origin,
+        row.system,
+        tags,
+        row.limit,
+        row.started_at,
+        figures,
+    )
 
 
 def _several_names(rows: Sequence[_Row]) -> bool:

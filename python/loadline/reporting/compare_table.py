@@ -18,7 +18,7 @@ MARKS: dict[Verdict, str] = {"better": "▲", "worse": "▼", "same": "=", "can'
 _MOST_COLUMNS = 8
 
 # Reasons that are told below a table, the most frequent ones.
-_FEW_REASONS = 8
+_FEW = 6
 
 _HEADS = {
     "load": ("load at the load line", 1.0),
@@ -154,14 +154,12 @@ def _notes(comparison: Comparison, signs: Mapping[tuple[str, str, str], str]) ->
     if hidden:
         whose = ", ".join(head(figure)[0].partition(",")[0] for figure in hidden)
         yield f"nobody knows how sure these are, so they aren't shown (--json has them): {whose}"
-    yield from comparison.notes
+    yield from _first(comparison.notes)
     yield from _reasons([cell for cell in cells if cell.figure not in hidden])
     alone: dict[str, list[str]] = {}
     for point, side in comparison.alone:
         alone.setdefault(side, []).append(point)
-    for side, points in alone.items():
-        more = f" and {len(points) - 5} more" if len(points) > 5 else ""
-        yield f"only {side} has {', '.join(points[:5])}{more}"
+    yield from _first([f"only {side} has {', '.join(_first(points))}" for side, points in alone.items()])
     doubtful = Counter(check for cell in cells for check in cell.doubts)
     if doubtful:
         yield f"! an audit finds what cannot be in these rows ({', '.join(doubtful)}): see loadline audit"
@@ -171,8 +169,15 @@ def _notes(comparison: Comparison, signs: Mapping[tuple[str, str, str], str]) ->
         for one in row.findings
         if one.get("check") == "settings"
     ]
-    yield from settings[:_FEW_REASONS]
+    yield from _first(settings)
     yield from _doubtful(comparison)
+
+
+def _first(lines: Sequence[str]) -> Iterator[str]:
+    """A few lines, and how many there are beyond them."""
+    yield from lines[:_FEW]
+    if len(lines) > _FEW:
+        yield f"and {len(lines) - _FEW:,} more (--json has all)"
 
 
 def _doubtful(comparison: Comparison) -> Iterator[str]:
@@ -236,8 +241,8 @@ def _reasons(cells: Sequence[Cell]) -> Iterator[str]:
         if cell.why and not _by_chance(cell):
             reasons.setdefault(cell.why, []).append(f"{cell.point}, {head(cell.figure)[0].partition(',')[0]}")
     ordered = sorted(reasons.items(), key=lambda item: -len(item[1]))
-    for why, whose in ordered[:_FEW_REASONS]:
+    for why, whose in ordered[:_FEW]:
         yield f"{whose[0] if len(whose) == 1 else _figures_said(len(whose))}: {why}"
-    if len(ordered) > _FEW_REASONS:
-        left = sum(len(whose) for _, whose in ordered[_FEW_REASONS:])
+    if len(ordered) > _FEW:
+        left = sum(len(whose) for _, whose in ordered[_FEW:])
         yield f"{left} more can't be told, each for its reason (--json has all)"
