@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from dataclasses import replace
 from typing import Any
 
@@ -213,3 +214,18 @@ def test_several_targets_together_are_no_target_beside_each() -> None:
     found = compare(rows, by="target", figures=["iops"])
     assert [side.name for side in found.sides] == ["/dev/sdb", "/dev/sdc"]
     assert cell(found).ratio == pytest.approx(0.5)
+
+
+def test_a_source_without_results_is_named() -> None:
+    with pytest.raises(InputError, match="nothing-yet holds no results"):
+        compare([run("a"), Source("nothing-yet", ())])
+
+
+def test_large_changes_are_told_as_multiples_with_both_ends() -> None:
+    (line,) = [
+        line
+        for line in comparison_table(compare([run("a"), run("b", 50_000.0)], figures=["iops"])).plain().split("\n")
+        if "oltp-db" in line and "better" in line
+    ]
+    assert "50.0 x" in line
+    assert re.search(r"\d+\.\d to \d+\.\d x", line)

@@ -116,6 +116,11 @@ def match(sources: Sequence[Source], by: Sequence[str] = (), baseline: str | Non
         for source in sources
         for row in source.rows
     ]
+    empty = [source.name for source in sources if not source.rows]
+    if empty and not by:
+        raise InputError(
+            f"{empty[0]} holds no results", "Give a run that has been measured, or a file that holds some."
+        )
     grouped: dict[str, list[_Row]] = {}
     notes: list[str] = []
     if by:

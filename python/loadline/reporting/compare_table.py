@@ -20,6 +20,9 @@ _MOST_COLUMNS = 8
 # Reasons that are told below a table, the most frequent ones.
 _FEW = 6
 
+# From so many times on a change is told as a multiple.
+_MANY = 10
+
 _HEADS = {
     "load": ("load at the load line", 1.0),
     "saturation_iops": ("saturation, IOPS", 1.0),
@@ -136,12 +139,16 @@ def percent(times: float | None) -> str:
     """The change that a ratio is, in percent with its sign; a ratio from 10 on as `11.2 x`."""
     if times is None:
         return UNKNOWN
-    return f"{times:,.3g} x" if times >= 10 else f"{100 * (times - 1):+.1f}"
+    return f"{count(times)} x" if times >= _MANY else f"{100 * (times - 1):+.1f}"
 
 
 def span(cell: Cell) -> str:
     """The interval of a change."""
-    return UNKNOWN if cell.low is None or cell.high is None else f"{percent(cell.low)} to {percent(cell.high)}"
+    if cell.low is None or cell.high is None:
+        return UNKNOWN
+    if cell.high >= _MANY:
+        return f"{count(cell.low)} to {count(cell.high)} x"
+    return f"{percent(cell.low)} to {percent(cell.high)}"
 
 
 def _notes(comparison: Comparison, signs: Mapping[tuple[str, str, str], str]) -> Iterator[str]:
