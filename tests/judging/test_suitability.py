@@ -75,6 +75,7 @@ def test_up_to_ten_percent_decides_nothing_however_sure() -> None:
 def test_what_chance_may_have_made_is_no_strength() -> None:
     assert standing(pair(1000.0, 1200.0, 200.0), "p", "iops", "b") == "unknown"
     assert standing(pair(1000.0, 1200.0, 20.0), "p", "iops", "b") == "strong"
+    assert standing(pair(1000.0, 1050.0, 60.0), "p", "iops", "b") == "unknown"
 
 
 def test_a_figure_of_which_nobody_says_how_sure_it_is_is_taken_as_it_is_printed() -> None:

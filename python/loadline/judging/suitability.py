@@ -42,7 +42,8 @@ class Stand:
     Attributes:
         other: the side that is best of the others.
         gain: the ratio of the two, turned so that above 1 is better.
-        standing: `strong` or `weak` where it's more than 10 % and not by chance; `unknown` where chance can't be told.
+        standing: `strong` or `weak` where it's more than 10 % and not by chance; `even` where it's surely less;
+            `unknown` where chance can't be told.
         printed: nobody knows how sure a figure is, so that it's taken as it is printed.
         doubts: checks of the audit that found what cannot be in this side's rows or the other's.
     """
@@ -120,7 +121,9 @@ def _of_point(match: Match, figure: Figure, comparison: Comparison) -> Iterator[
 
 def _standing(gain: Ratio) -> Standing:
     if max(gain.value, 1 / gain.value) < 1 + DECIDES:
-        return "even"
+        # As good as another is a statement, too: all of the interval must bear it.
+        wide = gain.high is not None and gain.low is not None and max(gain.high, 1 / gain.low) >= 1 + DECIDES
+        return "unknown" if wide else "even"
     if gain.error is not None and gain.chance() > _CHANCE:
         return "unknown"
     return "strong" if gain.value > 1 else "weak"

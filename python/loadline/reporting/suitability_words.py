@@ -16,7 +16,7 @@ _HEADS = {
     "good": "Good for {}: ",
     "bad": "Not good for {}: ",
     "mixed": "For {} more of the one, less of the other: ",
-    "unknown": "For {} it can't be told from chance: ",
+    "unknown": "For {} it can't be told yet: ",
 }
 
 
