@@ -3,6 +3,8 @@
 The grid says a load line that lies within it to a factor of two. The search gives the number of outstanding I/Os that
 keeps the limit, where the next one doesn't. Both are simulated, with the same I/Os a probe. Simulated probes at many
 outstanding I/Os take longer; those of a target all take the same time, so there the probes count.
+
+Rates: searches with so few I/Os a probe that luck counts, beside one with 20 times as many.
 """
 
 from __future__ import annotations
@@ -17,6 +19,7 @@ from compared import Compared, spread
 from loadline.result.schema import Result
 from loadline.system.simulate import simulate
 from loadline.workload.plan import Options
+from loadline.workload.suite import parse_suite
 
 SYSTEMS = ("eva-v2-10k", "dl360-g6-p410i", "dl360-g7-p410i", "sas-10k-jbod", "hdd-7k2", "md-raid5-8x2tb")
 SUITES = ("database-ramp", "web-ramp")
@@ -24,6 +27,20 @@ DEPTHS = tuple(1 << n for n in range(8))
 GRID = Options(queue_depths=DEPTHS)
 IOS = 20_000
 LIMIT_NS = 30e6
+
+OPEN = ("station-mm1", "hdd-7k2", "dl360-g6-p410i", "sas-10k-jbod")
+SEEDS = range(1, 6)
+RATES = """
+title = "A rate up to a limit"
+runtime = "60s"
+[[profile]]
+name = "database"
+block = "8k"
+read = "67%"
+random = "100%"
+limit = "mean<=30ms"
+ramp = { axis = "rate", from = "10/s", to = "100k/s" }
+"""
 
 
 def compare() -> list[Compared]:
@@ -53,7 +70,35 @@ def compare() -> list[Compared]:
             f"x {statistics.median(times):.2f}",
             spread(times),
         ),
+        compare_rates(),
     ]
+
+
+def compare_rates() -> Compared:
+    """How many searches of rates with luck come within 2 % of the load line, and in how many probes."""
+    suite = parse_suite(RATES, "rates", "rates")
+    offs, probes = [], []
+    for system in OPEN:
+        true = _rate(simulate(system, suite, ios=20 * IOS, seed=99))
+        for seed in SEEDS:
+            rows = simulate(system, suite, ios=IOS, seed=seed)
+            offs.append(abs(_rate(rows) / true - 1))
+            probes.append(len(rows))
+    within = sum(off <= 0.02 for off in offs)
+    nine = sum(number <= 9 for number in probes)
+    return Compared(
+        "rate of a load line",
+        f"within 2 %: {within} of {len(offs)}; worst {max(offs):.1%}",
+        "probes of 20 times as many I/Os",
+        f"{statistics.mean(probes):.1f} probes, at most 9: {nine} of {len(probes)}",
+        spread([float(number) for number in probes]),
+    )
+
+
+def _rate(rows: Sequence[Result]) -> float:
+    found = next(row.offered_per_s for row in rows if row.role == "point")
+    assert found is not None, "a ramp over rates has a load line"
+    return found
 
 
 def _brackets(grid: Sequence[Result]) -> bool:
