@@ -28,6 +28,9 @@ WORKLOAD = "workload"
 #: From there on a chance is none any more.
 CHANCE = 0.05
 
+# Of more levels than that not every two are compared.
+_MOST_LEVELS = 12
+
 # An interaction that explains less of what differs isn't worth a sentence.
 _LEAST_SHARE = 0.01
 
@@ -91,7 +94,7 @@ class Effect:
 
     Attributes:
         levels: each level over the geometric mean of all of them; empty where it can't be told.
-        contrasts: every two levels, the higher over the lower.
+        contrasts: every two levels, the higher over the lower; of more than a dozen only the highest over the lowest.
         share_fraction: of what differs within workloads (squares of logarithms), how much goes with this factor.
         together: factors that were changed along with it, so that the effect may be theirs.
         lacks: why there is no effect, else empty.
@@ -338,6 +341,9 @@ def _effect(number: int, factors: Sequence[str], design: Factors, found: Fit, su
 
 
 def _ordered(levels: Sequence[str], logs: Mapping[str, float]) -> Iterator[tuple[str, str]]:
+    if len(levels) > _MOST_LEVELS:
+        yield max(logs, key=logs.__getitem__), min(logs, key=logs.__getitem__)
+        return
     for one, other in combinations(levels, 2):
         yield (one, other) if logs[one] > logs[other] else (other, one)
 

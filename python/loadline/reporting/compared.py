@@ -14,6 +14,9 @@ from loadline.result.store import Run
 #: More sides aren't told apart by colours, and a paragraph on each would be none.
 MOST_SIDES = 6
 
+# What has more values, such as runs, is no setting of a matrix.
+_MOST_LEVELS = 40
+
 # Lines of a table for people.
 _MOST_LINES = 200
 
@@ -76,7 +79,8 @@ def compared_of(
 
 def factor_effects(comparison: Comparison) -> dict[str, list[Effects]]:
     """The effects of what the sides are made by, on the rate and on the response of reads and of writes."""
-    if not comparison.by:
+    levels = [{side.labels[name] for side in comparison.sides} for name in comparison.by]
+    if not levels or max(map(len, levels)) > _MOST_LEVELS:
         return {}
     known = {cell.figure for cell in comparison.cells}
     rate = next((name for name in _RATES if name in known), None)
