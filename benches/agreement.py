@@ -3,7 +3,8 @@
 A point is judged where the simulated mean response is within the limit of the catalog's ramps: beyond it queues tell
 their length. Its error is that of throughput or of mean response, whichever is larger. Simulations go on to a
 half-width; where several streams are written they are long enough for sweeps over all of them, for a short one sees
-the places of few.
+the places of few. What is only read in order is simulated for as long as the suite lasts, as a mean over several phases
+of the drives: for longer it would come to other zones of them.
 """
 
 from __future__ import annotations
@@ -26,6 +27,10 @@ MOST = 0.1
 
 #: Bytes that several streams write, which is a dozen times what the catalog's write caches hold.
 WRITTEN_BYTES = 9e9
+
+#: Of what is read in order: the fewest and most I/Os, and seeds, each of which has other phases of the drives.
+READ_IOS = (1_000, 100_000)
+PHASES = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,14 +84,19 @@ def main() -> None:
 
 def compared(system: str, suite: str, points: Sequence[Point], precision: str) -> list[Compared]:
     simulated: dict[str, Result] = {}
+    solved = by_name(loadline.solve(system, points))
     long = [point for point in points if sweeps(point)]
-    short = [point for point in points if not sweeps(point)]
-    if short:
-        simulated |= by_name(loadline.simulate(system, short, until_precision=precision))
+    passing = [point for point in points if passes(point)]
+    others = [point for point in points if not sweeps(point) and not passes(point)]
+    if others:
+        simulated |= by_name(loadline.simulate(system, others, until_precision=precision))
+    for point in passing:
+        lasts_s = (point.runtime_ns or 0) / 1e9
+        ios = min(max(int(lasts_s * (solved[point.name].total.iops or 0.0)), READ_IOS[0]), READ_IOS[1])
+        simulated |= by_name(loadline.simulate(system, [point], ios=ios, replications=PHASES))
     for point in long:
         ios = int(WRITTEN_BYTES / max(share.size_bytes for share in point.streams[0].profile.block))
         simulated |= by_name(loadline.simulate(system, [point], ios=ios))
-    solved = by_name(loadline.solve(system, points))
     return [
         Compared(system, suite, simulated[name], result)
         for name, result in solved.items()
@@ -98,6 +108,12 @@ def sweeps(point: Point) -> bool:
     """Whether several streams are written in sequence."""
     profile = point.streams[0].profile
     return profile.random_fraction == 0 and profile.read_fraction == 0 and point.streams[0].arrival.jobs > 1
+
+
+def passes(point: Point) -> bool:
+    """Whether all is read in sequence."""
+    profile = point.streams[0].profile
+    return profile.random_fraction == 0 and profile.read_fraction == 1
 
 
 def by_name(results: Sequence[Result]) -> dict[str, Result]:
