@@ -59,10 +59,12 @@ def test_reads_of_a_pattern_are_set_against_its_writes(table: Comparison) -> Non
     assert len(ahead) == 6
 
 
-def pair(iops: float, other: float, ci95: float | None) -> Comparison:
+def pair(iops: float, other: float, ci95: float | None, *, steady: bool = True, quick: bool = False) -> Comparison:
     def row(side: str, rate: float) -> Result:
         figures = {"read": Flow(), "write": Flow(), "total": Flow(iops=rate)}
-        return replace(measured("p", **figures), run=side, system=side, target="", iops_ci95=ci95, steady=True)
+        return replace(
+            measured("p", **figures), run=side, system=side, target="", iops_ci95=ci95, steady=steady, quick=quick
+        )
 
     return compare([row("a", iops), row("b", other)], by="system")
 
@@ -106,3 +108,9 @@ def test_a_load_stands_for_a_use_by_its_size_reads_and_randomness(
 
 def test_of_an_unknown_load_no_use_is_claimed() -> None:
     assert use_of(Result(workload=None)) == ""
+
+
+def test_one_run_that_was_not_steady_or_quick_or_is_noise_shows_no_strength() -> None:
+    assert standing(pair(1000.0, 2000.0, 20.0, steady=False), "p", "iops", "b") == "unknown"
+    assert standing(pair(1000.0, 2000.0, 20.0, quick=True), "p", "iops", "b") == "unknown"
+    assert standing(pair(1000.0, 2000.0, 150.0), "p", "iops", "b") == "unknown"

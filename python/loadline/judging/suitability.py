@@ -10,7 +10,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Literal, TypeAlias
 
-from loadline.judging.cell import other_mix
+from loadline.judging.cell import other_mix, unfit
 from loadline.judging.compare import Comparison
 from loadline.judging.figure import Figure, figure_named
 from loadline.judging.interval import Estimate, Ratio, ratio
@@ -43,7 +43,7 @@ class Stand:
         other: the side that is best of the others.
         gain: the ratio of the two, turned so that above 1 is better.
         standing: `strong` or `weak` where it's more than 10 % and not by chance; `even` where it's surely less;
-            `unknown` where chance can't be told.
+            `unknown` where chance can't be told, or where one run wasn't steady, was quick or is noise.
         printed: nobody knows how sure a figure is, so that it's taken as it is printed.
         doubts: checks of the audit that found what cannot be in this side's rows or the other's.
     """
@@ -116,7 +116,9 @@ def _of_point(match: Match, figure: Figure, comparison: Comparison) -> Iterator[
             gain = ratio(mine, others[best]) if figure.rate else ratio(others[best], mine)
             doubts = dict.fromkeys(doubt for row in (*rows, *theirs) for doubt in _errors(row))
             told = (match.point, figure.name, side, mine.value, best, others[best].value)
-            yield Stand(*told, gain, _standing(gain), gain.error is None, tuple(doubts))
+            fit = unfit(rows, side, mine) is None and unfit(theirs, best, others[best]) is None
+            standing = _standing(gain) if fit else "unknown"
+            yield Stand(*told, gain, standing, gain.error is None, tuple(doubts))
 
 
 def _standing(gain: Ratio) -> Standing:
