@@ -74,3 +74,22 @@ def test_what_is_neither_run_nor_file_is_bad_input(loadline: Loadline) -> None:
     assert loadline("import", "nothing.csv").code == 2
     assert loadline("import", table(loadline), "--map", "IOPS=speed").code == 2
     assert loadline("import", table(loadline), "--workload", "block=4x").code == 2
+
+
+def test_a_report_of_a_file_is_audited_and_stores_nothing(loadline: Loadline) -> None:
+    said = loadline("report", table(loadline), "--workload", "block=4k", "-o", "x.md", "--json")
+    assert said.code == 0, said.err
+    assert [one["check"] for one in said.json["findings"] if one["severity"] == "error"] == ["littles-law"]
+    page = (loadline.folder / "x.md").read_text()
+    assert "| A | 32,000 | 131 | 1.00 |" in page
+    assert "littles-law" in page
+    assert loadline.runs() == []
+
+
+def test_runs_and_files_stand_side_by_side_in_a_report(loadline: Loadline) -> None:
+    loadline("import", table(loadline), "--workload", "block=4k")
+    (run,) = loadline.runs()
+    said = loadline("report", run.name, "t.csv", "t.csv", "--workload", "block=4k", "-o", "x.json")
+    assert said.code == 0, said.err
+    rows = loadline("audit", "x.json", "--json").json["results"]
+    assert len(rows) == 4

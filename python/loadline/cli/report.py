@@ -1,44 +1,60 @@
-"""`loadline report RUN... -o FILE`."""
+"""`loadline report RUN|FILE... -o FILE`."""
 
 from __future__ import annotations
 
 import os
 import sys
+from pathlib import Path
 
 import click
 
-from loadline.cli import output
+from loadline.cli import choice, output
+from loadline.judging.sources import audit_sources
 from loadline.reporting.export import envelope
-from loadline.reporting.report import FORMATS, Drawing, report
+from loadline.reporting.report import FORMATS, Drawing, of_runs, of_sources, writable, write
 from loadline.result.store import Store
 
 
 @click.command("report")
-@click.argument("runs", nargs=-1, required=True, metavar="RUN...")
+@click.argument("sources", nargs=-1, required=True, metavar="RUN|FILE...", shell_complete=choice.complete_path)
 @click.option(
     "-o", "--output", "file", required=True, metavar="FILE", help=f"Its ending names the format: {', '.join(FORMATS)}."
 )
 @output.drawing_options
+@output.import_options
 @output.store_option
 @output.common
 def command(
-    runs: tuple[str, ...],
+    sources: tuple[str, ...],
     file: str,
     chart: str | None,
     point: str | None,
     dark: bool,
+    maps: tuple[str, ...],
+    workload: tuple[str, ...],
+    tags: tuple[str, ...],
     store: str | None,
     as_json: bool,
 ) -> None:
-    """Write the results of one or more runs to FILE: a page, a chart, or a table.
+    """Write results to FILE: a page, a chart, or a table. Several runs and files stand side by side.
 
-    RUN is an id, a unique part of one, a path, or `last`, which is the newest run. Several runs stand side by side.
+    RUN is an id, a unique part of one, a path, or `last`, which is the newest run; FILE is anything that `import`
+    reads, or a report of loadline's as .json or .csv. What files hold is audited together with the runs, and not kept.
     """
-    place = Store.locate(store, os.environ)
-    found = [place.find(run) for run in runs]
-    path = report(found, file, Drawing(chart, point, dark), ("loadline", *sys.argv[1:]))
+    drawing, typed = Drawing(chart, point, dark), ("loadline", *sys.argv[1:])
+    writable(file, drawing)
+    files = [source for source in dict.fromkeys(sources) if Path(source).is_file()]
+    if files:
+        said = output.pairs(tags, "--tag")
+        audited = audit_sources(list(dict.fromkeys(sources)), store=store, maps=maps, workload=workload, tags=said)
+        for warning in audited.read.warnings:
+            output.warn(warning)
+        contents = of_sources(audited, files, typed)
+    else:
+        place = Store.locate(store, os.environ)
+        contents = of_runs([place.find(source) for source in sources], typed)
+    path = write(contents, file, drawing)
     if as_json:
-        results = [result for run in found for result in run.results()]
-        output.document(envelope(results, [run.summary() for run in found], file=str(path)))
+        output.document(envelope(contents.results, contents.summaries, file=str(path)))
     else:
         output.say(f"wrote {path}")

@@ -8,6 +8,7 @@ from functools import partial
 from pathlib import Path
 
 from loadline.errors import InputError
+from loadline.judging.sources import Audited
 from loadline.reporting import export
 from loadline.reporting.contents import Contents
 from loadline.reporting.page import page
@@ -55,8 +56,7 @@ DRAWN = PICTURES | {".html"}
 
 def report(runs: Sequence[Run], output: str | Path, drawing: Drawing = Drawing(), command: Sequence[str] = ()) -> Path:
     """Writes the results of `runs` to `output`, whole or not at all. Raises as `write`."""
-    once = list({run.path: run for run in runs}.values())
-    return write(of_runs(once, command), output, drawing)
+    return write(of_runs(runs, command), output, drawing)
 
 
 def write(contents: Contents, output: str | Path, drawing: Drawing = Drawing()) -> Path:
@@ -89,7 +89,8 @@ def writable(output: str | Path, drawing: Drawing = Drawing()) -> Path:
 
 
 def of_runs(runs: Sequence[Run], command: Sequence[str] = ()) -> Contents:
-    """What was measured on what, and the table of all of it."""
+    """What was measured on what, and the table of all of it; a run that is given twice counts once."""
+    runs = list({run.path: run for run in runs}.values())
     about = []
     for run in runs:
         summary = run.summary()
@@ -112,5 +113,23 @@ def of_runs(runs: Sequence[Run], command: Sequence[str] = ()) -> Contents:
         results + probes,
         (results_table(results, histograms_in(runs)),),
         tuple(runs),
+        tuple(command),
+    )
+
+
+def of_sources(audited: Audited, files: Sequence[str], command: Sequence[str] = ()) -> Contents:
+    """What runs and files hold, as it was audited, and the table of all of it."""
+    runs = of_runs(audited.runs, command)
+    read = len(audited.read.results)
+    holding = f"{', '.join(f'`{file}`' for file in files)}: {read} row{'' if read == 1 else 's'}"
+    number = len(audited.runs) + len(files)
+    title = Path(files[0]).stem if number == 1 else f"{number} runs and files"
+    results = [result for result in audited.results if result.role == "point"]
+    return Contents(
+        title,
+        (*runs.about, holding),
+        audited.results,
+        (results_table(results, histograms_in(audited.runs)),),
+        audited.runs,
         tuple(command),
     )

@@ -21,6 +21,9 @@ _GAP = 2
 # Different messages of one check that are each shown.
 _FEW_MESSAGES = 3
 
+# Heads of columns that only some tables have.
+_SURE, _MEAN = "±\n%", "mean\nms"
+
 #: A word of text that is longer, such as a path, may be folded.
 _LONGEST_WORD = 12
 
@@ -135,15 +138,16 @@ def results_table(results: Sequence[Result], histograms: Histograms = lambda _: 
         histograms: of a repetition, for the percentiles of all together.
     """
     naming = _naming(results)
-    known = any(result.iops_ci95 is not None for result in results)
-    figures = ("IOPS", *(("±\n%",) if known else ()), "MB/s", "read\nms", "write\nms", "read\np99 ms", "write\np99 ms")
+    some = _some(results)
+    sure, mean = ((head,) if head in some else () for head in (_SURE, _MEAN))
+    figures = ("IOPS", *sure, "MB/s", *mean, "read\nms", "write\nms", "read\np99 ms", "write\np99 ms")
     spread = ("spread\n%",) if "repeat" in naming else ()
     names = {result.access_class for result in results}
     classes = [*(c for c in CLASSES if c in names), *sorted((c or "") for c in names - set(CLASSES))]
     groups = []
     for access in classes:
         of_class = [result for result in results if (result.access_class or "") == access]
-        groups.append(Group(access, tuple(_rows(of_class, naming, histograms, known))))
+        groups.append(Group(access, tuple(_rows(of_class, naming, histograms, some))))
     notes = list(dict.fromkeys(f"{r.point} failed: {r.error}" for r in results if r.error))
     if any(result.quick for result in results):
         notes.append("* quick: a few seconds a point; an impression, not a measurement")
@@ -153,6 +157,16 @@ def results_table(results: Sequence[Result], histograms: Histograms = lambda _: 
     notes += [best_note(result) for result in results if result.provenance.get("best") and not result.error]
     notes += findings_notes(results)
     return Table((*naming, *figures, *spread), tuple(groups), frozenset(range(len(naming))), tuple(notes), len(naming))
+
+
+def _some(results: Sequence[Result]) -> frozenset[str]:
+    """The heads of columns that this table needs: how sure; the mean of all I/Os, where a row has no other."""
+    sure = any(result.iops_ci95 is not None for result in results)
+    mean = any(
+        result.total.latency_mean_ns is not None and result.read.latency_mean_ns is result.write.latency_mean_ns is None
+        for result in results
+    )
+    return frozenset(head for head, has in ((_SURE, sure), (_MEAN, mean)) if has)
 
 
 def _naming(results: Sequence[Result]) -> tuple[str, ...]:
@@ -166,16 +180,16 @@ def _naming(results: Sequence[Result]) -> tuple[str, ...]:
 
 
 def _rows(
-    results: Sequence[Result], naming: Sequence[str], histograms: Histograms, known: bool
+    results: Sequence[Result], naming: Sequence[str], histograms: Histograms, some: frozenset[str]
 ) -> Iterator[tuple[str, ...]]:
     if "repeat" not in naming:
-        yield from (_result_row(result, naming, known) for result in results)
+        yield from (_result_row(result, naming, some) for result in results)
         return
     for group in repeats_of(results, histograms):
         if len(group.rows) > 1:
             spread = UNKNOWN if group.spread_fraction is None else count(100 * group.spread_fraction)
-            yield (*_result_row(group.mean, naming, known, "all"), spread)
-        yield from ((*_result_row(row, naming, known), "") for row in group.rows)
+            yield (*_result_row(group.mean, naming, some, "all"), spread)
+        yield from ((*_result_row(row, naming, some), "") for row in group.rows)
 
 
 def load_line_note(result: Result) -> str:
@@ -229,13 +243,14 @@ def _points(number: int) -> str:
     return f"{number} point{'' if number == 1 else 's'}"
 
 
-def _result_row(result: Result, naming: Sequence[str], known: bool, repeat: str = "") -> tuple[str, ...]:
+def _result_row(result: Result, naming: Sequence[str], some: frozenset[str], repeat: str = "") -> tuple[str, ...]:
     name = result.point + ("*" if result.quick else "") + (" (failed)" if result.error else "")
     named = {"run": result.run, "point": name, "target": result.target, "repeat": repeat or str(result.repeat)}
     figures = (
         count(result.total.iops),
-        *((percent_of(result.iops_ci95, result.total.iops),) if known else ()),
+        *((percent_of(result.iops_ci95, result.total.iops),) if _SURE in some else ()),
         megabytes(result.total),
+        *((milliseconds(result.total.latency_mean_ns),) if _MEAN in some else ()),
         *(milliseconds(f.latency_mean_ns) for f in (result.read, result.write)),
         *(milliseconds(f.latency_p99_ns) for f in (result.read, result.write)),
     )
