@@ -95,3 +95,10 @@ def test_one_side_alone_is_refused_with_what_varies(loadline: Loadline, table: P
     said = loadline("compare", table)
     assert said.code == 2
     assert "system" in said.err
+
+
+@pytest.mark.parametrize("column", ["origin", "target", "run"])
+def test_a_table_is_compared_by_a_column_that_loadline_has_too(loadline: Loadline, table: Path, column: str) -> None:
+    table.write_text(TABLE.replace("system", column))
+    said = loadline("compare", table, "--by", column, "--json")
+    assert [side["name"] for side in said.json["comparison"]["sides"]] == ["old", "new"]

@@ -262,3 +262,11 @@ def test_whatever_stands_in_a_file_it_is_rows_or_a_sentence(
         assert all(row.origin == "imported" for row in read_files([path]).results)
     except InputError as error:
         assert error.remedy
+
+
+def test_a_column_that_importing_fills_itself_is_a_tag_and_a_known_origin_is_the_rows(tmp_path: Path) -> None:
+    text = "origin,run,point,target,role,profile,IOPS\nsimulated,r1,p1,t1,probe,a,100\nvendor,r2,p1,t1,x,a,200\n"
+    model, other = rows(tmp_path, text).results
+    assert (model.origin, other.origin) == ("simulated", "imported")
+    assert other.tags == {"origin": "vendor", "run": "r2", "point": "p1", "target": "t1", "role": "x"}
+    assert (other.run, other.role) == ("t.csv", "point")

@@ -187,8 +187,8 @@ def labels_of(row: Result, declared: Mapping[str, str]) -> dict[str, str]:
     """What says of which set-up a row is: tags, what was declared of its run, and columns such as its system."""
     columns = {name: getattr(row, name) for name in COLUMNS}
     if row.origin == "imported":
-        # It's the file's name, which is the run's.
-        del columns["target"]
+        # The target is the file's name, which is the run's; and what a table says of a column comes before that.
+        columns = {name: value for name, value in columns.items() if name != "target" and name not in row.tags}
     return {**declared, **row.tags, **{name: str(value) for name, value in columns.items() if value}}
 
 

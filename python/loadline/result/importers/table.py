@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from statistics import median
-from typing import Any
+from typing import Any, get_args
 
 from loadline.errors import InputError
 from loadline.result.importers.asked import Asked
@@ -15,7 +15,7 @@ from loadline.result.importers.cell import Cell, cell
 from loadline.result.importers.column import COUNT, RATE, SHARE, SIZE, TIME, UNITS, Meaning, meaning
 from loadline.result.importers.grid import Grid, grids
 from loadline.result.importers.row import Imported, ImportedRow, Mapped
-from loadline.result.schema import COLUMNS, Flow, Result
+from loadline.result.schema import COLUMNS, Flow, Origin, Result
 from loadline.result.series import PointSeries
 
 _SCHEMA = {column.name: column for column in COLUMNS}
@@ -40,6 +40,9 @@ _NAMES = re.compile(r"(?:test|load|case|scenario|benchmark|operation|type|patter
 EVERY = "*"
 
 _RESULTS = frozenset({"iops", "bytes_per_s", "latency_mean_ns"})
+
+# Columns whose values importing gives a row itself: what a table says there is a tag.
+_GIVEN = ("run", "point", "target", "role")
 
 
 def looks_so(data: bytes) -> bool:
@@ -220,6 +223,10 @@ def _row(
         # vdbench's queue depth is a mean that was measured, of all together.
         mean = one.to == "queue_depth" and found.step < 1
         _put(Meaning("outstanding_achieved") if mean else one, found, flows, plain, asked, steps)
+    origin = plain.pop("origin", "imported")
+    if origin not in get_args(Origin):
+        tags["origin"], origin = origin, "imported"
+    tags |= {name: plain.pop(name) for name in _GIVEN if name in plain}
     if (guests := _guests(tags)) is not None:
         asked.setdefault("guests", guests)
     columns = {one.to: head.column for one, head in zip(meanings, mapped, strict=False) if one is not None and one.to}
@@ -230,7 +237,7 @@ def _row(
     elif outstanding is not None:
         plain["outstanding_achieved"] = outstanding
     result = Result(
-        origin="imported",
+        origin=origin,
         total=Flow(**flows["total"]),
         read=Flow(**flows["read"]),
         write=Flow(**flows["write"]),
