@@ -103,10 +103,39 @@ def test_an_effect_that_depends_on_the_workload_or_on_another_factor_is_said_wit
         return Trial(trial.block, trial.levels, trial.value * more, trial.error, trial.access)
 
     whole = effects_of([of(trial) for trial in matrix()], FACTORS, "iops")[0]
-    found = {interaction.on: interaction for interaction in whole.interactions if interaction.factor == "cache"}
-    assert found[WORKLOAD].at["log"] / found[WORKLOAD].at["oltp"] == pytest.approx(3.0)
-    assert found["raid"].at["raid5"] / found["raid"].at["raid10"] == pytest.approx(1.5)
-    assert "server" not in found
+    found = {(one.factor, one.on): one for one in whole.interactions}
+    of_log = found["cache", WORKLOAD]
+    assert of_log.at["log"] / of_log.at["oltp"] == pytest.approx(3.0)
+    # Of two factors it's said of the one that matters less.
+    assert found["raid", "cache"].at["off"] / found["raid", "cache"].at["on"] == pytest.approx(1.5)
+    assert set(found) == {("cache", WORKLOAD), ("raid", "cache")}
+
+
+def test_a_factor_that_dominates_hides_no_dependence_of_a_small_one() -> None:
+    true = {**TRUE, "on": 300.0, "g8": 1.0}
+
+    def of(trial: Trial) -> Trial:
+        more = 1.6 if trial.levels[1:] == ("raid10", "off") else 1.0
+        # The giant's own effect differs by little for its size.
+        more *= 1.2 if trial.block == "log" and trial.levels[2] == "on" else 1.0
+        return Trial(trial.block, trial.levels, trial.value * more, trial.error, trial.access)
+
+    whole = effects_of([of(trial) for trial in matrix(true=true)], FACTORS, "iops")[0]
+    assert [(one.factor, one.on) for one in whole.interactions] == [("raid", "cache")]
+    assert whole.interactions[0].share_fraction < 0.01
+    assert whole.interactions[0].at == pytest.approx({"off": 2.0, "on": 1.25})
+
+
+def test_what_depends_on_a_tag_is_not_said_to_depend_on_the_workload() -> None:
+    def of(trial: Trial, drives: str) -> Trial:
+        more = 1.3 if drives == "84" and trial.levels[1] == "raid10" else 1.0
+        place = {WORKLOAD: trial.block, "drives": drives}
+        return Trial(f"{trial.block}, {drives}", trial.levels, trial.value * more, trial.error, trial.access, place)
+
+    trials = [of(trial, drives) for trial in matrix() for drives in ("84", "168")]
+    whole = effects_of(trials, FACTORS, "iops")[0]
+    assert [(one.factor, one.on) for one in whole.interactions] == [("raid", "drives")]
+    assert whole.interactions[0].at == pytest.approx({"84": 1.625, "168": 1.25})
 
 
 def test_the_extremes_of_an_effect_are_named_with_where_they_are() -> None:

@@ -15,10 +15,11 @@ from dataclasses import dataclass, field, replace
 from itertools import combinations, product
 from statistics import mean, variance
 
-from loadline.judging.compare import Comparison
+from loadline.judging.compare import RESOLUTION, Comparison
 from loadline.judging.figure import figure_named
 from loadline.judging.interval import Error, Ratio, together
 from loadline.judging.least_squares import Factors, Fit, fit
+from loadline.judging.matching import Match
 from loadline.judging.student import holm
 from loadline.workload.profile import CLASSES
 
@@ -31,8 +32,8 @@ CHANCE = 0.05
 # Of more levels than that not every two are compared.
 _MOST_LEVELS = 12
 
-# An interaction that explains less of what differs isn't worth a sentence.
-_LEAST_SHARE = 0.01
+# An effect that differs by less of its own logarithm between the levels of another isn't worth a sentence (a choice).
+_LEAST_SHARE = 0.25
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,6 +46,7 @@ class Trial:
         value: the figure, above 0.
         error: of its logarithm; None if unknown.
         access: the workload's class.
+        place: what makes the block: its `WORKLOAD`, and tags that vary beside the factors. Without it the block is one.
     """
 
     block: str
@@ -52,6 +54,7 @@ class Trial:
     value: float
     error: Error | None = None
     access: str | None = None
+    place: Mapping[str, str] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
@@ -115,7 +118,7 @@ class Effect:
 
 @dataclass(frozen=True, slots=True)
 class Interaction:
-    """That the effect of `factor` depends on `on`, another factor or `WORKLOAD`.
+    """That the effect of `factor` depends on `on`: a factor that matters more, a tag, or `WORKLOAD`.
 
     Attributes:
         level, over: the contrast of `factor`.
@@ -148,7 +151,7 @@ class Effects:
         access: the class, None for all.
         figure: the column.
         effects: by share, the factor that matters most first.
-        interactions: those that explain 1 % or more, by share.
+        interactions: those that are large for the effect, by share.
         trials, cells: how many rows, and how many cells of the matrix they fill.
         missing: cells without a row: the workload, then the levels.
     """
@@ -173,7 +176,14 @@ def trials_of(comparison: Comparison, figure: str) -> list[Trial]:
     column = figure_named(figure)
     labels = {side.name: tuple(side.labels[name] for name in comparison.by) for side in comparison.sides}
     return [
-        Trial(match.point, labels[side], value, comparison.known.certainty.of(row, column), row.access_class)
+        Trial(
+            match.point,
+            labels[side],
+            value,
+            comparison.known.certainty.of(row, column),
+            row.access_class,
+            _place(match),
+        )
         for match in comparison.matches
         for side, rows in match.rows.items()
         for row in rows
@@ -181,7 +191,20 @@ def trials_of(comparison: Comparison, figure: str) -> list[Trial]:
     ]
 
 
-def effects_of(trials: Sequence[Trial], factors: Sequence[str], figure: str, *, by_class: bool = True) -> list[Effects]:
+def _place(match: Match) -> dict[str, str]:
+    """The point without the tags that its name has of what varies."""
+    tags = ", ".join(match.labels.values())
+    return {**match.labels, WORKLOAD: match.point.replace(f", {tags}", "", 1) if tags else match.point}
+
+
+def effects_of(
+    trials: Sequence[Trial],
+    factors: Sequence[str],
+    figure: str,
+    *,
+    by_class: bool = True,
+    resolution: float = RESOLUTION,
+) -> list[Effects]:
     """The effects of `factors`: over all workloads first, then in each class where there are several.
 
     Errors are those of the trials, or how far repetitions lie apart if that is more. Where neither is known, what no
@@ -189,11 +212,10 @@ def effects_of(trials: Sequence[Trial], factors: Sequence[str], figure: str, *, 
     """
     met = dict.fromkeys(trial.access for trial in trials)
     classes = [*(kind for kind in CLASSES if kind in met), *(kind for kind in met if kind not in CLASSES)]
-    found = [_of(trials, tuple(factors), figure, None)]
+    found = [_of(trials, tuple(factors), figure, None, resolution)]
     if by_class and len(classes) > 1:
-        found += [
-            _of([one for one in trials if one.access == kind], tuple(factors), figure, kind or "") for kind in classes
-        ]
+        of_class = {kind: [one for one in trials if one.access == kind] for kind in classes}
+        found += [_of(some, tuple(factors), figure, kind or "", resolution) for kind, some in of_class.items()]
     return found
 
 
@@ -207,7 +229,9 @@ class _Cell:
     error: Error | None
 
 
-def _of(trials: Sequence[Trial], factors: tuple[str, ...], figure: str, access: str | None) -> Effects:
+def _of(
+    trials: Sequence[Trial], factors: tuple[str, ...], figure: str, access: str | None, resolution: float
+) -> Effects:
     cells, freedom = _cells(trials)
     design = Factors(tuple(cell.block for cell in cells), tuple(cell.levels for cell in cells))
     found = fit(design, [cell.log for cell in cells])
@@ -215,7 +239,9 @@ def _of(trials: Sequence[Trial], factors: tuple[str, ...], figure: str, access: 
     pairs = [_Pairs(cells, n, factors) for n in range(len(factors))]
     effects = _corrected([_effect(n, factors, design, found, sure, pairs[n]) for n in range(len(factors))])
     effects.sort(key=lambda effect: -effect.share_fraction)
-    interactions = _interactions(effects, factors, design, found, sure, pairs) if found.total else []
+    places = {trial.block: {WORKLOAD: trial.block, **trial.place} for trial in trials}
+    interactions = _interactions(effects, _keys(places, design, factors), found, sure, pairs) if found.total else []
+    interactions = [one for one in interactions if _large(one, resolution)]
     have = {(cell.block, *cell.levels) for cell in cells}
     missing = tuple(cell for cell in product(dict.fromkeys(design.blocks), *design.values) if cell not in have)
     return Effects(access, figure, factors, tuple(effects), tuple(interactions), len(trials), len(cells), missing)
@@ -359,40 +385,58 @@ def _contrast(
     return Contrast(level, over, ratio, _chance(ratio), len(several), least, most)
 
 
+def _keys(places: Mapping[str, Mapping[str, str]], design: Factors, factors: Sequence[str]) -> dict[str, list[str]]:
+    """What an effect may depend on, with its level at each cell: the workload, tags that vary within one, factors."""
+    of_workload: dict[str, dict[str, set[str]]] = defaultdict(lambda: defaultdict(set))
+    for place in places.values():
+        for name, value in place.items():
+            of_workload[name][place[WORKLOAD]].add(value)
+    # A tag that each workload has one value of isn't told apart from the workload.
+    names = [name for name, values in of_workload.items() if any(len(several) > 1 for several in values.values())]
+    names += [WORKLOAD] if len(of_workload[WORKLOAD]) > 1 else []
+    found = {name: [places[block].get(name, "") for block in design.blocks] for name in names}
+    return found | {name: [levels[n] for levels in design.levels] for n, name in enumerate(factors)}
+
+
 def _interactions(
-    effects: Sequence[Effect],
-    factors: Sequence[str],
-    design: Factors,
-    found: Fit,
-    sure: _Sure,
-    pairs: Sequence[_Pairs],
+    effects: Sequence[Effect], keys: Mapping[str, Sequence[str]], found: Fit, sure: _Sure, pairs: Sequence[_Pairs]
 ) -> list[Interaction]:
-    """Of every factor with the workload, and of every two the one that matters more by the level of the other."""
+    """Of every factor with what makes workloads, and of every two the one that matters less by the other's level.
+
+    That one is it which the other turns over or takes away; most by share first.
+    """
+    numbers = {one.factors[one.number]: one.number for one in pairs}
     told = [effect for effect in effects if effect.widest is not None]
-    several = len(set(design.blocks)) > 1
     kept = []
     for place, effect in enumerate(told):
-        for on in (*([WORKLOAD] if several else []), *(other.factor for other in told[place + 1 :])):
-            other = None if on == WORKLOAD else factors.index(on)
-            share = found.joint(factors.index(effect.factor), other) / found.total
-            one = _interaction(effect, on, share, factors, sure, pairs)
+        number = numbers[effect.factor]
+        for on in (*(name for name in keys if name not in numbers), *(other.factor for other in told[:place])):
+            share = found.joint(number, keys[on]) / found.total
+            one = _interaction(effect, on, keys[on], share, sure, pairs[number])
             if one is not None:
                 kept.append(one)
     family = iter(holm([one.chance for one in kept if one.chance is not None]))
     kept = [one if one.chance is None else replace(one, chance=next(family)) for one in kept]
-    return sorted((one for one in kept if one.share_fraction >= _LEAST_SHARE), key=lambda one: -one.share_fraction)
+    return sorted(kept, key=lambda one: -one.share_fraction)
+
+
+def _large(one: Interaction, resolution: float) -> bool:
+    """Whether the effect turns over, or differs by much of its own size: a giant beside it makes it no smaller."""
+    least, most = min(one.at.values()), max(one.at.values())
+    if least * (1 + resolution) < 1 and most > 1 + resolution:
+        return True
+    size = max(abs(math.log(least)), abs(math.log(most)))
+    return one.apart.value > 1 + resolution and math.log(one.apart.value) >= _LEAST_SHARE * size
 
 
 def _interaction(
-    effect: Effect, on: str, share: float, factors: Sequence[str], sure: _Sure, pairs: Sequence[_Pairs]
+    effect: Effect, on: str, keys: Sequence[str], share: float, sure: _Sure, matched: _Pairs
 ) -> Interaction | None:
     contrast = effect.widest
     assert contrast is not None, "only effects with a contrast are asked"
-    matched = pairs[factors.index(effect.factor)]
     groups: dict[str, list[tuple[int, int]]] = {}
     for pair in matched.of(contrast.level, contrast.over):
-        cell = matched.cells[pair[0]]
-        groups.setdefault(cell.block if on == WORKLOAD else cell.levels[factors.index(on)], []).append(pair)
+        groups.setdefault(keys[pair[0]], []).append(pair)
     if len(groups) < 2:
         return None
     logs = {level: mean(map(matched.log, several)) for level, several in groups.items()}

@@ -154,15 +154,15 @@ class Fit:
                 found[n] = self._values[n] - fitted[n] + middle
         return found
 
-    def joint(self, factor: int, other: int | None) -> float:
-        """Sum of squares of the means that the rest has at two factors' levels together, of blocks for None.
+    def joint(self, factor: int, keys: Sequence[str]) -> float:
+        """Sum of squares of the means that the rest has at a factor's levels together with `keys`, one for each value.
 
-        In a complete matrix these are the interaction's; in others about so.
+        These are another factor's levels, blocks, or what groups blocks. In a complete matrix the sum is the
+        interaction's; in others about so.
         """
         cells = defaultdict(list)
         for n, rest in enumerate(self.rest):
-            key = self.design.blocks[n] if other is None else self.design.levels[n][other]
-            cells[self.design.levels[n][factor], key].append(rest)
+            cells[self.design.levels[n][factor], keys[n]].append(rest)
         return sum(sum(rest) ** 2 / len(rest) for rest in cells.values())
 
     def beyond(self) -> tuple[float, int]:
@@ -177,9 +177,9 @@ class Fit:
         # Blocks and factors by themselves are counted already; so is what each factor shares with blocks in `pairs`.
         if len(self._values) != len(self._rows) * math.prod(size + 1 for size in sizes) or freedom <= pairs:
             return self.residual, freedom
-        numbers = range(len(sizes))
-        explained = sum(self.joint(one, other) for one, other in combinations(numbers, 2))
-        explained += sum(self.joint(one, None) for one in numbers)
+        columns = list(zip(*self.design.levels, strict=True))
+        explained = sum(self.joint(one, columns[other]) for one, other in combinations(range(len(sizes)), 2))
+        explained += sum(self.joint(one, self.design.blocks) for one in range(len(sizes)))
         return max(0.0, self.residual - explained), freedom - pairs
 
 

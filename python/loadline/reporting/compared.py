@@ -88,7 +88,7 @@ def factor_effects(comparison: Comparison) -> dict[str, list[Effects]]:
     found = {}
     for figure in [*([rate] if rate else []), *times]:
         trials = trials_of(comparison, figure)
-        effects = effects_of(trials, comparison.by, figure) if trials else []
+        effects = effects_of(trials, comparison.by, figure, resolution=comparison.resolution) if trials else []
         # One factor of which nothing can be told is the comparison of its sides over again.
         if len(comparison.by) > 1 or any(one.sure for part in effects for one in part.contrasts):
             found[figure] = effects

@@ -74,7 +74,10 @@ def _of_factor(effect: Effect, classes: Sequence[Effects], figure: str, resoluti
     head = f"{effect.factor}{' matters most' if first else ''} ({share} of what differs)"
     said = [f"{head}: {widest.level} has {_than(widest, figure)}{_interval(widest.ratio)}."]
     if known:
-        of_classes = ", ".join(f"{access} {_more_of(contrast, widest)}" for access, contrast in known)
+        of_classes = ", ".join(
+            f"{access} {_more_of(contrast, widest)}{'' if contrast.sure else ' (may be chance)'}"
+            for access, contrast in known
+        )
         said.append(f"By class: {of_classes}.")
     if widest.least is not None and widest.most is not None and widest.pairs > 1:
         ends = [f"{more(pair.ratio)} ({_where(pair)})" for pair in (widest.least, widest.most)]
