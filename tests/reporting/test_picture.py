@@ -31,6 +31,11 @@ def test_without_a_name_the_first_chart_that_can_be_drawn_is_drawn() -> None:
     assert "IOPS, random" in words(picture(TWO, None, None, as_svg=True))
 
 
+def test_control_characters_of_names_are_drawn_as_question_marks() -> None:
+    names = [measured("a\x02", 100.0), measured("b\x1b", 70.0)]
+    assert "a? b?" in words(picture(Contents("t", (), names, ()), "iops", None, as_svg=True))
+
+
 def test_a_png_has_two_pixels_for_one_of_the_svg() -> None:
     png, svg = (picture(TWO, "iops", None, as_svg=as_svg) for as_svg in (False, True))
     assert png[:8] == b"\x89PNG\r\n\x1a\n"

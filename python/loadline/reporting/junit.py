@@ -36,13 +36,13 @@ def junit(comparison: Comparison, tried: Sequence[Tried] = ()) -> bytes:
     counts = {name: str(sum(case.outcome == kind for case in cases)) for name, kind in _COUNTS.items()}
     attributes = {"name": "loadline compare", "tests": str(len(cases)), **counts}
     suites = ET.Element("testsuites", attributes)
-    suite = ET.SubElement(suites, "testsuite", {**attributes, "name": f"against {_plain(comparison.baseline)}"})
+    suite = ET.SubElement(suites, "testsuite", {**attributes, "name": f"against {xml_text(comparison.baseline)}"})
     for case in cases:
-        element = ET.SubElement(suite, "testcase", {"classname": _plain(case.group), "name": _plain(case.name)})
+        element = ET.SubElement(suite, "testcase", {"classname": xml_text(case.group), "name": xml_text(case.name)})
         if case.outcome:
-            ET.SubElement(element, case.outcome, {"message": _plain(case.message)})
+            ET.SubElement(element, case.outcome, {"message": xml_text(case.message)})
         elif case.message:
-            ET.SubElement(element, "system-out").text = _plain(case.message)
+            ET.SubElement(element, "system-out").text = xml_text(case.message)
     ET.indent(suites)
     text: bytes = ET.tostring(suites, encoding="utf-8", xml_declaration=True)
     return text + b"\n"
@@ -65,5 +65,6 @@ def _of_cells(comparison: Comparison) -> Iterable[_Case]:
         yield _Case(cell.side, f"{cell.point}: {head(cell.figure)[0]}", outcomes.get(cell.verdict, ""), message)
 
 
-def _plain(text: str) -> str:
+def xml_text(text: str) -> str:
+    """The text with a `?` for each character that XML can't hold."""
     return _NO_XML.sub("?", text)

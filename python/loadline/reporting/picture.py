@@ -9,6 +9,7 @@ from loadline.errors import InputError
 from loadline.reporting.compared import Compared
 from loadline.reporting.contents import Contents
 from loadline.reporting.full import needs
+from loadline.reporting.junit import xml_text
 from loadline.result.schema import Result
 
 _WIDTH = 600
@@ -64,11 +65,22 @@ def _stacked(panels: Callable[[Any], list[Any]], *, as_svg: bool, dark: bool) ->
         "resolve": {"scale": dict.fromkeys(("color", "shape", "strokeDash", "opacity"), "independent")},
         "config": {**theme.config(palette), "background": palette.paper, "padding": 16, "font": "DejaVu Sans"},
     }
+    # What a name holds of control characters ends the renderer.
+    whole = _drawable(whole)
     if as_svg:
         svg: str = vl_convert.vegalite_to_svg(whole, allowed_base_urls=[])
         return svg.encode()
     png: bytes = vl_convert.vegalite_to_png(whole, scale=_PIXELS, allowed_base_urls=[])
     return png
+
+
+def _drawable(part: Any) -> Any:
+    """The same without characters that no SVG can hold."""
+    if isinstance(part, dict):
+        return {_drawable(key): _drawable(value) for key, value in part.items()}
+    if isinstance(part, list):
+        return [_drawable(one) for one in part]
+    return xml_text(part) if isinstance(part, str) else part
 
 
 def _panels(contents: Contents, chart: str | None, point: str | None, palette: Any) -> list[Any]:
