@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import sys
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
@@ -11,6 +12,9 @@ import pytest
 from cli.program import Loadline
 from judging.test_compare import run
 from results import failed, run_of
+
+from loadline.cli import output
+from loadline.reporting.table import Group, Table
 
 TABLE = """system,profile,IOPS,latency ms
 old,read,100000,2.5
@@ -102,3 +106,12 @@ def test_a_table_is_compared_by_a_column_that_loadline_has_too(loadline: Loadlin
     table.write_text(TABLE.replace("system", column))
     said = loadline("compare", table, "--by", column, "--json")
     assert [side["name"] for side in said.json["comparison"]["sides"]] == ["old", "new"]
+
+
+def test_a_terminal_shows_titles_that_are_wider_than_all_names(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    monkeypatch.setattr(sys.stdout, "isatty", lambda: True)
+    monkeypatch.setenv("COLUMNS", "80")
+    output.show(Table(("point", "IOPS"), (Group("mean latency, ms", (("p", "1"),)),)))
+    assert "mean latency, ms" in capsys.readouterr().out

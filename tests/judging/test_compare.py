@@ -229,3 +229,11 @@ def test_large_changes_are_told_as_multiples_with_both_ends() -> None:
     ]
     assert "50.0 x" in line
     assert re.search(r"\d+\.\d to \d+\.\d x", line)
+
+
+def test_sides_that_do_not_fit_beside_each_other_have_a_row_each() -> None:
+    found = compare([run(name) for name in ("a", "b" * 30, "c" * 30)], figures=["iops"])
+    assert comparison_table(found, 100).heads[1:] == ("a", "b" * 30, "c" * 30)
+    narrow = comparison_table(found, 60)
+    assert narrow.heads[1] == "side"
+    assert [row[1] for row in narrow.groups[0].rows] == ["b" * 30, "c" * 30]

@@ -9,9 +9,9 @@ import shutil
 import signal
 import sys
 import textwrap
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from io import TextIOWrapper
-from typing import TYPE_CHECKING, Any, TextIO, TypeVar
+from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeVar
 
 import click
 
@@ -121,22 +121,33 @@ def show(table: Table, title: str = "") -> None:
         for line in table.stacked().splitlines():
             say(textwrap.fill(line, console.width, subsequent_indent="   ", break_on_hyphens=False))
     else:
-        rich_table = RichTable(
-            box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold", show_edge=False
-        )
-        for index, (head, width) in enumerate(zip(table.heads, widths, strict=True)):
-            left = index in table.text
-            rich_table.add_column(
-                Text(head), justify="left" if left else "right", overflow="fold", width=width, no_wrap=index == 0
-            )
+
+        def lines(*rows: Iterable[Text], headed: bool = False) -> RichTable:
+            drawn = RichTable(
+                box=box.SIMPLE_HEAD, padding=(0, 1, 0, 0), pad_edge=False, header_style="bold", show_edge=False,
+                show_header=headed,
+            )  # fmt: skip
+            for index, (head, width) in enumerate(zip(table.heads, widths, strict=True)):
+                side: Literal["left", "right"] = "left" if index in table.text else "right"
+                drawn.add_column(Text(head), justify=side, overflow="fold", width=width, no_wrap=index == 0)
+            for row in rows:
+                drawn.add_row(*row)
+            return drawn
+
+        console.print(lines(headed=True))
         for group in table.groups:
+            # A title is wider than the first column may be.
             if group.title:
-                rich_table.add_row(Text(group.title, style="bold"))
-            for row in group.rows:
-                rich_table.add_row(*(Text(cell, _TONES.get(table.tones.get(cell, ""), "")) for cell in row))
-        console.print(rich_table)
+                console.print(Text(group.title, style="bold"))
+            toned = ((Text(cell, _TONES.get(table.tones.get(cell, ""), "")) for cell in row) for row in group.rows)
+            console.print(lines(*toned))
     for line in table.notes:
         console.print(Text(line))
+
+
+def table_width() -> int | None:
+    """That of the terminal to which tables go, None where they go elsewhere."""
+    return terminal().width if sys.stdout.isatty() else None
 
 
 def terminal(*, err: bool = False) -> Console:

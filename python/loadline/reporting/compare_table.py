@@ -43,11 +43,16 @@ def head(figure: str) -> tuple[str, float]:
     return f"{'mean' if statistic == 'mean' else statistic} latency, ms", 1e6
 
 
-def comparison_table(comparison: Comparison) -> Table:
-    """Every cell, by figure: of two sides with the interval of each; of several sides beside each other."""
+def comparison_table(comparison: Comparison, width: int | None = None) -> Table:
+    """Every cell, by figure: of two sides with the interval of each; of several sides beside each other.
+
+    Args:
+        width: in which sides must fit beside each other; else each has a row.
+    """
     if len(comparison.sides) == 2 or len(comparison.sides) > _MOST_COLUMNS:
         return _listed(comparison)
-    return _beside(comparison)
+    beside = _beside(comparison)
+    return beside if width is None or beside.fit(width) else _listed(comparison)
 
 
 def _figures(comparison: Comparison) -> list[str]:
@@ -65,10 +70,12 @@ def _strong_or_weak(comparison: Comparison) -> dict[tuple[str, str, str], str]:
 
 def _listed(comparison: Comparison) -> Table:
     several = len(comparison.sides) > 2
+    figures = _figures(comparison)
+    advised = any(cell.longer is not None for cell in comparison.cells if cell.figure in figures)
     signs = {} if several else _strong_or_weak(comparison)
     tones: dict[str, Tone] = {}
     groups = []
-    for figure in _figures(comparison):
+    for figure in figures:
         said, unit = head(figure)
         rows = []
         for cell in (cell for cell in comparison.cells if cell.figure == figure):
@@ -76,18 +83,19 @@ def _listed(comparison: Comparison) -> Table:
             if cell.verdict in {"better", "worse"}:
                 tones[verdict] = "good" if cell.verdict == "better" else "bad"
             side = (cell.side,) if several else ()
-            longer = "" if cell.longer is None else f"{count(cell.longer)} x"
+            longer = ("" if cell.longer is None else f"{count(cell.longer)} x",) if advised else ()
             values = (
                 _signed(value_of(value, unit), signs.get((cell.point, figure, name), ""), tones)
                 for name, value in ((comparison.baseline, cell.baseline_value), (cell.side, cell.value))
             )
             name = cell.point + ("!" if cell.doubts else "")
-            rows.append((name, *side, *values, percent(cell.ratio), span(cell), verdict, longer))
+            rows.append((name, *side, *values, percent(cell.ratio), span(cell), verdict, *longer))
         groups.append(Group(said, tuple(rows)))
-    sides = ("side", comparison.baseline, "value") if several else (comparison.baseline, comparison.sides[1].name)
-    heads = ("point", *sides, "change\n%", "95 % interval\n%", "verdict", "run\nlonger")
-    text = frozenset({0, 1, len(heads) - 2} if several else {0, len(heads) - 2})
-    return Table(heads, tuple(groups), text, tuple(_notes(comparison, signs)), 2 if several else 1, tones)
+    sides = ("side", "baseline", "value") if several else (comparison.baseline, comparison.sides[1].name)
+    heads = ("point", *sides, "change\n%", "95 %\ninterval\n%", "verdict", *(("run\nlonger",) if advised else ()))
+    naming = 2 if several else 1
+    text = frozenset({*range(naming), naming + 4})
+    return Table(heads, tuple(groups), text, tuple(_notes(comparison, signs)), naming, tones)
 
 
 def _beside(comparison: Comparison) -> Table:
