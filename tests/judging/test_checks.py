@@ -54,10 +54,24 @@ def test_a_row_without_a_fault_has_no_finding() -> None:
     assert checks(ROW) == set()
 
 
+def test_a_rate_in_bytes_alone_is_judged_by_its_block_size_and_the_finding_says_so() -> None:
+    row = replace(ROW, total=Flow(bytes_per_s=32_000 * 4096.0, latency_mean_ns=1.2e6), read=Flow(), write=Flow())
+    found = next(one for one in audit([row])[0].findings if one["check"] == "littles-law")
+    assert (found["severity"], found["numbers"]["iops_derived"]) == ("error", 32_000)
+    assert "MB/s over block size" in found["message"]
+    # MB/s that are MiB/s contradict nothing.
+    assert "littles-law" not in checks(replace(row, total=replace(row.total, latency_mean_ns=1.05e6)))
+
+
 DISK = tagged(ROW, medium="hdd", cache="on")
 
 EXAMPLES: dict[str, list[tuple[Result, Result]]] = {
     "littles-law": [
+        # The rate in bytes alone, and a latency in another unit: 1.3 outstanding of 32.
+        (
+            replace(ROW, total=Flow(bytes_per_s=32_000 * 4096.0, latency_mean_ns=4e4), read=Flow(), write=Flow()),
+            replace(ROW, total=Flow(bytes_per_s=32_000 * 4096.0, latency_mean_ns=1e6), read=Flow(), write=Flow()),
+        ),
         (total(iops=33_000.0, bytes_per_s=33_000 * 4096.0), total(iops=32_200.0, bytes_per_s=32_200 * 4096.0)),
         (replace(ROW, outstanding_achieved=40.0), replace(ROW, outstanding_achieved=32.0)),
         (replace(ROW, outstanding_asked=50), replace(ROW, outstanding_asked=36)),

@@ -11,6 +11,7 @@ from results import measured
 from loadline.judging.compare import Comparison, compare
 from loadline.judging.sources import sources_of
 from loadline.judging.suitability import Claim, Standing, claims, reads_ahead, standings, use_of
+from loadline.reporting.suitability_words import suitability_sentences
 from loadline.result.schema import Flow, Result
 
 TABLE = Path(__file__).parents[1] / "golden/published/two-systems.csv"
@@ -50,6 +51,17 @@ def test_a_latency_that_cannot_be_makes_nobody_good_for_streaming(table: Compari
         found = claim(table, point, "Vostok 2-E12")
         assert (found.verdict, found.left_out, found.latency) == ("level", True, None)
         assert "link-limit" in found.doubts
+
+
+def test_a_latency_that_load_and_rate_contradict_is_praised_nowhere(tmp_path: Path) -> None:
+    table = tmp_path / "systems.csv"
+    rows = ("old,128k read,128k,32,8,6200,5.1", "new,128k read,128k,32,8,6100,0.4")
+    table.write_text("\n".join(("system,profile,block size,queue depth,jobs,MB/s,latency ms", *rows)))
+    comparison = compare(sources_of([str(table)]).sources, by="system")
+    found = [claim(comparison, "128k read", side) for side in ("old", "new")]
+    assert [(one.verdict, one.left_out) for one in found] == [("level", True), ("level", True)]
+    said = suitability_sentences(found, [])["new"]
+    assert "contradict the latency, which is left out" in said[0]
 
 
 def test_reads_of_a_pattern_are_set_against_its_writes(table: Comparison) -> None:

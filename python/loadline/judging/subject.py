@@ -96,12 +96,24 @@ class Subject:
         """Whether it happened, rather than was computed."""
         return self.row.origin not in MODELS
 
+    @property
+    def derived(self) -> bool:
+        """Whether the rate is only told in bytes, so that I/Os a second follow from the block size."""
+        return self.row.total.iops is None and bool(self.row.total.bytes_per_s) and self.size_bytes is not None
+
+    @cached_property
+    def iops(self) -> float | None:
+        """I/Os a second, derived where they aren't told; None where nothing tells them."""
+        if self.derived:
+            return (self.row.total.bytes_per_s or 0.0) / (self.size_bytes or 1.0)
+        return self.row.total.iops
+
     @cached_property
     def ios(self) -> float | None:
         """I/Os counted."""
-        if self.row.total.iops is None or self.row.runtime_ns is None:
+        if self.iops is None or self.row.runtime_ns is None:
             return None
-        return self.row.total.iops * self.row.runtime_ns / 1e9
+        return self.iops * self.row.runtime_ns / 1e9
 
     @cached_property
     def latency_ns(self) -> float | None:

@@ -26,7 +26,7 @@ DECIDES = 0.10
 _CHANCE = 0.05
 
 # Checks that find a latency which the load, the size and the rate or the link contradict.
-_IMPOSSIBLE = frozenset({"littles-law", "link-limit"})
+_CONTRADICT = frozenset({"littles-law", "link-limit"})
 
 # Sizes from which on requests are large, and up to which they are small.
 _LARGE_BYTES, _SMALL_BYTES = 64 * 1024, 32 * 1024
@@ -46,6 +46,7 @@ class Stand:
             `unknown` where chance can't be told, or where one run wasn't steady, was quick or is noise.
         printed: nobody knows how sure a figure is, so that it's taken as it is printed.
         doubts: checks of the audit that found what cannot be in this side's rows or the other's.
+        contradicted: load, rate and latency contradict each other there, whether it cannot be or is only doubtful.
     """
 
     point: str
@@ -58,6 +59,7 @@ class Stand:
     standing: Standing
     printed: bool
     doubts: tuple[str, ...]
+    contradicted: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,7 +71,7 @@ class Claim:
             one and behind in the other; `level`: neither; `unknown`: chance can't be told from a difference.
         use: what such loads stand for; empty where nobody says what was asked.
         rate, latency: where it stands.
-        left_out: the latency is, for with the load and the rate it cannot be.
+        left_out: the latency is, for load and rate contradict it.
     """
 
     side: str
@@ -115,10 +117,11 @@ def _of_point(match: Match, figure: Figure, comparison: Comparison) -> Iterator[
         if other_mix(rows, theirs, figure) is None:
             gain = ratio(mine, others[best]) if figure.rate else ratio(others[best], mine)
             doubts = dict.fromkeys(doubt for row in (*rows, *theirs) for doubt in _errors(row))
+            contradicted = any(map(_contradicted, (*rows, *theirs)))
             told = (match.point, figure.name, side, mine.value, best, others[best].value)
             fit = unfit(rows, side, mine) is None and unfit(theirs, best, others[best]) is None
             standing = _standing(gain) if fit else "unknown"
-            yield Stand(*told, gain, standing, gain.error is None, tuple(doubts))
+            yield Stand(*told, gain, standing, gain.error is None, tuple(doubts), contradicted)
 
 
 def _standing(gain: Ratio) -> Standing:
@@ -135,6 +138,10 @@ def _errors(row: Result) -> Iterator[str]:
     return (str(one.get("check")) for one in row.findings if one.get("severity") == "error")
 
 
+def _contradicted(row: Result) -> bool:
+    return any(one.get("check") in _CONTRADICT and one.get("severity") != "note" for one in row.findings)
+
+
 def claims(comparison: Comparison, stands: Sequence[Stand]) -> list[Claim]:
     """What each side is good for and what not, in the order of points."""
     of_cell: Mapping[tuple[str, str, str], Stand] = {(one.point, one.side, one.figure): one for one in stands}
@@ -145,7 +152,7 @@ def claims(comparison: Comparison, stands: Sequence[Stand]) -> list[Claim]:
             named = [of_cell.get((match.point, side, name)) for name in ("load", "iops", "bytes_per_s")]
             rate = next((one for one in named if one is not None), None)
             latency = of_cell.get((match.point, side, "latency_mean_ns"))
-            left_out = latency is not None and not _IMPOSSIBLE.isdisjoint(latency.doubts)
+            left_out = latency is not None and latency.contradicted
             latency = None if left_out else latency
             if rate is not None or latency is not None:
                 found.append(Claim(side, _verdict(rate, latency), use, match.point, rate, latency, left_out))

@@ -70,14 +70,20 @@ def _figure(stand: Stand, *, named: bool) -> str:
 
 
 def _doubt(claims: Sequence[Claim]) -> str:
+    found = ""
     doubtful = [claim for claim in claims if claim.doubts]
-    if not doubtful:
-        return ""
-    checks = ", ".join(dict.fromkeys(doubt for claim in doubtful for doubt in claim.doubts))
-    points = [claim.point for claim in doubtful]
-    named = " and ".join(points) if len(points) <= 2 else f"{len(points)} of these"
-    left_out = "; that latency is left out" if any(claim.left_out for claim in doubtful) else ""
-    return f" In {named} the audit finds what cannot be ({checks}){left_out}."
+    if doubtful:
+        checks = ", ".join(dict.fromkeys(doubt for claim in doubtful for doubt in claim.doubts))
+        left_out = "; that latency is left out" if any(claim.left_out for claim in doubtful) else ""
+        found = f" In {_points(doubtful)} the audit finds what cannot be ({checks}){left_out}."
+    odd = [claim for claim in claims if claim.left_out and not claim.doubts]
+    if odd:
+        found += f" In {_points(odd)} the audit finds that load and rate contradict the latency, which is left out."
+    return found
+
+
+def _points(claims: Sequence[Claim]) -> str:
+    return " and ".join(claim.point for claim in claims) if len(claims) <= 2 else f"{len(claims)} of these"
 
 
 def _level(claims: Sequence[Claim]) -> Iterator[str]:

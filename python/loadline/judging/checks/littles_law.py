@@ -15,6 +15,8 @@ EXCESS = 0.01
 DEFICIT = 0.2
 #: With one outstanding a job, its own time between two I/Os shows: so much is the host's.
 BETWEEN_NS = 20_000
+#: MB for MiB, of a rate that is only told in bytes.
+BYTES = 0.05
 #: Counts of the same thing that differ by more aren't of the same thing.
 UNLIKE = 0.2
 
@@ -40,25 +42,23 @@ def _of_row(subject: Subject) -> Iterator[Doubt]:
     product = _product(subject)
     if product is None or subject.waits:
         return
+    times = f"IOPS{' (MB/s over block size)' if subject.derived else ''} x mean latency"
+    of_rate = {"iops_derived": subject.iops} if subject.derived and subject.iops else {}
     if _is_a_column(subject) and abs(product / (row.outstanding_achieved or 1) - 1) > UNLIKE:
-        message = (
-            f"the row says that {row.outstanding_achieved:,.4g} were outstanding, IOPS x mean latency {product:,.4g}"
-        )
-        numbers = {"by_littles_law": product, "achieved": row.outstanding_achieved or 0.0}
+        message = f"the row says that {row.outstanding_achieved:,.4g} were outstanding, {times} {product:,.4g}"
+        numbers = {"by_littles_law": product, "achieved": row.outstanding_achieved or 0.0, **of_rate}
         yield Doubt("warning", message, "Ask what that column counts.", numbers)
     if asked is None:
         return
-    rounding = subject.coarseness("iops", "latency_mean_ns")
+    rounding = _rounding(subject)
     share = product / asked
-    numbers = {"by_littles_law": product, "asked": asked, "share": share}
+    numbers = {"by_littles_law": product, "asked": asked, "share": share, **of_rate}
     if share > 1 + EXCESS + rounding + _edge(subject, asked):
-        message = (
-            f"IOPS x mean latency is {product:,.4g} outstanding, {share - 1:.1%} more than the {asked:,} asked for"
-        )
+        message = f"{times} is {product:,.4g} outstanding, {share - 1:.1%} more than the {asked:,} asked for"
         yield Doubt("error", f"{message}{_cause(subject, asked)}", _REMEDY_MORE, numbers)
     elif share < 1 - DEFICIT - rounding and not _explained(subject, product):
         message = (
-            f"IOPS x mean latency is {product:,.3g} outstanding of the {asked:,} asked for: latency is in another unit"
+            f"{times} is {product:,.3g} outstanding of the {asked:,} asked for: latency is in another unit"
             " or of something else, or the depth was never reached"
         )
         yield Doubt("warning", message, _REMEDY_LESS, numbers)
@@ -76,8 +76,15 @@ def _edge(subject: Subject, asked: int) -> float:
 
 
 def _product(subject: Subject) -> float | None:
-    rate, mean_ns = subject.row.total.iops, subject.latency_ns
+    rate, mean_ns = subject.iops, subject.latency_ns
     return rate * mean_ns / 1e9 if rate and mean_ns else None
+
+
+def _rounding(subject: Subject) -> float:
+    """By how much the product may be off, relative."""
+    if subject.derived:
+        return subject.coarseness("bytes_per_s", "latency_mean_ns") + BYTES
+    return subject.coarseness("iops", "latency_mean_ns")
 
 
 def _is_a_column(subject: Subject) -> bool:
@@ -93,9 +100,7 @@ def _explained(subject: Subject, product: float) -> bool:
     if row.outstanding_achieved is not None and product > row.outstanding_achieved * (1 - DEFICIT):
         return True
     return (
-        asked <= (row.jobs or 1)
-        and bool(row.total.iops)
-        and (asked - product) / (row.total.iops or 1) * 1e9 < BETWEEN_NS
+        asked <= (row.jobs or 1) and bool(subject.iops) and (asked - product) / (subject.iops or 1) * 1e9 < BETWEEN_NS
     )
 
 
@@ -127,7 +132,7 @@ def _unlike_products(subjects: Sequence[Subject]) -> Iterator[tuple[Subject, Dou
     for group in like(subjects, key):
         products = [_product(subject) or 0.0 for subject in group]
         least, most = min(products), max(products)
-        rounding = max(subject.coarseness("iops", "latency_mean_ns") for subject in group)
+        rounding = max(map(_rounding, group))
         if most / least > 1.05 + 2 * rounding:
             subject = group[products.index(most)]
             message = (
