@@ -87,3 +87,9 @@ def test_every_column_but_what_each_point_tells_can_stand_in_the_table() -> None
     shown = {head.name for head in heads}
     left_out = {column.name for column in COLUMNS if column.flow is None} - shown
     assert left_out == {"workload", "findings", "provenance"}
+
+
+def test_rows_that_are_compared_have_their_side_behind_their_point() -> None:
+    heads, rows = full_table([measured("a"), measured("a")], ["old", "new"])
+    assert [head.name for head in heads[:2]] == ["point", "side"]
+    assert [row.cells[1].said for row in rows] == ["old", "new"]

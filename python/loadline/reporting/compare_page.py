@@ -10,7 +10,7 @@ from loadline.reporting.compared import Compared
 from loadline.reporting.effect_words import effects_table
 from loadline.reporting.full_table import full_table
 from loadline.reporting.page import Figures, provenance, rendered, told, unchecked
-from loadline.reporting.table import Table
+from loadline.reporting.table import UNKNOWN, Table
 
 # Rows whose findings are told one by one.
 _MOST_FINDINGS = 100
@@ -31,7 +31,8 @@ def comparison_page(compared: Compared) -> str:
         figures = Figures()
         charts, lacking = figures.of_charts(OF_COMPARISON, compared)
     rows = [row for row in compared.comparison.results if row.role == "point"]
-    heads, lines = full_table(rows)
+    sides = {id(row): side.name for side in compared.comparison.sides for row in side.rows}
+    heads, lines = full_table(rows, [sides.get(id(row), UNKNOWN) for row in rows])
     return rendered(
         figures,
         title=compared.title,

@@ -163,6 +163,7 @@ def _notes(comparison: Comparison, signs: Mapping[tuple[str, str, str], str]) ->
     """What is to be said below a table: how many of what, why not, what was left out, what is doubtful."""
     cells, shown = comparison.cells, set(_figures(comparison))
     yield summary(comparison)
+    yield from _differing(comparison)
     if any(sign for (_, figure, _), sign in signs.items() if figure in shown):
         yield f"+ strong, − weak: {DECIDES:.0%} or more ahead of the best of the others, or behind it"
     hidden = dict.fromkeys(cell.figure for cell in cells if cell.figure not in shown)
@@ -186,6 +187,17 @@ def _notes(comparison: Comparison, signs: Mapping[tuple[str, str, str], str]) ->
     ]
     yield from _first(settings)
     yield from _doubtful(comparison)
+
+
+def _differing(comparison: Comparison) -> Iterator[str]:
+    """In which tags and columns sides differ beside what makes them, and whose states they are."""
+    labels = [side.labels for side in comparison.sides]
+    names = [name for name in labels[0] if name not in {*comparison.by, "run"} and all(name in one for one in labels)]
+    values = {name: list(dict.fromkeys(one[name] for one in labels)) for name in names}
+    differing = [f"{name} {', '.join(_first(of))}" for name, of in values.items() if len(of) > 1]
+    if differing:
+        alike = [f"{name} ({of[0]})" for name, of in values.items() if len(of) == 1 and name in {"system", "target"}]
+        yield f"differs in: {'; '.join(_first(differing))}{''.join(f'; the same {one}' for one in alike)}"
 
 
 def _first(lines: Sequence[str]) -> Iterator[str]:

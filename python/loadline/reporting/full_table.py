@@ -76,13 +76,17 @@ class Cell:
 class Row:
     """A line of the table."""
 
-    cells: tuple[Cell, ...]
+    cells: list[Cell]
     quick: bool
     failed: bool
 
 
-def full_table(results: Sequence[Result]) -> tuple[list[Head], list[Row]]:
-    """Heads and rows; the point's name comes first, then the main columns, then the others."""
+def full_table(results: Sequence[Result], sides: Sequence[str] = ()) -> tuple[list[Head], list[Row]]:
+    """Heads and rows; the point's name comes first, then its side, the main columns, and the others.
+
+    Args:
+        sides: of each row, where rows are compared.
+    """
     # Of one run, system or target its name isn't needed in every row.
     alone = {
         name
@@ -98,9 +102,13 @@ def full_table(results: Sequence[Result]) -> tuple[list[Head], list[Row]]:
     known.sort(key=lambda column: order.get(column.name, len(order)))
     heads = [_head(column, alone) for column in known]
     rows = [
-        Row(tuple(_cell(column, head, result) for column, head in zip(known, heads, strict=True)), *_marks(result))
+        Row([_cell(column, head, result) for column, head in zip(known, heads, strict=True)], *_marks(result))
         for result in results
     ]
+    if sides:
+        heads.insert(1, Head("side", "side", "", "What is compared with the others.", main=True))
+        for row, side in zip(rows, sides, strict=True):
+            row.cells.insert(1, Cell(side, side, "text"))
     return heads, rows
 
 
