@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 
+from loadline.reporting.export import envelope
 from loadline.reporting.table import UNKNOWN, Group, Table, count, milliseconds, results_table
 from loadline.result.schema import Flow, Result
 
@@ -16,10 +19,26 @@ def result(point: str, access: str, **more: object) -> Result:
 
 @pytest.mark.parametrize(
     ("value", "text"),
-    [(None, UNKNOWN), (0, "0"), (1.234, "1.23"), (3, "3.00"), (99.96, "100"), (999.6, "1,000"), (17937.2, "17,937")],
+    [
+        (None, UNKNOWN),
+        (float("nan"), UNKNOWN),
+        (float("inf"), UNKNOWN),
+        (0, "0"),
+        (1.234, "1.23"),
+        (3, "3.00"),
+        (99.96, "100"),
+        (999.6, "1,000"),
+        (17937.2, "17,937"),
+    ],
 )
 def test_counts_have_three_digits_or_parted_thousands(value: float | None, text: str) -> None:
     assert count(value) == text
+
+
+def test_the_json_object_has_null_where_a_number_is_not_finite() -> None:
+    body = envelope([result("a", "random", iops_ci95=float("nan"))], more=[{"ratio": float("inf")}])
+    assert (body["results"][0]["iops_ci95"], body["more"]) == (None, [{"ratio": None}])
+    json.dumps(body, allow_nan=False)
 
 
 @pytest.mark.parametrize(

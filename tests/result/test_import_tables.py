@@ -264,6 +264,23 @@ def test_whatever_stands_in_a_file_it_is_rows_or_a_sentence(
         assert error.remedy
 
 
+def test_what_is_no_figure_is_unknown_and_warned_of_with_its_column_and_row(tmp_path: Path) -> None:
+    found = rows(tmp_path, "profile,IOPS,p99 ms\na,NaN,1e400\nb,-3,1e308\nc,100,n/a\nd,1e308,\ne,50,–\n")
+    assert [row.total.iops for row in found.results] == [None, None, 100.0, None, 50.0]
+    assert not any(row.total.latency_p99_ns for row in found.results)
+    assert [warning.partition(": ")[2] for warning in found.warnings] == [
+        "column 'IOPS': 'NaN' in row 1 is no figure and counts as unknown; so in 2 more",
+        "column 'p99 ms': '1e400' in row 1 is no figure and counts as unknown; so in 2 more",
+    ]
+
+
+@pytest.mark.parametrize("figure", ["NaN", "Infinity", "-1", "1e308"])
+def test_a_number_of_loadlines_own_file_that_no_figure_can_be_is_unknown(tmp_path: Path, figure: str) -> None:
+    found = rows(tmp_path, f'{{"format": 1, "results": [{{"point": "a", "iops": {figure}}}]}}', "own.json")
+    assert found.results[0].total.iops is None
+    assert "column 'iops'" in found.warnings[0]
+
+
 def test_a_column_that_importing_fills_itself_is_a_tag_and_a_known_origin_is_the_rows(tmp_path: Path) -> None:
     text = "origin,run,point,target,role,profile,IOPS\nsimulated,r1,p1,t1,probe,a,100\nvendor,r2,p1,t1,x,a,200\n"
     model, other = rows(tmp_path, text).results

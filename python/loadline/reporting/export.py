@@ -5,6 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
+import math
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from pathlib import Path
@@ -22,17 +23,31 @@ def envelope(
     error: Mapping[str, Any] | None = None,
     **more: Any,
 ) -> dict[str, Any]:
-    """The object that every verb prints under `--json`; `more` holds what only one verb has (`suites`, say)."""
+    """The object that every verb prints under `--json`; `more` holds what only one verb has (`suites`, say).
+
+    JSON has no numbers that aren't finite: they are null.
+    """
     rows = [result.row() for result in results]
-    return {
-        "format": FORMAT,
-        "results": [row for row in rows if row["role"] == "point"],
-        "probes": [row for row in rows if row["role"] == "probe"],
-        "runs": list(runs),
-        "findings": [finding for row in rows for finding in row["findings"]],
-        "error": error,
-        **more,
-    }
+    body: dict[str, Any] = _finite(
+        {
+            "format": FORMAT,
+            "results": [row for row in rows if row["role"] == "point"],
+            "probes": [row for row in rows if row["role"] == "probe"],
+            "runs": list(runs),
+            "findings": [finding for row in rows for finding in row["findings"]],
+            "error": error,
+            **more,
+        }
+    )
+    return body
+
+
+def _finite(part: Any) -> Any:
+    if isinstance(part, Mapping):
+        return {key: _finite(value) for key, value in part.items()}
+    if isinstance(part, list | tuple):
+        return [_finite(one) for one in part]
+    return None if isinstance(part, float) and not math.isfinite(part) else part
 
 
 def as_json(contents: Contents) -> bytes:

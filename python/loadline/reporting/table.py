@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -259,7 +260,7 @@ def _result_row(result: Result, naming: Sequence[str], some: frozenset[str], rep
 
 def count(value: float | None) -> str:
     """A count or rate with three significant digits, all of them from 100 on, and thousands parted: `17,937`."""
-    if value is None:
+    if value is None or not math.isfinite(value):
         return UNKNOWN
     if value == 0:
         return "0"

@@ -16,6 +16,9 @@ SEPARATOR = " · "
 # From there on a linear scale hides the small ones.
 _WIDE = 30.0
 
+# No scale reaches farther.
+_MOST = 1e300
+
 # Around the values of a logarithmic scale.
 _MARGIN = 1.4
 
@@ -112,5 +115,5 @@ def ticks(values: Iterable[float | None], number: int = 5, form: str = "~s") -> 
 
 
 def _range(values: Iterable[float | None]) -> tuple[float, float]:
-    known = [value for value in values if value is not None and value > 0]
+    known = [value for value in values if value is not None and 0 < value < _MOST]
     return min(known, default=0.0), max(known, default=0.0)

@@ -36,6 +36,8 @@ class Cell:
         said = text[1] if text else self.text
         if re.fullmatch(r"\d+(?:\.\d+)?", said):
             number = float(said)
+            if number >= 1e18:
+                return None
             return round(number * (unit_bytes or (1.0 if number >= 512 else 1024.0)))
         try:
             # Tables of storage write KB and MB for binary sizes.
@@ -59,7 +61,7 @@ def cell(text: str) -> Cell:
     mantissa, _, exponent = digits.lower().partition("e")
     places = len(mantissa.partition(".")[2])
     unit = _UNITS.get(found[2], found[2])
-    value, step = float(digits), 10.0 ** (int(exponent or 0) - places)
+    value, step = float(digits), float(f"1e{int(exponent or 0) - places}")
     if unit in {"k", "M"}:
         factor = 1000.0 if unit == "k" else 1e6
         return Cell(text, value * factor, "", step * factor, second=two[2] if two else None)

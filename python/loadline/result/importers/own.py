@@ -8,11 +8,12 @@ import json
 from typing import Any
 
 from loadline.errors import InputError
-from loadline.result.importers.row import Imported, ImportedRow
+from loadline.result.importers.row import Imported, ImportedRow, can_be, no_figures
 from loadline.result.schema import COLUMNS, FORMAT, Result
 
 _CSV_HEAD = ",".join(column.name for column in COLUMNS[:6]).encode()
 _NUMBERS = {"BIGINT": int, "DOUBLE": float}
+_FIGURES = {column.name for column in COLUMNS if column.type in _NUMBERS} - {"repeat"}
 
 
 def looks_so(data: bytes) -> bool:
@@ -29,9 +30,23 @@ def read(data: bytes, name: str) -> Imported:
     """
     try:
         rows = _of_json(data, name) if data.lstrip().startswith(b"{") else _of_csv(data)
-        return Imported(tuple(ImportedRow(Result.from_row(row)) for row in rows))
+        wrong: dict[str, list[tuple[int, str]]] = {}
+        known = [_known(row, number, wrong) for number, row in enumerate(rows, 1)]
+        return Imported(tuple(ImportedRow(Result.from_row(row)) for row in known), (), no_figures(wrong))
     except (TypeError, ValueError, KeyError, RecursionError, csv.Error) as error:
         raise InputError(f"{name}: not as loadline writes it: {error}", "Write the report again.") from None
+
+
+def _known(row: Any, number: int, wrong: dict[str, list[tuple[int, str]]]) -> Any:
+    """The row without numbers that no figure can be; `wrong` takes them by column."""
+    if not isinstance(row, dict):
+        return row
+    known = dict(row)
+    for name in _FIGURES & row.keys():
+        if isinstance(row[name], int | float) and not can_be(row[name]):
+            known[name] = None
+            wrong.setdefault(name, []).append((number, f"{row[name]:.3g}"))
+    return known
 
 
 def _of_json(data: bytes, name: str) -> list[dict[str, Any]]:

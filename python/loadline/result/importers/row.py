@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import asdict, dataclass, field
 
 from loadline._core import Histogram
 from loadline.result.importers.asked import Asked
 from loadline.result.schema import Result
 from loadline.result.series import PointSeries
+
+# No rate, time or amount is beyond: 1e18 ns are 31 years.
+_BEYOND = 1e18
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,3 +52,18 @@ class Imported:
     mapping: tuple[Mapped, ...] = ()
     warnings: tuple[str, ...] = ()
     series: PointSeries | None = None
+
+
+def can_be(value: float) -> bool:
+    """Whether a number can be a figure: no NaN, not below 0, not beyond all measure."""
+    return 0 <= value < _BEYOND
+
+
+def no_figures(found: Mapping[str, Sequence[tuple[int, str]]]) -> tuple[str, ...]:
+    """Warnings of what stands where a figure should: by column, (row from 1, what stands there)."""
+    warnings = []
+    for column, places in found.items():
+        row, text = places[0]
+        more = f"; so in {len(places) - 1} more" if len(places) > 1 else ""
+        warnings.append(f"column {column!r}: {text[:40]!r} in row {row} is no figure and counts as unknown{more}")
+    return tuple(warnings)

@@ -14,7 +14,7 @@ from loadline.result.importers.asked import Asked
 from loadline.result.importers.cell import Cell, cell
 from loadline.result.importers.column import COUNT, RATE, SHARE, SIZE, TIME, UNITS, Meaning, meaning
 from loadline.result.importers.grid import Grid, grids
-from loadline.result.importers.row import Imported, ImportedRow, Mapped
+from loadline.result.importers.row import Imported, ImportedRow, Mapped, can_be, no_figures
 from loadline.result.schema import COLUMNS, Flow, Origin, Result
 from loadline.result.series import PointSeries
 
@@ -39,6 +39,7 @@ _NAMES = re.compile(r"(?:test|load|case|scenario|benchmark|operation|type|patter
 #: Stands in `--map` for every figure of a table whose columns are systems.
 EVERY = "*"
 
+_NAN = float("nan")
 _RESULTS = frozenset({"iops", "bytes_per_s", "latency_mean_ns"})
 
 # Columns whose values importing gives a row itself: what a table says there is a tag.
@@ -70,6 +71,7 @@ def read(data: bytes, name: str, maps: Mapping[str, Meaning | None]) -> Imported
             )
     rows: list[ImportedRow] = []
     mapping: list[Mapped] = []
+    warnings: list[str] = []
     series = None
     parted = [(number, part) for number, grid in enumerate(found, 1) for part in _by_access(grid, maps)]
     for number, grid in parted:
@@ -85,13 +87,19 @@ def read(data: bytes, name: str, maps: Mapping[str, Meaning | None]) -> Imported
             meanings, mapped = _understood(shown, maps)
         mapping += [one for one in mapped if one not in mapping]
         extra = {"table": str(number)} if len(found) > 1 else {}
-        rows += [_row(shown, meanings, mapped, line, extra) for line in shown.rows if any(line)]
+        wrong: dict[str, list[tuple[int, str]]] = {}
+        for number_of_row, line in enumerate(shown.rows, 1):
+            if any(line):
+                rows.append(_row(shown, meanings, mapped, line, extra))
+                for head in _no_figures(shown, meanings, line):
+                    wrong.setdefault(head, []).append((number_of_row, line[shown.heads.index(head)]))
+        warnings += no_figures(wrong)
     if not rows:
         raise InputError(
             f"{name}: no column of its tables is a rate, throughput, latency or part of a load",
             "Say what they are: --map 'HEAD=iops', --map 'HEAD=latency_mean_ns:ms'; of all figures: --map '*=iops'.",
         )
-    return Imported(tuple(rows), tuple(mapping), (), series if len(rows) == 1 else None)
+    return Imported(tuple(rows), tuple(mapping), tuple(warnings), series if len(rows) == 1 else None)
 
 
 def _by_access(grid: Grid, maps: Mapping[str, Meaning | None]) -> list[Grid]:
@@ -199,6 +207,17 @@ def _melted(grid: Grid, every: Meaning | None = None) -> Grid | None:
     return Grid(("profile", factor, "IOPS", "throughput", "latency"), tuple(rows), grid.line) if rows else None
 
 
+def _no_figures(grid: Grid, meanings: Sequence[Meaning | None], line: Sequence[str]) -> list[str]:
+    """Heads of columns of figures where this line says something else; a dash says nothing."""
+    return [
+        head
+        for head, one, text in zip(grid.heads, meanings, line, strict=True)
+        if _is_figure(one)
+        and re.search(r"\w", text)
+        and not can_be(_NAN if (value := cell(text).value) is None else value)
+    ]
+
+
 def _row(
     grid: Grid,
     meanings: Sequence[Meaning | None],
@@ -272,7 +291,7 @@ def _put(
         if column.type == "VARCHAR":
             plain[column.attribute] = found.text
         return
-    if found.value is None:
+    if found.value is None or not can_be(found.value):
         return
     factor = _factor(one, found)
     value = found.value * factor
