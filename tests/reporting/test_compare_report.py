@@ -120,7 +120,40 @@ def test_what_matters_is_said_with_its_numbers_and_what_does_not_too() -> None:
     assert cache.startswith("cache matters most (100 % of what differs): on has 50 % more IOPS than off (95 % interval")
     assert "By class: random +50 %, sequential +50 %." in cache
     assert raid.startswith("raid (under 1 % of what differs): raid10 has 2 % more IOPS than raid5")
-    assert run.startswith("run: none")
+    assert run.startswith("run does nothing")
+
+
+def test_of_a_single_setting_no_rank_and_no_share_is_said() -> None:
+    comparison = compare([row("p", 1000.0, tags={"raid": "5"}), row("p", 1200.0, tags={"raid": "10"})], by="raid")
+    (sentence,) = what_matters(compared_of(comparison))["IOPS"]
+    assert sentence.startswith("raid: 10 has 20 % more IOPS than 5 (95 %")
+
+
+def test_the_short_answer_leaves_out_what_may_be_chance() -> None:
+    short = next(paragraph for paragraph in paragraphs(matrix()) if paragraph.head == "In short")
+    (effects,) = [said for said in short.sentences if said.startswith("IOPS, each")]
+    assert "cache +50 %" in effects
+    assert "run" not in effects
+
+
+def test_settings_that_were_changed_together_have_no_effect_to_be_unsure_of() -> None:
+    rows = [
+        row("p", rate, repeat=n, tags={"raid": raid, "disks": disks})
+        for raid, disks, middle in (("5", "a", 100.0), ("10", "b", 150.0))
+        for n, rate in enumerate((middle, middle + 1))
+    ]
+    said = what_matters(compared_of(compare(rows, by=("raid", "disks"))))["IOPS"]
+    assert any("changed together" in sentence for sentence in said)
+    assert not any("nobody can tell" in sentence for sentence in said)
+
+
+@pytest.mark.parametrize("by", ["profile", "origin"])
+def test_nobody_chooses_between_workloads_or_between_a_forecast_and_its_measurement(by: str) -> None:
+    sides = {"profile": ({"profile": "a"}, {"profile": "b"}), "origin": ({}, {"origin": "solved"})}[by]
+    rows = [row("p", rate, system=side, **changes) for rate, side, changes in zip((1e3, 2e3), "xy", sides, strict=True)]
+    compared = compared_of(compare(rows, by=by))
+    assert compared.claims
+    assert good_for(compared) == {}
 
 
 @pytest.mark.parametrize(

@@ -15,6 +15,9 @@ from loadline.reporting.words import Paragraph
 
 _ORIGINS = {"rule": "estimated by a rule of thumb"}
 
+# Nobody chooses between the values of these.
+_NO_CHOICE = frozenset({"profile", "access_class", "origin"})
+
 # Points that only one side has, and notes, of which that many are told.
 _FEW = 5
 
@@ -37,7 +40,13 @@ def paragraphs(compared: Compared) -> list[Paragraph]:
 
 
 def good_for(compared: Compared) -> dict[str, list[str]]:
-    """By side what it's good for; of two states of one system or target that is no question, and nothing is said."""
+    """By side what it's good for.
+
+    Of two states of one system or target, of workloads, or of a forecast and its measurement that is no question, and
+    nothing is said.
+    """
+    if compared.comparison.by and _NO_CHOICE.issuperset(compared.comparison.by):
+        return {}
     named = [[side.labels.get(name) for side in compared.comparison.sides] for name in ("system", "target")]
     if not any(len(set(names)) > 1 for names in named) and any(None not in names for names in named):
         return {}
@@ -74,8 +83,8 @@ def _short(compared: Compared) -> Iterator[str]:
     comparison = compared.comparison
     yield f"{summary(comparison)}."
     for figure, (whole, *_) in compared.effects.items():
-        ends = [(effect.factor, effect.widest) for effect in whole.effects if effect.widest is not None]
-        said = [f"{factor} {more(widest.ratio.value)}" for factor, widest in ends]
+        ends = [(effect.factor, effect.widest) for effect in whole.effects]
+        said = [f"{factor} {more(widest.ratio.value)}" for factor, widest in ends if widest is not None and widest.sure]
         if said:
             yield f"{figure_name(figure)}, each setting's highest over its lowest: {', '.join(said)}."
     if len(comparison.sides) > MOST_SIDES:
@@ -113,7 +122,9 @@ def _untold(cells: Sequence[Cell]) -> Iterator[str]:
         yield f"{number} could be told by running {span} as long, or as often."
     if len({cell.side for cell in cells}) > MOST_SIDES:
         left = len(open_) - len(longer)
-        yield f"{left} more can't, each for its reason: the table has it, and --json."
+        if left:
+            which = f"{left} more can't" if longer else f"{left} figure{'' if left == 1 else 's'} can't be told"
+            yield f"{which}, each for its reason, which the table and --json have."
         return
     reasons = Counter(cell.why for cell in open_ if cell.longer is None and cell.why)
     for why, times in reasons.most_common(_FEW):

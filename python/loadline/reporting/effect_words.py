@@ -45,14 +45,21 @@ def effect_sentences(of_figure: Sequence[Effects], resolution: float = 0.01) -> 
     whole, *classes = of_figure
     figure = figure_name(whole.figure)
     told = [effect for effect in whole.effects if effect.widest is not None]
-    found = [_of_factor(effect, classes, figure, resolution, first=effect is told[0]) for effect in told]
+    # Of one factor alone there is no order, and no share to speak of.
+    ranks = [f"{'' if n else ' matters most'} ({_share(effect)})" if told[1:] else "" for n, effect in enumerate(told)]
+    found = [_of_factor(effect, classes, figure, resolution, rank) for effect, rank in zip(told, ranks, strict=True)]
     found += [f"{effect.factor}: not told, for {effect.lacks}." for effect in whole.effects if effect.widest is None]
     found += [_of_pair(one) for one in whole.interactions if one.sure][:_FEW]
     found += _gaps(whole)
     return found
 
 
-def _of_factor(effect: Effect, classes: Sequence[Effects], figure: str, resolution: float, *, first: bool) -> str:
+def _share(effect: Effect) -> str:
+    share = "under 1 %" if effect.share_fraction < 0.01 else f"{100 * effect.share_fraction:.0f} %"
+    return f"{share} of what differs"
+
+
+def _of_factor(effect: Effect, classes: Sequence[Effects], figure: str, resolution: float, rank: str) -> str:
     widest = effect.widest
     assert widest is not None, "only effects with a contrast are told"
     by_class = [(one.access or "other", _same(one, effect.factor, widest)) for one in classes]
@@ -64,15 +71,13 @@ def _of_factor(effect: Effect, classes: Sequence[Effects], figure: str, resoluti
             if len(effect.levels) > 2
             else f"{widest.level} and {widest.over} lie"
         )
-        return f"{effect.factor}: none; {values} within {100 * resolution:.3g} % of each other in {figure}."
+        return f"{effect.factor} does nothing: {values} within {100 * resolution:.3g} % of each other in {figure}."
     if not any(one.sure for one in everything):
         return (
-            f"{effect.factor}: none that can be told from chance; {widest.level} over {widest.over}:"
+            f"{effect.factor}: no effect that can be told from chance; {widest.level} over {widest.over}:"
             f" {more(widest.ratio.value)} {figure}{_interval(widest.ratio)}."
         )
-    share = "under 1 %" if effect.share_fraction < 0.01 else f"{100 * effect.share_fraction:.0f} %"
-    head = f"{effect.factor}{' matters most' if first else ''} ({share} of what differs)"
-    said = [f"{head}: {widest.level} has {_than(widest, figure)}{_interval(widest.ratio)}."]
+    said = [f"{effect.factor}{rank}: {widest.level} has {_than(widest, figure)}{_interval(widest.ratio)}."]
     if known:
         of_classes = ", ".join(
             f"{access} {_more_of(contrast, widest)}{'' if contrast.sure else ' (may be chance)'}"
@@ -154,7 +159,7 @@ def _gaps(whole: Effects) -> Iterator[str]:
         left = f"; and {len(whole.missing) - _FEW} more" if len(whole.missing) > _FEW else ""
         number = f"{len(whole.missing)} of {whole.cells + len(whole.missing)}"
         yield f"{number} cells of the matrix have no row: {named}{left}. Effects are fitted without them."
-    if all(one.ratio.error is None for one in whole.contrasts):
+    if whole.contrasts and all(one.ratio.error is None for one in whole.contrasts):
         yield "How sure these are nobody can tell: no row has an interval or a repetition, and too few are left for it."
 
 

@@ -15,7 +15,8 @@ _FEW = 4
 _HEADS = {
     "good": "Good for {}: ",
     "bad": "Not good for {}: ",
-    "mixed": "For {} more of the one, less of the other: ",
+    "more": "For {} it does more, and answers later: ",
+    "sooner": "For {} it does less, and answers sooner: ",
     "unknown": "For {} it can't be told yet: ",
 }
 
@@ -38,7 +39,7 @@ def suitability_sentences(claims: Sequence[Claim], reads: Sequence[ReadsAhead]) 
 def _of_kind(kind: str, claims: Sequence[Claim]) -> Iterator[str]:
     """A sentence a use; its points by how far they are from the others."""
     uses: dict[str, list[Claim]] = {}
-    for claim in sorted((claim for claim in claims if claim.verdict == kind), key=_distance, reverse=True):
+    for claim in sorted((claim for claim in claims if _kind(claim) == kind), key=_distance, reverse=True):
         uses.setdefault(claim.use or claim.point, []).append(claim)
     for use, several in list(uses.items())[:_FEW]:
         left = f"; and {len(several) - 2} more like it" if len(several) > 2 else ""
@@ -46,6 +47,12 @@ def _of_kind(kind: str, claims: Sequence[Claim]) -> Iterator[str]:
         yield f"{_HEADS[kind].format(use)}{points}{left}.{_doubt(several)}"
     if len(uses) > _FEW:
         yield f"Likewise: {', '.join(list(uses)[_FEW:])}."
+
+
+def _kind(claim: Claim) -> str:
+    if claim.verdict != "mixed":
+        return claim.verdict
+    return "more" if claim.rate is not None and claim.rate.standing == "strong" else "sooner"
 
 
 def _distance(claim: Claim) -> float:

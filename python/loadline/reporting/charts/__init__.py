@@ -76,8 +76,6 @@ OF_COMPARISON = (
     OfComparison("bars", "Side by side", "there are more than six sides, or no figure in common", side_by_side.draw),
     OfComparison("ratios", "Changes", "no figure has 60 ratios or fewer", ratios.draw),
     OfComparison("curves", "Response against load", "no two sides answered a profile at two loads", overlaid.draw),
-    OfComparison(
-        "effects", "What matters", "without --by, or any effect beyond chance, there are none", main_effects.draw
-    ),
+    OfComparison("effects", "What matters", "nothing that --by names has an effect beyond chance", main_effects.draw),
 )
 NAMES = tuple(chart.name for chart in (*OF_ALL, *OF_POINT))
