@@ -16,7 +16,7 @@ from loadline.judging.cell import Cell
 from loadline.judging.compare import Comparison
 from loadline.judging.matching import Source
 from loadline.reporting.compare_files import comparison_object
-from loadline.reporting.compare_table import comparison_table
+from loadline.reporting.compare_table import comparison_table, percent
 from loadline.result.schema import Flow, Result
 
 
@@ -244,3 +244,10 @@ def test_what_differs_between_sides_beside_what_makes_them_is_said() -> None:
     assert any(note.startswith("differs in: layout raid1, raid5") for note in comparison_table(compare(sides)).notes)
     by = compare(sides, by="layout")
     assert not any(note.startswith("differs in") for note in comparison_table(by).notes)
+
+
+@pytest.mark.parametrize(
+    ("times", "said"), [(1.0, "+0.0"), (0.9999, "+0.0"), (0.9, "−10.0"), (1.176, "+17.6"), (12.0, "12.0 x")]
+)
+def test_changes_in_tables_have_one_zero_and_a_minus_sign(times: float, said: str) -> None:
+    assert percent(times) == said

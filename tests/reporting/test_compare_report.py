@@ -207,3 +207,8 @@ def test_pictures_are_of_a_chart_by_its_name(tmp_path: Path) -> None:
         write(matrix(), tmp_path / "c.png", Drawing("curves"))
     with pytest.raises(InputError, match="for pictures only"):
         write(matrix(), tmp_path / "c.html", Drawing("effects"))
+
+
+def test_values_of_csv_are_without_the_noise_of_their_last_bit(tmp_path: Path) -> None:
+    said = write(pair(389_999.999_999_999_94), tmp_path / "c.csv").read_text()
+    assert "390000.0," in said and "389999.99" not in said

@@ -76,9 +76,15 @@ def _csv(comparison: Comparison) -> bytes:
     names = [item.name for item in fields(Cell)]
     writer.writerow(names)
     for cell in comparison.cells:
-        values = (getattr(cell, name) for name in names)
-        writer.writerow([" ".join(value) if isinstance(value, tuple) else value for value in values])
+        writer.writerow([_plain(getattr(cell, name)) for name in names])
     return out.getvalue().encode("utf-8", "backslashreplace")
+
+
+def _plain(value: Any) -> Any:
+    """A number without the noise of its last bit."""
+    if isinstance(value, tuple):
+        return " ".join(value)
+    return float(f"{value:.15g}") if isinstance(value, float) else value
 
 
 def _markdown(compared: Compared) -> bytes:

@@ -144,10 +144,10 @@ def value_of(value: float | None, unit: float) -> str:
 
 
 def percent(times: float | None) -> str:
-    """The change that a ratio is, in percent with its sign; a ratio from 10 on as `11.2 x`."""
+    """The change that a ratio is, in percent with its sign, which 0 has only one of; a ratio from 10 on as `11.2 x`."""
     if times is None:
         return UNKNOWN
-    return f"{count(times)} x" if times >= _MANY else f"{100 * (times - 1):+.1f}"
+    return f"{count(times)} x" if times >= _MANY else f"{100 * (times - 1):+z.1f}".replace("-", "−")
 
 
 def span(cell: Cell) -> str:
