@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import json
+import os
+import subprocess
 import sys
 import xml.etree.ElementTree as ET
 from dataclasses import replace
 from pathlib import Path
 
 import pytest
-from cli.program import Loadline
+from cli.program import PROGRAM, Loadline
 from judging.test_compare import run
 from results import failed, run_of
 
@@ -115,3 +117,15 @@ def test_a_terminal_shows_titles_that_are_wider_than_all_names(
     monkeypatch.setenv("COLUMNS", "80")
     output.show(Table(("point", "IOPS"), (Group("mean latency, ms", (("p", "1"),)),)))
     assert "mean latency, ms" in capsys.readouterr().out
+
+
+@pytest.mark.parametrize("more", [(), ("--json",)])
+def test_a_threshold_fails_though_nobody_reads_what_is_printed(
+    loadline: Loadline, two_runs: list[str], more: tuple[str, ...]
+) -> None:
+    read, write = os.pipe()
+    os.close(read)
+    words = [PROGRAM, "compare", *two_runs, "--fail-if", "*.iops < 0.95 * baseline", *more]
+    done = subprocess.run(words, stdout=write, stderr=subprocess.PIPE, cwd=loadline.folder, env=loadline.environment)
+    os.close(write)
+    assert (done.returncode, done.stderr) == (1, b"")

@@ -33,12 +33,12 @@ def command(
     audited = audit_sources(sources, store=store, maps=maps, workload=workload, tags=output.pairs(tags, "--tag"))
     for warning in audited.read.warnings:
         output.warn(warning)
-    code = 1 if has_error(audited.results) else 0
-    if as_json:
-        output.document(envelope(audited.results, [run.summary() for run in audited.runs]))
-        return code
-    for line in told(audited.results):
-        output.say(output.folded(f"{line.severity:<8} {line.check:<15} {line.text}", " " * 25))
-        output.say(output.folded(f"{'':<25}{line.remedy}", " " * 25))
-    output.say(verdict(audited.results))
-    return code
+    with output.while_read():
+        if as_json:
+            output.document(envelope(audited.results, [run.summary() for run in audited.runs]))
+        else:
+            for line in told(audited.results):
+                output.say(output.folded(f"{line.severity:<8} {line.check:<15} {line.text}", " " * 25))
+                output.say(output.folded(f"{'':<25}{line.remedy}", " " * 25))
+            output.say(verdict(audited.results))
+    return 1 if has_error(audited.results) else 0

@@ -88,14 +88,15 @@ def command(
     compared = compared_of(comparison, tried, found.runs, ("loadline", *sys.argv[1:]))
     if file is not None:
         write(compared, file, drawing)
-    if as_json:
-        runs = [run.summary() for run in found.runs]
-        said = {"comparison": comparison_object(comparison, tried), "conclusions": conclusions_object(compared)}
-        output.document(envelope(comparison.results, runs, **said))
-    else:
-        _show(compared)
-        if file is not None:
-            output.say(f"wrote {file}")
+    with output.while_read():
+        if as_json:
+            runs = [run.summary() for run in found.runs]
+            said = {"comparison": comparison_object(comparison, tried), "conclusions": conclusions_object(compared)}
+            output.document(envelope(comparison.results, runs, **said))
+        else:
+            _show(compared)
+            if file is not None:
+                output.say(f"wrote {file}")
     failing = {"fails", "missing", "unsure"} if fail_unsure else {"fails", "missing"}
     return 1 if any(one.state in failing for one in tried) else 0
 

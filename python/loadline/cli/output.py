@@ -9,7 +9,8 @@ import shutil
 import signal
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from io import TextIOWrapper
 from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeVar
 
@@ -265,6 +266,16 @@ def begin() -> None:
             setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
         elif isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
+
+
+@contextmanager
+def while_read() -> Iterator[None]:
+    """What is printed within ends where its reader goes away; a verb whose exit code is its answer still gives it."""
+    try:
+        yield
+        sys.stdout.flush()
+    except BrokenPipeError:
+        abandon(sys.stdout)
 
 
 def end() -> None:
