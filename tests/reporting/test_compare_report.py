@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import json
 from collections.abc import Sequence
 from dataclasses import replace
@@ -13,12 +14,14 @@ from results import measured
 
 from loadline.errors import InputError
 from loadline.judging.compare import compare
+from loadline.judging.fail_if import judge_thresholds, parse_threshold
 from loadline.judging.sources import sources_of
 from loadline.reporting.charts import OF_COMPARISON
 from loadline.reporting.charts.panel import Panel
 from loadline.reporting.charts.ratios import ratio_axis
 from loadline.reporting.charts.theme import LIGHT
 from loadline.reporting.compare_files import write
+from loadline.reporting.compare_page import comparison_page
 from loadline.reporting.compare_words import good_for, paragraphs, what_matters
 from loadline.reporting.compared import Compared, compared_of
 from loadline.reporting.effect_words import more
@@ -196,6 +199,15 @@ def test_files_hold_the_conclusions(tmp_path: Path) -> None:
     found = json.loads(write(matrix(), tmp_path / "c.json").read_text())
     first = found["conclusions"]["effects"][0]["factors"][0]
     assert (first["factor"], first["contrasts"][0]["ratio"]) == ("cache", pytest.approx(1.5))
+
+
+def test_the_page_has_what_thresholds_came_to_and_its_command_as_a_shell_takes_it() -> None:
+    comparison = pair(800.0).comparison
+    tried = judge_thresholds(comparison, [parse_threshold("*.iops < 0.95 * baseline")])
+    command = ("loadline", "compare", "a b.json", "--fail-if", "*.iops < 0.95 * baseline")
+    page = html.unescape(comparison_page(compared_of(comparison, tried, command=command)))
+    assert "*.iops < 0.95 * baseline: fails at p of b" in page
+    assert "loadline compare 'a b.json' --fail-if '*.iops < 0.95 * baseline'" in page
 
 
 def test_pictures_are_of_a_chart_by_its_name(tmp_path: Path) -> None:

@@ -2,15 +2,17 @@
 
 from __future__ import annotations
 
+import shlex
 from typing import Any
 
-from loadline.reporting.compare_table import comparison_table
+from loadline.reporting.compare_table import comparison_table, threshold_lines
 from loadline.reporting.compare_words import paragraphs
 from loadline.reporting.compared import Compared
 from loadline.reporting.effect_words import effects_table
 from loadline.reporting.full_table import full_table
 from loadline.reporting.page import Figures, provenance, rendered, told, unchecked
 from loadline.reporting.table import UNKNOWN, Table
+from loadline.reporting.words import Paragraph
 
 # Rows whose findings are told one by one.
 _MOST_FINDINGS = 100
@@ -36,7 +38,7 @@ def comparison_page(compared: Compared) -> str:
     return rendered(
         figures,
         title=compared.title,
-        summary=paragraphs(compared),
+        summary=[*_thresholds(compared), *paragraphs(compared)],
         charts=charts,
         lacking=lacking,
         tables=_tables(compared),
@@ -45,8 +47,14 @@ def comparison_page(compared: Compared) -> str:
         points=_findings(compared),
         points_title="Findings row by row",
         provenance=provenance(compared.runs),
-        command=" ".join(compared.command),
+        command=shlex.join(compared.command),
     )
+
+
+def _thresholds(compared: Compared) -> list[Paragraph]:
+    lines = tuple(f"{line}." for line in threshold_lines(compared.tried))
+    grave = any(one.state != "passes" for one in compared.tried)
+    return [Paragraph("Thresholds", lines, grave=grave)] if lines else []
 
 
 def _tables(compared: Compared) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass
@@ -51,7 +52,7 @@ def page(contents: Contents) -> str:
         points=points,
         points_title="Point by point",
         provenance=provenance(contents.runs),
-        command=" ".join(contents.command),
+        command=shlex.join(contents.command),
     )
 
 
@@ -99,7 +100,7 @@ def provenance(runs: Sequence[Run]) -> list[dict[str, Any]]:
 
 
 def _facts(run: Run) -> Mapping[str, str]:
-    commands = [" ".join(session["command"]) for session in run.document["sessions"] if session.get("command")]
+    commands = [shlex.join(session["command"]) for session in run.document["sessions"] if session.get("command")]
     source = {"source": run.document["suite"].get("source") or ""}
     found = {**facts(run), **source, "command": "; ".join(dict.fromkeys(commands)), "folder": str(run.path)}
     return {kind: words for kind, words in found.items() if words}
