@@ -15,7 +15,9 @@ from loadline.errors import InputError
 from loadline.judging.compare import Comparison
 from loadline.judging.fail_if import judge_thresholds, parse_threshold
 from loadline.judging.matching import Source
+from loadline.reporting.compare_table import comparison_table
 from loadline.reporting.junit import junit
+from loadline.result.schema import Flow
 
 
 def states(comparison: Comparison, *texts: str) -> list[str]:
@@ -123,3 +125,19 @@ def test_a_profile_stands_for_its_load_line_where_the_figure_is_the_lines() -> N
 
     found = compare([side("a", 40), side("b", 20)])
     assert states(found, "oltp-db.load < 0.9 * baseline") == ["fails"]
+
+
+def test_a_fixed_bound_is_judged_where_the_baseline_has_no_such_point() -> None:
+    new = Source("b", (*run("b").rows, *run("b", 10.0, None, point="other", outstanding_asked=8).rows))
+    found = compare([run("a"), new])
+    assert states(found, "other.iops < 1k/s", "other.iops < 5", "other.iops < baseline") == [
+        "fails",
+        "passes",
+        "missing",
+    ]
+
+
+def test_a_rate_of_nothing_is_known_and_below_every_bound() -> None:
+    found = compare([run("a"), run("b", total=Flow(iops=0.0))])
+    assert states(found, "*.iops < 1k/s", "*.iops < 0.5 * baseline", "*.iops > 1k/s") == ["fails", "fails", "passes"]
+    assert "IOPS" in comparison_table(found).plain()

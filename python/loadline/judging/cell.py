@@ -170,7 +170,9 @@ def pending(
     if not value.value or not before.value or not 0 < value.value / before.value < math.inf:
         if not asked and not value.value and not before.value:
             return None
-        return Pending(replace(cell, why="one of the two is nothing"), figure)
+        none = [name for name, one in ((side, value), (baseline, before)) if not one.value]
+        why = f"it's 0 on {' and '.join(none)}, so there is no ratio" if none else "they are too far from each other"
+        return Pending(replace(cell, why=why), figure)
     return _compared(cell, figure, value, before, mine, theirs, point.assumed.get(side, ""), baseline)
 
 

@@ -35,7 +35,7 @@ class Comparison:
         by: what makes the sides, empty where each source is one.
         cells: by point, figure, side, in the order of the baseline's rows.
         matches: the points behind them, with all rows.
-        alone: (point, side) of what only one side has.
+        single: what only one side has.
         notes: sentences about the whole.
         results: every row, with its findings.
         estimates: by (point, figure, side), the baseline's too, of what the cells compare.
@@ -48,11 +48,16 @@ class Comparison:
     resolution: float
     cells: tuple[Cell, ...]
     matches: tuple[Match, ...]
-    alone: tuple[tuple[str, str], ...]
+    single: tuple[Match, ...]
     notes: tuple[str, ...]
     results: tuple[Result, ...]
     estimates: Mapping[tuple[str, str, str], Estimate]
     known: Known
+
+    @property
+    def alone(self) -> tuple[tuple[str, str], ...]:
+        """(point, side) of what only one side has."""
+        return tuple((one.point, side) for one in self.single for side in one.rows)
 
     @property
     def tested(self) -> int:
@@ -98,7 +103,7 @@ def compare(
         resolution=resolution,
         cells=cells,
         matches=matching.matches,
-        alone=matching.alone,
+        single=matching.single,
         notes=matching.notes,
         estimates={key: one for key, one in table.estimates.items() if one is not None},
         known=known,

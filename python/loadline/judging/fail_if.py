@@ -160,32 +160,26 @@ def judge_thresholds(comparison: Comparison, thresholds: Sequence[Threshold]) ->
 
 def _each(comparison: Comparison, threshold: Threshold, table: Estimates) -> Iterator[tuple[Tried, float | None]]:
     """What is tried; with the chance of those that seem to fail and whose error is known."""
-    named = [match for match in comparison.matches if _names(threshold, match.point, match.first.profile)]
+    every = (*comparison.matches, *comparison.single)
+    named = [match for match in every if _names(threshold, match.point, match.first.profile)]
     # A profile's name is that of its point and of its load line, which have figures of their own.
     matches = [match for match in named if _has(match, threshold.figure)] or named
-    alone = [(point, side) for point, side in comparison.alone if _names(threshold, point, None)]
-    if not matches and not alone:
-        every = [match.point for match in comparison.matches] or [point for point, _ in comparison.alone]
-        close = get_close_matches(threshold.point, every, n=1)
+    if not matches:
+        points = [match.point for match in every]
+        close = get_close_matches(threshold.point, points, n=1)
         hint = f"Did you mean {close[0]!r}? " if close else ""
-        more = ", ..." if len(every) > 8 else ""
+        more = ", ..." if len(points) > 8 else ""
         raise InputError(
             f"--fail-if {threshold.text!r}: there is no point {threshold.point!r}",
-            f"{hint}Points: {', '.join(every[:8])}{more}.",
+            f"{hint}Points: {', '.join(points[:8])}{more}.",
         )
     baseline, *others = (side.name for side in comparison.sides)
     for match in matches:
         for side in others:
-            if side not in match.rows:
-                yield Tried(threshold, match.point, side, "missing", None, f"{side} doesn't have it"), None
-            else:
+            if side in match.rows:
                 yield _tried(threshold, match, baseline, side, table)
-    for point, side in alone:
-        if side == baseline:
-            for other in others:
-                yield Tried(threshold, point, other, "missing", None, f"{other} doesn't have it"), None
-        else:
-            yield Tried(threshold, point, side, "passes", None, f"only {side} has it"), None
+            elif baseline in match.rows or len(match.rows) > 1:
+                yield Tried(threshold, match.point, side, "missing", None, f"{side} doesn't have it"), None
 
 
 def _has(match: Match, figure: Figure) -> bool:
@@ -229,13 +223,16 @@ def _relative(
         return None, f"{baseline} doesn't have it"
     found = pending(match, threshold.figure, baseline, side, table)
     assert found is not None, "a figure that is asked for has a cell"
+    if found.cell.value == 0 and found.cell.baseline_value and threshold.figure.rate:
+        return Ratio(0.0, None), ""
     return found.ratio, found.cell.why if found.ratio is None or not found.fit else ""
 
 
 def _absolute(threshold: Threshold, match: Match, side: str, table: Estimates) -> tuple[Ratio | None, str]:
     """The figure itself, and what prevents to be sure of it."""
     estimate = table.estimate(match, threshold.figure, side)
-    if estimate is None or not estimate.value:
+    # A rate of 0 is known; a response that took no time is none.
+    if estimate is None or not (estimate.value or threshold.figure.rate):
         failed = next((row.error for row in match.rows[side] if row.error), None)
         return None, f"failed on {side}: {failed}" if failed else f"it isn't known of {side}"
     return Ratio(estimate.value, estimate.error), unfit(match.rows[side], side, estimate) or ""

@@ -86,11 +86,11 @@ class Match:
 
 @dataclass(frozen=True, slots=True)
 class Matching:
-    """Sides, the points of at least two of them, and the others: (point, side). `notes` are sentences."""
+    """Sides, the points of at least two of them, and those of one alone. `notes` are sentences."""
 
     sides: tuple[Side, ...]
     matches: tuple[Match, ...]
-    alone: tuple[tuple[str, str], ...]
+    single: tuple[Match, ...]
     notes: tuple[str, ...]
 
 
@@ -144,8 +144,9 @@ def match(sources: Sequence[Source], by: Sequence[str] = (), baseline: str | Non
     grouped = {first: grouped[first], **grouped}
     varying = _varying(grouped.values(), by)
     sides = tuple(Side(name, _common(each), tuple(one.row for one in each)) for name, each in grouped.items())
-    matches, alone = _points(grouped, varying, by, notes)
-    return Matching(sides, matches, alone, tuple(notes))
+    matches = _points(grouped, varying, by, notes)
+    common = tuple(one for one in matches if len(one.rows) > 1)
+    return Matching(sides, common, tuple(one for one in matches if len(one.rows) == 1), tuple(notes))
 
 
 def side_named(names: Sequence[str], text: str) -> str:
@@ -264,25 +265,22 @@ def _common(rows: Sequence[_Row]) -> dict[str, str]:
 
 def _points(
     grouped: Mapping[str, Sequence[_Row]], varying: Sequence[str], by: Sequence[str], notes: list[str]
-) -> tuple[tuple[Match, ...], tuple[tuple[str, str], ...]]:
+) -> list[Match]:
     points = _by_key(grouped, varying)
     if any(_several_names(rows) for sides in points.values() for rows in sides.values()):
         points = _by_key(grouped, varying, named=True)
     baseline = next(iter(grouped))
     assumed = _matched_by_name(points, baseline, varying, notes)
     names = _named([next(iter(sides.values()))[0] for sides in points.values()], varying, by)
-    matches, alone = [], []
+    matches = []
     for name, (key, sides) in zip(names, points.items(), strict=True):
-        if len(sides) == 1:
-            alone.append((name, next(iter(sides))))
-            continue
-        if baseline not in sides:
+        if baseline not in sides and len(sides) > 1:
             notes.append(f"{name} isn't compared: {baseline}, the baseline, doesn't have it")
         first = next(iter(sides.values()))[0]
         labels = {label: first.labels[label] for label in varying if label in first.labels}
         rows_of = {side: tuple(one.row for one in rows) for side, rows in sides.items()}
         matches.append(Match(name, labels, rows_of, assumed.get(key, {})))
-    return tuple(matches), tuple(alone)
+    return matches
 
 
 def _by_key(

@@ -56,9 +56,10 @@ def comparison_table(comparison: Comparison, width: int | None = None) -> Table:
 
 
 def _figures(comparison: Comparison) -> list[str]:
-    """Those that have a verdict or an interval somewhere; all, where none has: then the figures are all there is."""
+    """Those that have a verdict, an interval or a 0 somewhere; else all, for then figures are all there is."""
     every = list(dict.fromkeys(cell.figure for cell in comparison.cells))
-    known = {cell.figure for cell in comparison.cells if cell.low is not None}
+    # A rate that broke down has no interval, and is no reason to hide it.
+    known = {cell.figure for cell in comparison.cells if cell.low is not None or (cell.value == 0 and not cell.ratio)}
     return [figure for figure in every if figure in known] or every
 
 
