@@ -97,6 +97,19 @@ def test_a_cell_is_a_number_with_the_step_of_its_last_digit(text: str, value: fl
     assert found.step == pytest.approx(step)
 
 
+def test_a_unit_that_is_assumed_and_a_column_that_is_left_out_are_warned_of(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("profile,IOPS,latency,throughput MB/s,bandwidth GB/s\na,100,5,1,1\nb,100,5 ms,1,1\n")
+    assert [warning.partition(": ")[2] for warning in read_files([table]).warnings] == [
+        "'latency' has no unit and is taken as ms: --map latency=latency_mean_ns:ms says which",
+        "'bandwidth GB/s' is bytes_per_s as 'throughput MB/s' before it, and is left out as a tag: --map chooses",
+    ]
+    table.write_text("profile,IOPS,latency\na,100,5 ms\nb,100,7 ms\n")
+    assert read_files([table]).warnings == ()
+    table.write_text("profile,IOPS,latency\na,100,5\n")
+    assert read_files([table], maps=parse_map(["latency=latency_mean_ns:us"])).warnings == ()
+
+
 def test_a_cells_own_unit_counts_before_the_heads(tmp_path: Path) -> None:
     row = one(tmp_path, "IOPS,latency ms\n1000,250 us\n")
     assert row.total.latency_mean_ns == 250_000

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Mapping, Sequence
+import shlex
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
 from statistics import median
@@ -94,6 +95,7 @@ def read(data: bytes, name: str, maps: Mapping[str, Meaning | None]) -> Imported
                 for head in _no_figures(shown, meanings, line):
                     wrong.setdefault(head, []).append((number_of_row, line[shown.heads.index(head)]))
         warnings += no_figures(wrong)
+        warnings += [one for one in _assumed(shown, meanings, maps) if one not in warnings]
     if not rows:
         raise InputError(
             f"{name}: no column of its tables is a rate, throughput, latency or part of a load",
@@ -171,6 +173,22 @@ def _inherit_units(found: list[Meaning | None], why: list[str]) -> None:
 
 def _unit_of(one: Meaning) -> str:
     return one.unit or next((default for ending, _, default in _KINDS if one.to.endswith(ending)), "")
+
+
+def _assumed(grid: Grid, meanings: Sequence[Meaning | None], maps: Mapping[str, Meaning | None]) -> Iterator[str]:
+    """What nobody says and is taken for granted: which of two columns is a figure, and in what unit one is."""
+    first: dict[str, str] = {}
+    for number, (head, one) in enumerate(zip(grid.heads, meanings, strict=True)):
+        other = meaning(head) if one is None and head not in maps else None
+        if other is not None and _is_figure(other) and other.to in first:
+            yield f"{head!r} is {other.to} as {first[other.to]!r} before it, and is left out as a tag: --map chooses"
+        if one is None or not _is_figure(one):
+            continue
+        first.setdefault(one.to, head)
+        bare = any((found := cell(row[number])).value is not None and not found.unit for row in grid.rows)
+        if bare and not one.unit and _unit_of(one):
+            said = shlex.quote(f"{head}={one.to}:{_unit_of(one)}")
+            yield f"{head!r} has no unit and is taken as {_unit_of(one)}: --map {said} says which"
 
 
 def _tells(meanings: Sequence[Meaning | None]) -> bool:
