@@ -129,3 +129,10 @@ def test_a_threshold_fails_though_nobody_reads_what_is_printed(
     done = subprocess.run(words, stdout=write, stderr=subprocess.PIPE, cwd=loadline.folder, env=loadline.environment)
     os.close(write)
     assert (done.returncode, done.stderr) == (1, b"")
+
+
+@pytest.mark.parametrize("verb", ["compare", "report"])
+def test_a_file_that_is_read_is_not_overwritten(loadline: Loadline, table: Path, verb: str) -> None:
+    said = loadline(verb, table, "-o", f"../{loadline.folder.name}/two.csv")
+    assert (said.code, table.read_text()) == (2, TABLE)
+    assert "would be overwritten" in said.err

@@ -73,6 +73,7 @@ def command(
     drawing = Drawing(chart, None, dark)
     if file is not None:
         writable(file, drawing)
+        output.check_apart(file, sources)
     asked = [parse_threshold(text) for text in thresholds]
     found = sources_of(sources, store=store, maps=maps, workload=workload, tags=output.pairs(tags, "--tag"))
     for warning in found.warnings:

@@ -9,9 +9,10 @@ import shutil
 import signal
 import sys
 import textwrap
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from io import TextIOWrapper
+from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeVar
 
 import click
@@ -232,6 +233,17 @@ def drawing_options(function: F) -> F:
     function = click.option("--dark", is_flag=True, help="Draw a picture on dark paper.")(function)
     function = click.option("--point", metavar="NAME", help="Of a chart of one point: which.")(function)
     return click.option("--chart", metavar="NAME", help="Of a picture: load, iops, latency, over-time, ...")(function)
+
+
+def check_apart(file: str, sources: Sequence[str]) -> None:
+    """Whether FILE of `-o` is none of those that are read.
+
+    Raises:
+        InputError: it is one of them.
+    """
+    for source in sources:
+        if Path(source).is_file() and Path(file).exists() and Path(source).samefile(file):
+            raise InputError(f"-o {file} is what is read: {source} would be overwritten", "Give another name.")
 
 
 def pairs(values: tuple[str, ...], option: str) -> dict[str, str]:

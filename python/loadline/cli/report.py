@@ -43,6 +43,7 @@ def command(
     """
     drawing, typed = Drawing(chart, point, dark), ("loadline", *sys.argv[1:])
     writable(file, drawing)
+    output.check_apart(file, sources)
     files = [source for source in dict.fromkeys(sources) if Path(source).is_file()]
     if files:
         said = output.pairs(tags, "--tag")
