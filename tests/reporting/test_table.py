@@ -7,7 +7,7 @@ import json
 import pytest
 
 from loadline.reporting.export import envelope
-from loadline.reporting.table import UNKNOWN, Group, Table, count, milliseconds, results_table
+from loadline.reporting.table import UNKNOWN, Group, Table, count, listed, milliseconds, results_table
 from loadline.result.schema import Flow, Result
 
 
@@ -146,3 +146,15 @@ def test_the_load_line_of_several_targets_is_told_for_each(load: dict[str, objec
     line = {"load_line": {"axis": "", "load": 1000, "next": 1010, "targets": 2}}
     (note,) = results_table([result("p", "random", limit="mean<=30ms", provenance=line, **load)]).notes
     assert note.startswith(f"p: {said} on each of 2 targets keep mean<=30ms, 1")
+
+
+def test_control_characters_of_names_reach_no_table() -> None:
+    table = Table(("a\x1bb",), (Group("t\r", (("p\n\x1b[31m",),)),), notes=("n\n\x07",))
+    for text in (table.plain(), table.markdown(), table.stacked()):
+        assert not set(text) & set("\x1b\r\x07")
+    assert table.groups[0].rows == (("p  [31m",),)
+
+
+def test_long_lists_of_names_are_cut_and_names_with_commas_parted_by_semicolons() -> None:
+    assert listed(["a", "b", "c", "d"], 2) == "a, b and 2 more"
+    assert listed(["oltp, 84", "log"], 2) == "oltp, 84; log"

@@ -16,6 +16,7 @@ from loadline.reporting.compare_words import good_for, what_matters
 from loadline.reporting.compared import Compared, compared_of
 from loadline.reporting.export import envelope
 from loadline.reporting.report import Drawing
+from loadline.reporting.table import harmless
 from loadline.units import parse_fraction
 
 
@@ -109,13 +110,13 @@ def _show(compared: Compared) -> None:
     else:
         output.say(output.folded(f"{summary(comparison)}. -o FILE and --json have each of them."))
     for line in threshold_lines(compared.tried):
-        output.say(output.folded(line, "  "))
+        output.say(output.folded(harmless(line), "  "))
     good = {f"What {side} is good for": said for side, said in good_for(compared).items()}
     matters = {f"What matters for {figure}": said for figure, said in what_matters(compared).items()}
     for title, sentences in {**good, **matters}.items():
-        output.say(f"\n{title}:")
+        output.say(f"\n{harmless(title)}:")
         for sentence in sentences:
-            output.say(output.folded(f"  {sentence}", "    "))
+            output.say(output.folded(f"  {harmless(sentence)}", "    "))
 
 
 def _names(text: str | None) -> tuple[str, ...]:

@@ -24,6 +24,7 @@ from loadline.reporting.effect_words import effects_object, effects_table
 from loadline.reporting.junit import junit
 from loadline.reporting.picture import comparison_picture
 from loadline.reporting.report import PICTURES, Drawing
+from loadline.reporting.table import harmless
 from loadline.result.store import check_place, write_bytes
 
 
@@ -96,7 +97,7 @@ def _markdown(compared: Compared) -> bytes:
         lines += [f"## {paragraph.head}", "", *(f"- {sentence}" for sentence in paragraph.sentences), ""]
     tables = [comparison_table(compared.comparison)] if compared.listed else []
     tables += map(effects_table, compared.effects.values())
-    text = "\n".join([*lines, "## Tables", "", "\n".join(table.markdown() for table in tables)])
+    text = "\n".join([*map(harmless, lines), "## Tables", "", "\n".join(table.markdown() for table in tables)])
     return text.encode("utf-8", "backslashreplace")
 
 

@@ -9,7 +9,7 @@ from loadline.judging.cell import Cell, Verdict, counts
 from loadline.judging.compare import Comparison
 from loadline.judging.fail_if import Tried
 from loadline.judging.suitability import DECIDES, standings
-from loadline.reporting.table import UNKNOWN, Group, Table, Tone, count
+from loadline.reporting.table import UNKNOWN, Group, Table, Tone, count, listed
 
 #: Stand before a change, so that colour isn't all that tells verdicts apart.
 MARKS: dict[Verdict, str] = {"better": "▲", "worse": "▼", "same": "=", "can't tell": "?"}
@@ -176,7 +176,7 @@ def _notes(comparison: Comparison, signs: Mapping[tuple[str, str, str], str]) ->
     alone: dict[str, list[str]] = {}
     for point, side in comparison.alone:
         alone.setdefault(side, []).append(point)
-    yield from _first([f"only {side} has {', '.join(_first(points))}" for side, points in alone.items()])
+    yield from _first([f"only {side} has {listed(points, _FEW)}" for side, points in alone.items()])
     doubtful = Counter(check for cell in cells for check in cell.doubts)
     if doubtful:
         yield f"! an audit finds what cannot be in these rows ({', '.join(doubtful)}): see loadline audit"
@@ -193,12 +193,13 @@ def _notes(comparison: Comparison, signs: Mapping[tuple[str, str, str], str]) ->
 def _differing(comparison: Comparison) -> Iterator[str]:
     """In which tags and columns sides differ beside what makes them, and whose states they are."""
     labels = [side.labels for side in comparison.sides]
-    names = [name for name in labels[0] if name not in {*comparison.by, "run"} and all(name in one for one in labels)]
+    matched = {*comparison.by, "run", "profile", "access_class"}
+    names = [name for name in labels[0] if name not in matched and all(name in one for one in labels)]
     values = {name: list(dict.fromkeys(one[name] for one in labels)) for name in names}
-    differing = [f"{name} {', '.join(_first(of))}" for name, of in values.items() if len(of) > 1]
+    differing = [f"{name} {listed(of, _FEW)}" for name, of in values.items() if len(of) > 1]
     if differing:
         alike = [f"{name} ({of[0]})" for name, of in values.items() if len(of) == 1 and name in {"system", "target"}]
-        yield f"differs in: {'; '.join(_first(differing))}{''.join(f'; the same {one}' for one in alike)}"
+        yield f"differs in: {'; '.join(differing)}{''.join(f'; the same {one}' for one in alike)}"
 
 
 def _first(lines: Sequence[str]) -> Iterator[str]:

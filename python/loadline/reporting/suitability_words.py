@@ -8,9 +8,13 @@ from collections.abc import Iterator, Sequence
 from loadline.judging.suitability import DECIDES, Claim, ReadsAhead, Stand
 from loadline.reporting.compare_table import head, value_of
 from loadline.reporting.effect_words import more
+from loadline.reporting.table import listed
 
 # Of one kind so many are told, the widest differences first.
 _FEW = 4
+
+# Names of others like these.
+_MOST_NAMES = 12
 
 _HEADS = {
     "good": "Good for {}: ",
@@ -46,7 +50,7 @@ def _of_kind(kind: str, claims: Sequence[Claim]) -> Iterator[str]:
         points = "; ".join(_figures(claim) for claim in several[:2])
         yield f"{_HEADS[kind].format(use)}{points}{left}.{_doubt(several)}"
     if len(uses) > _FEW:
-        yield f"Likewise: {', '.join(list(uses)[_FEW:])}."
+        yield f"Likewise: {listed(list(uses)[_FEW:], _MOST_NAMES)}."
 
 
 def _kind(claim: Claim) -> str:
@@ -98,13 +102,9 @@ def _level(claims: Sequence[Claim]) -> Iterator[str]:
         uses: dict[str, list[str]] = {}
         for claim in claims:
             uses.setdefault(claim.use, []).append(claim.point)
-        named = [f"{use} ({_listed(points)})" if use else _listed(points) for use, points in uses.items()]
+        named = [f"{use} ({listed(points, _FEW)})" if use else listed(points, _FEW) for use, points in uses.items()]
         said = f"As good as the best of the others, within {100 * DECIDES:.0f} %, for {', '.join(named)}."
         yield said + _doubt(claims)
-
-
-def _listed(names: Sequence[str]) -> str:
-    return ", ".join(names[:_FEW]) + (f" and {len(names) - _FEW} more" if len(names) > _FEW else "")
 
 
 def _reads(pairs: Sequence[ReadsAhead]) -> Iterator[str]:

@@ -29,6 +29,10 @@ _SURE, _MEAN = "±\n%", "mean\nms"
 _LONGEST_WORD = 12
 
 
+# Heads alone may have several lines.
+_CONTROL = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u2028\u2029]")
+
+
 @dataclass(frozen=True, slots=True)
 class Group:
     """Rows that belong together, under a title of their own; an empty title shows none."""
@@ -53,6 +57,14 @@ class Table:
     notes: tuple[str, ...] = ()
     naming: int = 1
     tones: Mapping[str, Tone] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        """Control characters, which names of others may hold, would break lines and turn terminals over."""
+        rows = (tuple(tuple(map(harmless, row)) for row in group.rows) for group in self.groups)
+        groups = (Group(harmless(group.title), of) for group, of in zip(self.groups, rows, strict=True))
+        object.__setattr__(self, "groups", tuple(groups))
+        object.__setattr__(self, "notes", tuple(map(harmless, self.notes)))
+        object.__setattr__(self, "heads", tuple(_CONTROL.sub(" ", head) for head in self.heads))
 
     def markdown(self) -> str:
         """The table in GitHub's Markdown; a group's title is a row in bold."""
@@ -268,6 +280,12 @@ def count(value: float | None) -> str:
     return f"{value:,.{max(0, 2 - power)}f}"
 
 
+def listed(names: Sequence[str], most: int) -> str:
+    """The first names, and how many there are beyond them; parted by semicolons where a name has a comma."""
+    comma = "; " if any("," in name for name in names[:most]) else ", "
+    return comma.join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+
+
 def percent_of(part: float | None, whole: float | None) -> str:
     """A share in percent with one digit behind the point, without the sign."""
     return UNKNOWN if part is None or not whole else f"{100 * part / whole:.1f}"
@@ -281,6 +299,11 @@ def megabytes(flow: Flow) -> str:
 def milliseconds(value_ns: float | None) -> str:
     """Milliseconds with three significant digits."""
     return count(None if value_ns is None else value_ns / 1e6)
+
+
+def harmless(text: str) -> str:
+    """A text of others, such as a name, in one line and without control characters."""
+    return _CONTROL.sub(" ", text).replace("\n", " ")
 
 
 def _in_one_line(head: str) -> str:

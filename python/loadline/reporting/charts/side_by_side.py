@@ -45,9 +45,10 @@ def draw(compared: Compared, palette: Palette) -> list[Panel]:
         points = {cell.point for cell in comparison.cells if cell.figure == figure and cell.ratio}
         matches = [match for match in comparison.matches if match.point in points]
         for access in _classes(matches):
-            values = _values(
-                [match for match in matches if (match.first.access_class or "") == access], figure, comparison
-            )
+            of_class = [match for match in matches if (match.first.access_class or "") == access]
+            if len(of_class) > _MOST_BARS:
+                continue
+            values = _values(of_class, figure, comparison)
             if values and len(values) <= _MOST_BARS:
                 words = head(figure)[0].partition(",")[0]
                 title = f"{words[0].upper()}{words[1:]}{f', {access}' if access else ''}"
