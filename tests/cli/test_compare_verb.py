@@ -136,3 +136,15 @@ def test_a_file_that_is_read_is_not_overwritten(loadline: Loadline, table: Path,
     said = loadline(verb, table, "-o", f"../{loadline.folder.name}/two.csv")
     assert (said.code, table.read_text()) == (2, TABLE)
     assert "would be overwritten" in said.err
+
+
+def test_sides_with_nothing_in_common_are_refused_with_what_each_has(loadline: Loadline, table: Path) -> None:
+    table.write_text("system,profile,IOPS\nold,a,100\nnew,b,200\n")
+    said = loadline("compare", table, "--by", "system")
+    assert (said.code, said.out) == (2, "")
+    assert "old has a; new has b" in said.err
+    assert "--workload" in said.err
+    table.write_text("system,profile,IOPS\nold,a,100\nnew,a,n/a\n")
+    said = loadline("compare", table, "--by", "system")
+    assert said.code == 2
+    assert "old iops; new none" in said.err

@@ -7,7 +7,7 @@ import sys
 import click
 
 from loadline.cli import choice, output
-from loadline.judging.compare import RESOLUTION, compare
+from loadline.judging.compare import RESOLUTION, check_common, compare
 from loadline.judging.fail_if import judge_thresholds, parse_threshold
 from loadline.judging.sources import sources_of
 from loadline.reporting.compare_files import FORMATS, comparison_object, conclusions_object, writable, write
@@ -86,6 +86,8 @@ def command(
         resolution=float(parse_fraction(resolution)),
         figures=_names(figures),
     )
+    if not asked:
+        check_common(comparison)
     tried = judge_thresholds(comparison, asked)
     compared = compared_of(comparison, tried, found.runs, ("loadline", *sys.argv[1:]))
     if file is not None:

@@ -13,7 +13,7 @@ from dataclasses import dataclass, replace
 from loadline.errors import InputError
 from loadline.judging.audit import audit
 from loadline.judging.cell import MOST_LONGER, Cell, Estimates, Known, Pending, give_or_take, pending, times_longer
-from loadline.judging.figure import figure_named, figures_of
+from loadline.judging.figure import FIGURES, figure_named, figures_of
 from loadline.judging.interval import Error, Estimate, Ratio
 from loadline.judging.matching import Match, Matching, Side, Source, match, source_of
 from loadline.judging.student import holm, quantile
@@ -109,6 +109,34 @@ def compare(
         known=known,
         results=tuple(row for source in sources for row in source.rows),
     )
+
+
+def check_common(comparison: Comparison) -> None:
+    """Whether anything is compared.
+
+    Raises:
+        InputError: no point that the baseline and another side have, or no figure that both know.
+    """
+    if comparison.cells:
+        return
+    if any(comparison.baseline in one.rows for one in comparison.matches):
+        known = [f"{side.name} {_some([name for name in FIGURES if any(map(FIGURES[name].of, side.rows))])}"
+                 for side in comparison.sides]  # fmt: skip
+        message = f"the sides know no figure in common: {'; '.join(known[:4])}"
+        raise InputError(message, "Say what columns mean (--map), or which figures are compared (--figures).")
+    points: dict[str, list[str]] = {}
+    for one in (*comparison.matches, *comparison.single):
+        for side in one.rows:
+            points.setdefault(side, []).append(one.point)
+    has = "; ".join(f"{side} has {_some(names)}" for side, names in list(points.items())[:4])
+    raise InputError(
+        f"{comparison.baseline} has no point in common with another side: {has}",
+        "Say what makes the sides (--by), what was asked (--workload), or what columns mean (--map).",
+    )
+
+
+def _some(names: Sequence[str]) -> str:
+    return (", ".join(names[:4]) or "none") + (", ..." if len(names) > 4 else "")
 
 
 def _sources(results: Sequence[Result | Run | Source]) -> list[Source]:
