@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 from dataclasses import replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -15,6 +16,7 @@ from loadline.errors import InputError
 from loadline.judging.cell import Cell
 from loadline.judging.compare import Comparison
 from loadline.judging.matching import Source
+from loadline.judging.sources import sources_of
 from loadline.reporting.compare_files import comparison_object
 from loadline.reporting.compare_table import comparison_table, percent
 from loadline.result.schema import Flow, Result
@@ -205,6 +207,15 @@ def test_a_row_that_was_given_twice_is_no_repetition_of_itself() -> None:
     one, other = (cell(compare([side, run("b", 990.0)])) for side in (once, twice))
     assert (one.low, one.high) == (other.low, other.high)
     assert other.baseline_runs == 1
+
+
+def test_a_file_that_is_given_twice_is_said_to_be(tmp_path: Path) -> None:
+    for name in ("a.csv", "b.csv"):
+        (tmp_path / name).write_text("profile,IOPS\np,100\n")
+    one, other = str(tmp_path / "a.csv"), str(tmp_path / "b.csv")
+    (said,) = sources_of([one, other, str(tmp_path / "." / "a.csv")]).warnings
+    assert "a.csv is given a second time" in said
+    assert sources_of([one, other]).warnings == ()
 
 
 def test_several_targets_together_are_no_target_beside_each() -> None:

@@ -85,13 +85,18 @@ def sources_of(
     found: list[Source] = []
     runs: list[Run] = []
     warnings: list[str] = []
+    seen: set[Path] = set()
     for word, name in zip(words, _names(words), strict=True):
-        if Path(word).is_file():
+        run = None if Path(word).is_file() else place.find(word)
+        path = (Path(word) if run is None else run.path).resolve()
+        if path in seen:
+            warnings.append(f"{word} is given a second time, and differs in nothing from itself")
+        seen.add(path)
+        if run is None:
             read = read_files([word], maps=meant, loads=loads, tags=tags)
             warnings += read.warnings
             found.append(Source(name, read.results))
             continue
-        run = place.find(word)
         runs.append(run)
         found.append(source_of(run))
     return Sources(_told_apart(found), tuple(runs), tuple(warnings))
