@@ -148,3 +148,32 @@ def test_sides_with_nothing_in_common_are_refused_with_what_each_has(loadline: L
     said = loadline("compare", table, "--by", "system")
     assert said.code == 2
     assert "old iops; new none" in said.err
+
+
+def test_a_resolution_is_a_share_in_percent_or_plain(loadline: Loadline, table: Path) -> None:
+    said = [loadline("compare", table, "--by", "system", "--resolution", text, "--json") for text in ("5%", "0.05")]
+    assert [one.json["comparison"]["resolution"] for one in said] == [0.05, 0.05]
+
+
+@pytest.mark.parametrize(
+    ("options", "words"),
+    [
+        (("--resolution", "100%"), "--resolution 100%"),
+        (("--resolution", "much"), "--resolution"),
+        (("--figures", ","), "--figures names nothing"),
+        (("--by", ""), "--by names nothing"),
+        (("--chart", "bars"), "-o FILE.png"),
+        (("--fail-unsure",), "--fail-if"),
+    ],
+)
+def test_an_option_that_can_mean_nothing_is_refused(
+    loadline: Loadline, table: Path, options: tuple[str, ...], words: str
+) -> None:
+    said = loadline("compare", table, *(() if "--by" in options else ("--by", "system")), *options)
+    assert said.code == 2
+    assert words in said.err
+
+
+def test_a_figure_that_is_named_twice_is_compared_once(loadline: Loadline, table: Path) -> None:
+    said = loadline("compare", table, "--by", "system", "--figures", "latency,iops,latency_mean_ns", "--json")
+    assert len(said.json["comparison"]["cells"]) == 4

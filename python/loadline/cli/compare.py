@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import re
 import sys
 
 import click
 
 from loadline.cli import choice, output
+from loadline.errors import InputError
 from loadline.judging.compare import RESOLUTION, check_common, compare
 from loadline.judging.fail_if import judge_thresholds, parse_threshold
 from loadline.judging.sources import sources_of
@@ -72,6 +74,10 @@ def command(
     Ends with 1 if a --fail-if is so, or can't be judged because a point failed.
     """
     drawing = Drawing(chart, None, dark)
+    if file is None and drawing != Drawing():
+        raise InputError("--chart and --dark are of pictures, and none is written", "Name one: -o FILE.png or .svg.")
+    if fail_unsure and not thresholds:
+        raise InputError("--fail-unsure has no --fail-if that it could be about", "Give one, or leave it out.")
     if file is not None:
         writable(file, drawing)
         output.check_apart(file, sources)
@@ -81,10 +87,10 @@ def command(
         output.warn(warning)
     comparison = compare(
         found.sources,
-        by=_names(by),
+        by=_names("--by", by),
         baseline=baseline,
-        resolution=float(parse_fraction(resolution)),
-        figures=_names(figures),
+        resolution=_share(resolution),
+        figures=_names("--figures", figures),
     )
     if not asked:
         check_common(comparison)
@@ -121,5 +127,21 @@ def _show(compared: Compared) -> None:
             output.say(output.folded(f"  {harmless(sentence)}", "    "))
 
 
-def _names(text: str | None) -> tuple[str, ...]:
-    return tuple(filter(None, (part.strip() for part in (text or "").split(","))))
+def _names(option: str, text: str | None) -> tuple[str, ...]:
+    if text is None:
+        return ()
+    names = tuple(filter(None, (part.strip() for part in text.split(","))))
+    if not names:
+        raise InputError(f"{option} names nothing", "Name what is meant, or leave it out.")
+    return names
+
+
+def _share(text: str) -> float:
+    """`5%` or `0.05`."""
+    try:
+        share = float(text) if re.fullmatch(r"[0-9]*\.?[0-9]+", text) else float(parse_fraction(text))
+    except InputError as error:
+        raise InputError(f"--resolution: {error.message}", "Write it like 1% or 0.01.") from None
+    if share >= 1:
+        raise InputError(f"--resolution {text} is not below 100%", "Write it like 1% or 0.01.")
+    return share

@@ -86,7 +86,7 @@ def compare(
         InputError: fewer than two sides, or an unknown tag, side or figure.
     """
     if not 0 <= resolution < 1:
-        raise InputError(f"a resolution of {resolution:g} can't be", "Give a share such as 0.01.")
+        raise InputError(f"a resolution of {resolution:g} can't be", "Give a share below 1, such as 0.01.")
     for name in figures:
         figure_named(name)
     tags = tuple(filter(None, dict.fromkeys([by] if isinstance(by, str) else by)))

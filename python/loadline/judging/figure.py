@@ -135,7 +135,7 @@ def figures_of(row: Result, wanted: Sequence[str] = ()) -> list[Figure]:
     another depth on each side, so only its rate counts. Where all I/Os go one way, figures of that way say nothing new.
     """
     if wanted:
-        return [figure_named(name) for name in wanted]
+        return list(dict.fromkeys(figure_named(name) for name in wanted))
     one_way = not (row.read.iops and row.write.iops)
     searched = bool(row.limit or row.provenance.get("best"))
     rate = [] if row.total.iops is not None or not _any(row, "bytes_per_s") else [FIGURES["bytes_per_s"]]
