@@ -55,7 +55,8 @@ class Compared:
         """Few sides by name, many by number and by what makes them."""
         names = [side.name for side in self.comparison.sides]
         if len(names) <= MOST_SIDES:
-            return f"{', '.join(names[:-1])} and {names[-1]}"
+            # Names may have commas of their own.
+            return f"{'; '.join(names[1:])} against {names[0]}"
         return f"{len(names)} sides by {', '.join(self.comparison.by)}" if self.comparison.by else f"{len(names)} sides"
 
 
