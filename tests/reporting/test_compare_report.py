@@ -224,3 +224,12 @@ def test_pictures_are_of_a_chart_by_its_name(tmp_path: Path) -> None:
 def test_values_of_csv_are_without_the_noise_of_their_last_bit(tmp_path: Path) -> None:
     said = write(pair(389_999.999_999_999_94), tmp_path / "c.csv").read_text()
     assert "390000.0," in said and "389999.99" not in said
+
+
+def test_many_sides_are_told_by_their_values_in_charts_and_parted_in_titles() -> None:
+    tags = [{"layout": layout, "drives": drives} for layout, drives in (("r1", "84"), ("r1", "168"), ("r5", "84"))]
+    rows = [row("p", 1000.0 + 100 * number, tags=one) for number, one in enumerate(tags)]
+    compared = compared_of(compare(rows, by=("layout", "drives")))
+    assert compared.title == "layout=r1, drives=168; layout=r5, drives=84 against layout=r1, drives=84"
+    (panel, *_) = CHARTS["ratios"].draw(compared, LIGHT)
+    assert [cell["name"] for cell in panel.data["cells"]] == ["p · r1, 168", "p · r5, 84"]

@@ -9,6 +9,7 @@ from typing import Any
 import altair as alt
 
 from loadline.judging.cell import Cell
+from loadline.judging.compare import Comparison
 from loadline.reporting.charts.frame import SEPARATOR
 from loadline.reporting.charts.panel import SIDE, TWO_LINES, Panel, chart_of, rows_height
 from loadline.reporting.charts.theme import Palette
@@ -37,12 +38,13 @@ def draw(compared: Compared, palette: Palette) -> list[Panel]:
     """A panel a figure: a mark a point and side, a line for what nothing tells from 1."""
     comparison = compared.comparison
     several = len(comparison.sides) > 2
+    sides = _values_alone(comparison) if several else {}
     panels = []
     for figure in dict.fromkeys(cell.figure for cell in comparison.cells):
         cells = [cell for cell in comparison.cells if cell.figure == figure and cell.ratio]
         if not cells or len(cells) > _MOST_ROWS:
             continue
-        values = [_value(cell, several) for cell in cells]
+        values = [_value(cell, sides.get(cell.side, "")) for cell in cells]
         known = [value[key] for value in values for key in ("ratio", "low", "high") if value[key] is not None]
         low, high = _ends(known)
         values = [{**value, "far": value["ratio"] ** 2 > low * high} for value in values]
@@ -58,10 +60,18 @@ def draw(compared: Compared, palette: Palette) -> list[Panel]:
     return panels
 
 
-def _value(cell: Cell, several: bool) -> dict[str, Any]:
+def _values_alone(comparison: Comparison) -> dict[str, str]:
+    """Sides by the values that tell them apart, since whole names lose their middle; by their names if these don't."""
+    labels = {side.name: side.labels for side in comparison.sides}
+    varying = [name for name in comparison.by if len({one.get(name) for one in labels.values()}) > 1]
+    told = {side: ", ".join(one.get(name, "") for name in varying) for side, one in labels.items()}
+    return told if len(set(told.values())) == len(told) else {side: side for side in labels}
+
+
+def _value(cell: Cell, side: str) -> dict[str, Any]:
     assert cell.ratio is not None, "cells without a ratio aren't drawn"
     said = more(cell.ratio) + ("!" if cell.doubts else "")
-    name = f"{cell.point}{SEPARATOR}{cell.side}" if several else cell.point
+    name = f"{cell.point}{SEPARATOR}{side}" if side else cell.point
     return {
         "name": name,
         "ratio": cell.ratio,
@@ -93,7 +103,7 @@ def ratio_axis(known: Sequence[float]) -> dict[str, Any]:
             kept.append(line)
     change = "datum.value == 1 ? '±0%' : format(datum.value - 1, '+.3~p')"
     label = f"datum.value >= 2 ? format(datum.value, ',~r') + ' x' : {change}"
-    return {"values": sorted(kept), "labelExpr": label, "labelFlush": False, "labelOverlap": False}
+    return {"values": sorted(kept), "labelExpr": label, "labelFlush": False, "labelOverlap": "greedy"}
 
 
 def _ends(known: Sequence[float]) -> tuple[float, float]:
@@ -115,13 +125,13 @@ def _panel(values: list[dict[str, Any]], known: list[float], palette: Palette) -
             "verdict:N",
             title=None,
             scale=alt.Scale(domain=present, range=[colours[verdict] for verdict in present]),
-            legend=alt.Legend(columns=4),
+            legend=alt.Legend(columns=2),
         ),
         "shape": alt.Shape(
             "verdict:N",
             title=None,
             scale=alt.Scale(domain=present, range=[shapes[verdict] for verdict in present]),
-            legend=alt.Legend(columns=4),
+            legend=alt.Legend(columns=2),
         ),
     }
     band = chart_of("room").encode(x=alt.X("from:Q", scale=scale), x2=alt.X2("to:Q"))
