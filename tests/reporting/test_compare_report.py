@@ -22,6 +22,7 @@ from loadline.reporting.charts.ratios import ratio_axis
 from loadline.reporting.charts.theme import LIGHT
 from loadline.reporting.compare_files import write
 from loadline.reporting.compare_page import comparison_page
+from loadline.reporting.compare_table import comparison_table
 from loadline.reporting.compare_words import good_for, paragraphs, what_matters
 from loadline.reporting.compared import Compared, compared_of
 from loadline.reporting.effect_words import more
@@ -124,6 +125,17 @@ def test_what_matters_is_said_with_its_numbers_and_what_does_not_too() -> None:
     assert "By class: random +50 %, sequential +50 %." in cache
     assert raid.startswith("raid (under 1 % of what differs): raid10 has 2 % more IOPS than raid5")
     assert run.startswith("run does nothing")
+
+
+def test_a_forecast_is_higher_or_lower_than_what_was_measured_and_not_worse() -> None:
+    rows = [row("p", 1000.0), row("p", 800.0, origin="solved", system="s")]
+    compared = compared_of(compare(rows, by="origin"))
+    text = comparison_table(compared.comparison).markdown()
+    assert "▼ lower" in text
+    assert "against measured: 1 lower, 1 can't be told" in text
+    said = " ".join(sentence for paragraph in paragraphs(compared) for sentence in paragraph.sentences)
+    assert "IOPS, solved: lower at 1: −20 % (p)" in said
+    assert "worse" not in text + said
 
 
 def test_of_a_single_setting_no_rank_and_no_share_is_said() -> None:

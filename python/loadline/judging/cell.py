@@ -7,7 +7,7 @@ and verdicts, which depend on all cells, in compare.py.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
 from statistics import median
 from typing import Literal, TypeAlias
@@ -300,9 +300,3 @@ def _mix(rows: Sequence[Result]) -> tuple[float | None, float]:
 def times_longer(times: float) -> float | None:
     """A number of times for people: tenths, upwards, from 1.1 on; None of more than is worth advising."""
     return math.ceil(10 * max(1.1, times)) / 10 if times <= MOST_LONGER else None
-
-
-def counts(cells: Sequence[Cell]) -> Mapping[Verdict, int]:
-    """How many cells have each verdict."""
-    names: tuple[Verdict, ...] = ("better", "worse", "same", "can't tell")
-    return {name: sum(cell.verdict == name for cell in cells) for name in names}

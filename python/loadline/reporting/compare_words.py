@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from loadline.judging.cell import Cell
 from loadline.reporting.audit_words import sentences, verdict
-from loadline.reporting.compare_table import head, summary
+from loadline.reporting.compare_table import head, summary, verdict_said
 from loadline.reporting.compared import MOST_SIDES, Compared
 from loadline.reporting.effect_words import effect_sentences, figure_name, more
 from loadline.reporting.suitability_words import suitability_sentences
@@ -94,22 +95,23 @@ def _short(compared: Compared) -> Iterator[str]:
             cells = [cell for cell in comparison.cells if (cell.side, cell.figure) == (side.name, figure)]
             told = [cell for cell in cells if cell.verdict != "can't tell"]
             if told:
-                parts = [part for verdict in ("better", "worse") for part in _extremes(told, verdict)]
+                parts: list[str] = []
+                for word in ("better", "worse", "higher", "lower"):
+                    parts += _extremes([cell for cell in told if verdict_said(cell, comparison) == word], word)
                 same = sum(cell.verdict == "same" for cell in told)
                 parts += [f"the same at {same}"] * bool(same)
                 of = f" of {len(cells)} points" if len(cells) > 1 else ""
                 yield f"{head(figure)[0].partition(',')[0]}, {side.name}: {'; '.join(parts)}{of}."
 
 
-def _extremes(cells: Sequence[Cell], verdict: str) -> Iterator[str]:
+def _extremes(cells: Sequence[Cell], word: str) -> Iterator[str]:
     """`better at 5, from +12 % (log) to 2.10 times (mail)`."""
-    found = sorted((cell for cell in cells if cell.verdict == verdict), key=lambda cell: cell.gain or 1.0)
+    found = sorted(cells, key=lambda cell: abs(math.log(cell.ratio or 1.0)))
     if len(found) == 1:
-        yield f"{verdict} at 1: {more(found[0].ratio or 1.0)} ({found[0].point})"
+        yield f"{word} at 1: {more(found[0].ratio or 1.0)} ({found[0].point})"
     elif found:
-        mild, most = (found[0], found[-1]) if verdict == "better" else (found[-1], found[0])
-        ends = [f"{more(cell.ratio or 1.0)} ({cell.point})" for cell in (mild, most)]
-        yield f"{verdict} at {len(found)}, from {ends[0]} to {ends[1]}"
+        ends = [f"{more(cell.ratio or 1.0)} ({cell.point})" for cell in (found[0], found[-1])]
+        yield f"{word} at {len(found)}, from {ends[0]} to {ends[1]}"
 
 
 def _untold(cells: Sequence[Cell]) -> Iterator[str]:
