@@ -177,3 +177,22 @@ def test_an_option_that_can_mean_nothing_is_refused(
 def test_a_figure_that_is_named_twice_is_compared_once(loadline: Loadline, table: Path) -> None:
     said = loadline("compare", table, "--by", "system", "--figures", "latency,iops,latency_mean_ns", "--json")
     assert len(said.json["comparison"]["cells"]) == 4
+
+
+@pytest.mark.parametrize(
+    ("word", "words"),
+    [
+        ("nosuch.json", "there is no file 'nosuch.json' and no run"),
+        ("folder", "neither a file nor the folder of a run"),
+        ("/dev/null", "neither a file nor the folder of a run"),
+        ("broken.json", "not valid JSON: Expecting value in line 2, column 2"),
+        ("other.json", "neither fio nor loadline"),
+    ],
+)
+def test_what_is_no_source_is_said_as_what_it_is(loadline: Loadline, table: Path, word: str, words: str) -> None:
+    (loadline.folder / "folder").mkdir()
+    (loadline.folder / "broken.json").write_text('{"a":\n ')
+    (loadline.folder / "other.json").write_text('{"a": 1}')
+    said = loadline("compare", table, word)
+    assert said.code == 2
+    assert words in said.err

@@ -9,6 +9,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
+from loadline.errors import InputError
 from loadline.judging.audit import audit
 from loadline.judging.matching import Source, source_of
 from loadline.result.importers.asked import Loads, parse_loads
@@ -52,11 +53,23 @@ def audit_sources(
     """
     place = Store.locate(None if store is None else str(store), os.environ)
     files = [word for word in words if Path(word).is_file()]
-    runs = tuple(place.find(word) for word in words if word not in files)
+    runs = tuple(_run(place, word) for word in words if word not in files)
     read = read_files(files, maps=parse_map(list(maps)), loads=parse_loads(workload), tags=tags)
     results = [result for run in runs for result in run.results() + run.probes()]
     documents = {run.id: run.document for run in runs}
     return Audited(tuple(audit([*results, *read.results], documents, read.series)), runs, read)
+
+
+def _run(place: Store, word: str) -> Run:
+    """The run of what is no file."""
+    if Path(word).exists() and not (Path(word) / "run.json").exists():
+        raise InputError(f"{word!r} is neither a file nor the folder of a run", "Name a file of results, or a run.")
+    try:
+        return place.find(word)
+    except InputError as error:
+        if not error.message.startswith("no run"):
+            raise
+        raise InputError(f"there is no file {word[:80]!r} and {error.message}", error.remedy) from None
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,7 +100,7 @@ def sources_of(
     warnings: list[str] = []
     seen: set[Path] = set()
     for word, name in zip(words, _names(words), strict=True):
-        run = None if Path(word).is_file() else place.find(word)
+        run = None if Path(word).is_file() else _run(place, word)
         path = (Path(word) if run is None else run.path).resolve()
         if path in seen:
             warnings.append(f"{word} is given a second time, and differs in nothing from itself")

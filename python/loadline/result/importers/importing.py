@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import json
 import re
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -95,7 +96,21 @@ def _read(path: Path, maps: Mapping[str, Meaning | None]) -> Imported:
         return own.read(data, str(path))
     if not table.looks_so(data):
         raise InputError(f"{path}: no text", "Files are fio's JSON, CSV, TSV, Markdown or HTML tables.")
+    if path.suffix.lower() == ".json":
+        raise _no_json(data, path)
     return table.read(data, str(path), maps)
+
+
+def _no_json(data: bytes, path: Path) -> InputError:
+    """Why JSON isn't results."""
+    try:
+        json.loads(data)
+    except json.JSONDecodeError as error:
+        where = f"{error.msg} in line {error.lineno}, column {error.colno}"
+        return InputError(f"{path}: not valid JSON: {where}", "Write it again, whole.")
+    except (ValueError, RecursionError) as error:
+        return InputError(f"{path}: not valid JSON: {error}", "Write it again, whole.")
+    return InputError(f"{path}: JSON of neither fio nor loadline", "Give the tool's own JSON, or a table.")
 
 
 def _bytes(path: Path) -> bytes:
