@@ -141,3 +141,18 @@ def test_a_rate_of_nothing_is_known_and_below_every_bound() -> None:
     found = compare([run("a"), run("b", total=Flow(iops=0.0))])
     assert states(found, "*.iops < 1k/s", "*.iops < 0.5 * baseline", "*.iops > 1k/s") == ["fails", "fails", "passes"]
     assert "IOPS" in comparison_table(found).plain()
+
+
+@pytest.mark.parametrize(
+    ("text", "hint"),
+    [
+        ("*.iops < 0.9 * base", "0.95 * baseline"),
+        ("*.IOPS < 5", "Did you mean 'iops'?"),
+        ("*.read_P99 > 5ms", "Did you mean 'read_p99'?"),
+        ("OLTP-db.iops < 5", "Did you mean 'oltp-db'?"),
+    ],
+)
+def test_what_is_nearly_right_is_refused_with_what_was_meant(text: str, hint: str) -> None:
+    with pytest.raises(InputError) as caught:
+        states(compare([run("a"), run("b")]), text)
+    assert hint in caught.value.remedy

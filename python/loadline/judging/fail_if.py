@@ -112,7 +112,7 @@ def parse_threshold(text: str) -> Threshold:
 
 
 def _bound(text: str, figure: Figure) -> tuple[float, bool]:
-    if "baseline" in text:
+    if re.search(r"\*|base", text, re.IGNORECASE):
         return _factor(text), True
     if figure.name == "load":
         return parse_rate(text), False
@@ -166,8 +166,9 @@ def _each(comparison: Comparison, threshold: Threshold, table: Estimates) -> Ite
     matches = [match for match in named if _has(match, threshold.figure)] or named
     if not matches:
         points = [match.point for match in every]
-        close = get_close_matches(threshold.point, points, n=1)
-        hint = f"Did you mean {close[0]!r}? " if close else ""
+        lower = {point.lower(): point for point in points}
+        close = get_close_matches(threshold.point.lower(), lower, n=1)
+        hint = f"Did you mean {lower[close[0]]!r}? " if close else ""
         more = ", ..." if len(points) > 8 else ""
         raise InputError(
             f"--fail-if {threshold.text!r}: there is no point {threshold.point!r}",

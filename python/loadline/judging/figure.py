@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from dataclasses import dataclass
+from difflib import get_close_matches
 
 from loadline.errors import InputError
 from loadline.result.figures import PERCENTILES
@@ -121,10 +122,14 @@ def figure_named(text: str) -> Figure:
     for name in (prefix + rest, f"{prefix}latency_{rest}_ns"):
         if name in FIGURES:
             return FIGURES[name]
+    short = ("latency", "p50", "p99", "p999", "bandwidth", "iops")
+    known = [*FIGURES, *_SHORT, *(way + name for way in ("", "read_", "write_") for name in short)]
+    close = get_close_matches(text.lower(), known, n=1)
+    hint = f"Did you mean {close[0]!r}? " if close else ""
     raise InputError(
         f"there is no figure {text!r}",
-        "Figures: iops, bytes_per_s, latency_mean_ns, latency_p99_ns, ..., each with read_ or write_; of load lines"
-        " load, saturation_iops.",
+        f"{hint}Figures: iops, latency, p99, bandwidth, ..., or as in results bytes_per_s, latency_mean_ns,"
+        " latency_p99_ns, ..., each with read_ or write_; of load lines load, saturation_iops.",
     )
 
 
