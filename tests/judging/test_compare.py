@@ -209,6 +209,13 @@ def test_a_row_that_was_given_twice_is_no_repetition_of_itself() -> None:
     assert other.baseline_runs == 1
 
 
+def test_where_profiles_are_the_sides_no_point_has_the_name_of_one(tmp_path: Path) -> None:
+    table = tmp_path / "t.csv"
+    table.write_text("system,profile,IOPS\nold,mail,100\nold,oltp,200\nnew,mail,110\nnew,oltp,190\n")
+    found = compare(sources_of([str(table)]).sources, by="profile")
+    assert [match.point for match in found.matches] == ["load, old", "load, new"]
+
+
 def test_a_file_that_is_given_twice_is_said_to_be(tmp_path: Path) -> None:
     for name in ("a.csv", "b.csv"):
         (tmp_path / name).write_text("profile,IOPS\np,100\n")

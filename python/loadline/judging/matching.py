@@ -398,8 +398,8 @@ def _named(rows: Sequence[_Row], varying: Sequence[str], by: Sequence[str]) -> l
         row = one.row
         name = row.point
         if row.origin == "imported":
-            # The point's name is of its tags, which may be what makes the sides.
-            name = row.profile or _load_text(one.asked) or ("load" if by else row.point)
+            # The point's name is of its tags, which may be what makes the sides; so may its profile.
+            name = ("" if "profile" in by else row.profile) or _load_text(one.asked) or ("load" if by else row.point)
         return f"{name} ({row.limit})" if row.limit else name
 
     ways = (
