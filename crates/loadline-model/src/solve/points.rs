@@ -13,6 +13,9 @@ use super::system::Point;
 use crate::Error;
 use crate::sim::Way;
 
+/// So near to what can pass at the most no more of it comes.
+const FULL: f64 = 0.999;
+
 impl Solver<'_> {
     /// I/Os per ns of streams that are read ahead of, so many outstanding, if all but the drives pass so many per ns, and one in
     /// `alone_ns`.
@@ -100,7 +103,15 @@ impl Solver<'_> {
             bytes: lines.bytes,
             apart: lines.apart,
         };
-        if let Some(found) = doubled(most, |n| Some([procession.per_ns(n)])) {
+        // Where nothing more passes nobody need be followed any further.
+        let (capacity, mut last) = (procession.capacity_per_ns(), 0.0);
+        let passing = |n: u32| {
+            if last < FULL * capacity {
+                last = procession.per_ns(n);
+            }
+            Some([last])
+        };
+        if let Some(found) = doubled(most, passing) {
             for (n, [per_ns]) in (0..).zip(found) {
                 front.throughput_per_s[n] = per_ns * 1e9;
                 front.response_ns[n] = (n + 1) as f64 / per_ns - network.think_ns;
@@ -306,7 +317,7 @@ impl Solver<'_> {
 /// What is found with 1, 2 ... `most` outstanding: at powers of two, and by the logarithm of their number between.
 fn doubled<const K: usize>(
     most: u32,
-    find: impl Fn(u32) -> Option<[f64; K]>,
+    mut find: impl FnMut(u32) -> Option<[f64; K]>,
 ) -> Option<Vec<[f64; K]>> {
     let numbers = std::iter::successors(Some(1), |&n| (n < most).then(|| most.min(2 * n)));
     let points: Option<Vec<_>> = numbers.map(|n| Some((n, find(n)?))).collect();

@@ -65,13 +65,18 @@ impl Stage {
 }
 
 impl Procession<'_> {
+    /// I/Os per ns that pass at the most.
+    pub(super) fn capacity_per_ns(&self) -> f64 {
+        let on_way = self.parts.iter().filter(|part| !part.beside);
+        on_way
+            .filter(|part| part.servers > 0)
+            .map(|part| part.capacity(self.classes))
+            .fold(f64::INFINITY, f64::min)
+    }
+
     /// I/Os per ns with so many outstanding.
     pub(super) fn per_ns(&self, outstanding: u32) -> f64 {
         let on_way = || self.parts.iter().filter(|part| !part.beside);
-        let capacity = on_way()
-            .filter(|part| part.servers > 0)
-            .map(|part| part.capacity(self.classes))
-            .fold(f64::INFINITY, f64::min);
         let found = if on_way().all(|part| part.copies == 1 && part.controllers.is_none()) {
             let each =
                 |part: &Part| part.mean_ns(self.classes) + part.mean_latency_ns(self.classes);
@@ -80,7 +85,7 @@ impl Procession<'_> {
         } else {
             self.walk(outstanding.min(MOST))
         };
-        found.min(capacity)
+        found.min(self.capacity_per_ns())
     }
 
     fn stages(&self) -> Vec<Stage> {
