@@ -21,6 +21,12 @@ class Histogram:
     """
 
     def __new__(cls, values_ns: Sequence[int] = (), counts: Sequence[int] = ()) -> Self: ...
+    @staticmethod
+    def of_bins(bins: dict[str, int]) -> Histogram:
+        """The histogram of fio's `bins`, an object of JSON: counts by the value of each bin, in ns, as text.
+
+        Raises ValueError where a key is no whole number or lies beyond fio's last bin, TypeError where a count is none.
+        """
     @property
     def count(self) -> int: ...
     def merged(self, other: Histogram) -> Histogram:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 from decimal import Decimal
+from typing import Any
 
 import pytest
 from core import golden
@@ -105,3 +106,27 @@ def test_things_that_are_no_whole_numbers_are_type_errors() -> None:
             Histogram(values, [1])  # type: ignore[arg-type]
     with pytest.raises(TypeError):
         Histogram().merged(None)  # type: ignore[arg-type]
+
+
+@given(samples)
+def test_bins_of_json_make_the_same_histogram_as_their_numbers(values: list[int]) -> None:
+    bins = {str(value): values.count(value) for value in values}
+    assert Histogram.of_bins(bins).columns() == of(values).columns()
+
+
+@pytest.mark.parametrize(
+    ("bins", "error", "told"),
+    [
+        ({"fast": 3}, ValueError, '"fast" is no number of ns'),
+        ({"-5": 3}, ValueError, '"-5" is no number of ns'),
+        ({"100": -1}, ValueError, "must lie between 0 and"),
+        ({"100": 1.5}, TypeError, "float"),
+        ({"100": "3"}, TypeError, "str"),
+        ({100: 3}, TypeError, "int"),
+        ([3], TypeError, "list"),
+        ({str(2**40): 1}, ValueError, "last bin"),
+    ],
+)
+def test_bins_that_cannot_be_are_refused(bins: Any, error: type[Exception], told: str) -> None:
+    with pytest.raises(error, match=told):
+        Histogram.of_bins(bins)

@@ -3,6 +3,7 @@
 use loadline_logs::Histogram;
 use pyo3::exceptions::{PyOverflowError, PyValueError};
 use pyo3::prelude::*;
+use pyo3::types::{PyDict, PyString};
 
 use crate::map_error;
 
@@ -21,6 +22,22 @@ impl PyHistogram {
             &whole_numbers(values_ns, "values_ns")?,
             &whole_numbers(counts, "counts")?,
         );
+        histogram.map(Self).map_err(|error| map_error(&error))
+    }
+
+    /// Of counts by their bins' values as text, as JSON has them.
+    #[staticmethod]
+    fn of_bins(bins: &Bound<'_, PyDict>) -> PyResult<Self> {
+        let mut values_ns = Vec::with_capacity(bins.len());
+        let mut counts = Vec::with_capacity(bins.len());
+        for (value, count) in bins {
+            let text = value.cast::<PyString>()?.to_str()?;
+            values_ns.push(text.parse::<u64>().map_err(|_| {
+                PyValueError::new_err(format!("a bin named {text:?} is no number of ns"))
+            })?);
+            counts.push(whole_number(&count, "counts")?);
+        }
+        let histogram = Histogram::new(&values_ns, &counts);
         histogram.map(Self).map_err(|error| map_error(&error))
     }
 
@@ -54,16 +71,20 @@ fn whole_numbers(numbers: Option<&Bound<'_, PyAny>>, argument: &str) -> PyResult
     let Some(numbers) = numbers else {
         return Ok(Vec::new());
     };
-    let whole = |number: Bound<'_, PyAny>| {
-        number.extract::<u64>().map_err(|error| {
-            if error.is_instance_of::<PyOverflowError>(number.py()) {
-                PyValueError::new_err(format!(
-                    "{argument} must lie between 0 and 2^64 - 1, not {number}"
-                ))
-            } else {
-                error
-            }
-        })
-    };
-    numbers.try_iter()?.map(|number| whole(number?)).collect()
+    numbers
+        .try_iter()?
+        .map(|number| whole_number(&number?, argument))
+        .collect()
+}
+
+fn whole_number(number: &Bound<'_, PyAny>, argument: &str) -> PyResult<u64> {
+    number.extract::<u64>().map_err(|error| {
+        if error.is_instance_of::<PyOverflowError>(number.py()) {
+            PyValueError::new_err(format!(
+                "{argument} must lie between 0 and 2^64 - 1, not {number}"
+            ))
+        } else {
+            error
+        }
+    })
 }

@@ -46,8 +46,8 @@ class Asked:
         pairs = ((item.name, getattr(self, item.name), getattr(other, item.name)) for item in fields(Asked))
         return Asked(**{name: theirs if mine in (None, ()) else mine for name, mine, theirs in pairs})
 
-    def put(self, result: Result) -> Result:
-        """The row with what was asked in its columns; what the row says itself stays."""
+    def put(self, result: Result, **named: Any) -> Result:
+        """The row with what was asked in its columns, and with its names; what the row says itself stays."""
         jobs = None if self.jobs is None else self.jobs * (self.guests or 1)
         outstanding = self.outstanding
         if outstanding is None and self.queue_depth is not None and self.rate_per_s is None:
@@ -72,6 +72,7 @@ class Asked:
             offered_per_s=_known(self.rate_per_s, result.offered_per_s),
             runtime_ns=_known(result.runtime_ns, self.runtime_ns),
             warmup_ns=_known(result.warmup_ns, self.warmup_ns),
+            **named,
         )
 
     def _workload(self, name: str | None) -> dict[str, Any] | None:

@@ -15,6 +15,8 @@ from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Any
 
+import orjson
+
 from loadline._core import Histogram
 from loadline.errors import InputError
 from loadline.result.figures import PERCENTILES, known_percentile
@@ -67,10 +69,9 @@ def _read(data: bytes, name: str) -> Imported:
     for job in jobs:
         groups.setdefault(job.get("groupid"), []).append(job)
     found = []
-    for number, group in enumerate(groups.values()):
-        row = _row(group, options if isinstance(options, dict) else {}, version, warnings)
-        at = started if number == len(groups) - 1 else None
-        found.append(replace(row, result=replace(row.result, provenance={**row.result.provenance, "ended_at": at})))
+    for number, group in enumerate(groups.values(), 1):
+        at = started if number == len(groups) else None
+        found.append(_row(group, options if isinstance(options, dict) else {}, version, at, warnings))
     return Imported(tuple(found), (), tuple(dict.fromkeys(warnings)))
 
 
@@ -81,7 +82,7 @@ def _last_status(data: bytes, name: str, warnings: list[str]) -> dict[str, Any]:
         warnings.append("text before the first JSON value was passed over")
     body = data[start:]
     try:
-        whole = json.loads(body)
+        whole = orjson.loads(body)
         if isinstance(whole, dict):
             return whole
     except ValueError:
@@ -123,7 +124,11 @@ def _jobs(status: Mapping[str, Any], name: str, warnings: list[str]) -> list[Map
 
 
 def _row(
-    jobs: Sequence[Mapping[str, Any]], options: Mapping[str, Any], version: str, warnings: list[str]
+    jobs: Sequence[Mapping[str, Any]],
+    options: Mapping[str, Any],
+    version: str,
+    ended_at: str | None,
+    warnings: list[str],
 ) -> ImportedRow:
     every = [{**options, **(job.get("job options") or {})} for job in jobs]
     reads, writes = ([_Part.of(job.get(way), version) for job in jobs] for way in ("read", "write"))
@@ -165,6 +170,7 @@ def _row(
             "tool": version,
             "options": {key: str(value) for key, value in every[0].items()},
             **({"job_cpu_fraction": max(cpu) / 100} if cpu else {}),
+            "ended_at": ended_at,
         },
     )
     histograms = {name: part.histogram for name, part in (("read", read), ("write", write)) if part.histogram.count}
@@ -211,7 +217,7 @@ class _Part:
             mean=_scaled(latency.get("mean"), factor) if timed else None,
             stddev=_scaled(latency.get("stddev"), factor) if timed else None,
             most=_scaled(latency.get("max"), factor) if timed else None,
-            histogram=Histogram(list(map(int, bins)), list(bins.values())) if bins and not old else None,
+            histogram=Histogram.of_bins(bins) if bins and not old else None,
             percentiles={
                 percent: value * factor
                 for percent in PERCENTILES.values()

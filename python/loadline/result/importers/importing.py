@@ -78,8 +78,13 @@ def read_files(
             result = row.result
             # What loadline wrote has its names, its load and its origin already.
             if not result.point:
-                result = row.asked.over(loads.of(result.profile)).put(replace(result, run=path.name, target=path.name))
-                result = replace(result, point=_name(result, taken), tags={**result.tags, **(tags or {})})
+                result = row.asked.over(loads.of(result.profile)).put(
+                    result,
+                    run=path.name,
+                    target=path.name,
+                    point=_name(result, taken),
+                    tags={**result.tags, **(tags or {})},
+                )
             results.append(result)
             if row.histograms:
                 histograms[result.point] = row.histograms
