@@ -5,7 +5,8 @@ use crate::device::disk::{Disk, Model, Options, Request};
 use crate::layout::{Extent, Layout};
 use crate::sim::Way;
 use crate::units::Time;
-use std::collections::{BTreeMap, VecDeque};
+use std::cmp::Reverse;
+use std::collections::{BinaryHeap, VecDeque};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -60,7 +61,7 @@ impl Hash for Drives {
 }
 
 /// What happens at a time.
-#[derive(Debug, Clone, Copy)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) enum Event {
     /// A stream asks for its next window.
     Ask(u32),
@@ -76,9 +77,21 @@ pub(super) struct Bench<'a> {
     drives: Vec<Option<Drive>>,
     /// Accesses at each drive.
     pub(super) inside: Vec<u64>,
-    /// By time and order.
-    events: BTreeMap<(u64, u64), Event>,
+    events: Events,
+}
+
+/// What is to happen, by time; of one time in the order in which it was put.
+#[derive(Default)]
+struct Events {
+    waiting: BinaryHeap<Reverse<(u64, u64, Event)>>,
     order: u64,
+}
+
+impl Events {
+    fn put(&mut self, at: u64, event: Event) {
+        self.order += 1;
+        self.waiting.push(Reverse((at, self.order, event)));
+    }
 }
 
 struct Drive {
@@ -97,20 +110,18 @@ impl<'a> Bench<'a> {
             ground,
             drives: (0..count).map(|_| None).collect(),
             inside: vec![0; count],
-            events: BTreeMap::new(),
-            order: 0,
+            events: Events::default(),
         }
     }
 
     /// Something is to happen at a time, ns.
     pub(super) fn put(&mut self, at: u64, event: Event) {
-        self.order += 1;
-        self.events.insert((at, self.order), event);
+        self.events.put(at, event);
     }
 
     /// The next event, of which drives have been told.
     pub(super) fn next(&mut self) -> Option<(u64, Event)> {
-        let ((now, _), event) = self.events.pop_first()?;
+        let Reverse((now, _, event)) = self.events.waiting.pop()?;
         match event {
             Event::Ask(_) => {}
             Event::Free(drive) => self.begin(now, drive),
@@ -154,7 +165,7 @@ impl<'a> Bench<'a> {
     /// Begins what a drive can begin.
     fn begin(&mut self, now: u64, number: u32) {
         let now = Time::from_ns(now);
-        let Some(mut drive) = self.drives[number as usize].take() else {
+        let Some(drive) = &mut self.drives[number as usize] else {
             return;
         };
         while drive.free_at <= now {
@@ -163,15 +174,15 @@ impl<'a> Bench<'a> {
             };
             drive.free_at = started.free_at;
             if let Some(done) = started.completion {
-                self.put(done.done_at.ns(), Event::Done(number, done.token));
+                self.events
+                    .put(done.done_at.ns(), Event::Done(number, done.token));
                 drive.called_at = done.done_at;
             }
         }
         if drive.free_at > now && drive.called_at != drive.free_at && drive.disk.queued() > 0 {
             drive.called_at = drive.free_at;
-            self.put(drive.free_at.ns(), Event::Free(number));
+            self.events.put(drive.free_at.ns(), Event::Free(number));
         }
-        self.drives[number as usize] = Some(drive);
     }
 }
 
