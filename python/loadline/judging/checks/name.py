@@ -8,7 +8,7 @@ from functools import cache
 
 from loadline.judging.finding import Doubt
 from loadline.judging.subject import Subject
-from loadline.units import format_bytes, format_percent, parse_bytes
+from loadline.units import format_bytes, format_percent
 from loadline.workload.profile import Profile
 from loadline.workload.suite import load_suite
 
@@ -19,12 +19,36 @@ KNOWN = "typical-12"
 #: A share that is called by a round name may be off by so much.
 SHARE = 0.051
 
-# `10k disks` and `20k IOPS` are no sizes.
-_SIZE = re.compile(
-    r"(?<![\w.])(\d{1,4})\s?([km])(?:i?b)?(?!\w|\s*(?:rpm|sas|sata|fc|dis[ck]|drive|hdd|iops|i/?os|users|min))",
-    re.IGNORECASE,
+# Sizes that requests have; `10k disks` and `256m cache` are none.
+_LEAST_BYTES, _MOST_BYTES = 512, 16 * 1024**2
+_POWER = {"k": 1, "m": 2}
+
+# So many characters around a size say what it's of.
+_NEAR = 60
+
+_CANDIDATE = re.compile(r"(?<![\d.,])(\d{1,5}(?:\.\d)?)\s?(?:([km])(?:i?b)?|b(?:ytes)?)(?![a-z\d])", re.IGNORECASE)
+
+# What may stand between a size and the access that it's of, what says an access, and what more says a size.
+_GAP = r"[\s,_-]*"
+_SHARE = r"(?:\d{1,3}\s?%|\d{1,3}\s?/\s?\d{1,3}(?!\d)|\d{1,3}rdpct)"
+_WORD = (
+    r"(?:(?:100\s?%\s?)?(?:rand(?:om)?(?:ly)?|rnd|seq(?:uential)?(?:ly)?|mix(?:ed)?|reads?|reading|writes?|writing|rw"
+    r"|rand_?(?:read|write|rw)|seq_?(?:read|write))(?![a-z])\.?)"
 )
-_GLUED = re.compile(r"[a-z](\d{1,4})([km])(?![a-z0-9])", re.IGNORECASE)
+_ACCESS_AFTER = re.compile(rf"(?:{_GAP}{_SHARE})*{_GAP}{_WORD}|{_GAP}{_SHARE}", re.IGNORECASE)
+_ACCESS_BEFORE = re.compile(rf"(?:(?<![a-z]){_WORD}(?:{_GAP}{_SHARE})*|{_SHARE}){_GAP}$", re.IGNORECASE)
+# After an access a size ends what is said, or its load follows: `read 8k users` is none.
+_ENDS = re.compile(
+    rf"{_GAP}(?:$|[^\w\s]|{_WORD}|{_SHARE}|qd?\d|(?:blocks?|i/?o|requests?|transfers?|at|x|with)\b)", re.IGNORECASE
+)
+# `1M random read IOPS` are no MiB, or may be none.
+_RATE = re.compile(rf"(?:{_GAP}{_WORD})*{_GAP}\W?(?:iops|ops|i/?os|requests|req)\b", re.IGNORECASE)
+_SIZE_BEFORE = re.compile(r"(?:\bbs|block ?size|xfer ?size|blocks? of)\s?[=: ]\s?$", re.IGNORECASE)
+_SIZE_AFTER = re.compile(r"[\s_-]?blocks?\b", re.IGNORECASE)
+# What else has a size.
+_OTHER = re.compile(
+    r"(?:chunk|stripe|strip|cache|buffer|segment|page|cluster|ram|unit)s?(?:[\s_-]?size)?(?:\s?of)?\W*$", re.IGNORECASE
+)
 _MIX = re.compile(r"(?<![\d.])(\d{1,3})\s?/\s?(\d{1,3})(?![\d.])")
 _PERCENT = re.compile(r"(\d{1,3})(?:\s?%\s?(?:random )?reads?\b|rdpct)", re.IGNORECASE)
 _READ = re.compile(r"(?<![a-z])(?:reads?|reading|rand_?read|seq_?read)(?![a-z])", re.IGNORECASE)
@@ -55,7 +79,8 @@ def _said(subject: Subject) -> Iterator[Doubt]:
 
 def _differences(text: str, subject: Subject) -> Iterator[tuple[str, str, str]]:
     size = _size(text)
-    if size is not None and subject.sizes and len(subject.sizes) == 1 and subject.sizes[0][0] != size:
+    # `1 MB` may be a million bytes as well.
+    if size is not None and len(subject.sizes) == 1 and not 0.95 < subject.sizes[0][0] / size <= 1:
         yield "blocks of", format_bytes(size), format_bytes(subject.sizes[0][0])
     share, asked = _reads(text), subject.read_fraction
     if share is not None and asked is not None and abs(share - asked) > SHARE:
@@ -66,8 +91,30 @@ def _differences(text: str, subject: Subject) -> Iterator[tuple[str, str, str]]:
 
 
 def _size(text: str) -> int | None:
-    found = {f"{n}{unit.lower()}" for n, unit in (*_SIZE.findall(text), *_GLUED.findall(text))}
-    return parse_bytes(found.pop()) if len(found) == 1 else None
+    """The size of requests that a text says, in bytes: one that stands by an access, and no other beside it."""
+    candidates = [
+        (one, text[max(0, one.start() - _NEAR) : one.start()], text[one.end() : one.end() + _NEAR])
+        for one in _CANDIDATE.finditer(text)
+    ]
+    said = [
+        (int(size), _is_of_requests(before, after))
+        for one, before, after in candidates
+        if _can_be(size := float(one[1]) * 1024 ** _POWER.get((one[2] or "").lower(), 0))
+        and not _OTHER.search(before)
+        and not _RATE.match(after)
+    ]
+    meant = any(of_requests for _, of_requests in said)
+    return said[0][0] if meant and len({size for size, _ in said}) == 1 else None
+
+
+def _can_be(size: float) -> bool:
+    return _LEAST_BYTES <= size <= _MOST_BYTES and size.is_integer() and int(size).bit_count() == 1
+
+
+def _is_of_requests(before: str, after: str) -> bool:
+    if _SIZE_BEFORE.search(before) or _SIZE_AFTER.match(after) or _ACCESS_AFTER.match(after):
+        return True
+    return bool(_ACCESS_BEFORE.search(before) and _ENDS.match(after))
 
 
 def _reads(text: str) -> float | None:
