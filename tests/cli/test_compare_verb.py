@@ -184,6 +184,8 @@ def test_a_figure_that_is_named_twice_is_compared_once(loadline: Loadline, table
     [
         ("nosuch.json", "there is no file 'nosuch.json' and no run"),
         ("folder", "neither a file nor the folder of a run"),
+        ("-", "'-', standard input, isn't read"),
+        ("x" * 300, "xx': File name too long"),
         ("/dev/null", "neither a file nor the folder of a run"),
         ("broken.json", "not valid JSON: Expecting value in line 2, column 2"),
         ("other.json", "neither fio nor loadline"),

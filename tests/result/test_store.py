@@ -77,6 +77,8 @@ def test_a_run_is_found_by_its_id_a_unique_part_or_its_path(tmp_path: Path) -> N
         store.find("typical")
     with pytest.raises(InputError, match="no run 'sdc'"):
         store.find("sdc")
+    with pytest.raises(InputError, match="standard input"):
+        Store(tmp_path).find("-")
     assert [run.id for run in store.runs()] == [first.id, second.id]
 
 

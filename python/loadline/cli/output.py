@@ -241,8 +241,10 @@ def check_apart(file: str, sources: Sequence[str]) -> None:
     Raises:
         InputError: it is one of them.
     """
+    from loadline.result.importers.importing import is_file
+
     for source in sources:
-        if Path(source).is_file() and Path(file).exists() and Path(source).samefile(file):
+        if is_file(source) and Path(file).exists() and Path(source).samefile(file):
             raise InputError(f"-o {file} is what is read: {source} would be overwritten", "Give another name.")
 
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from pathlib import Path
 
 import click
 
@@ -12,6 +11,7 @@ from loadline.cli import choice, output
 from loadline.judging.sources import audit_sources
 from loadline.reporting.export import envelope
 from loadline.reporting.report import FORMATS, Drawing, of_runs, of_sources, writable, write
+from loadline.result.importers.importing import is_file
 from loadline.result.store import Store
 
 
@@ -44,7 +44,7 @@ def command(
     drawing, typed = Drawing(chart, point, dark), ("loadline", *sys.argv[1:])
     writable(file, drawing)
     output.check_apart(file, sources)
-    files = [source for source in dict.fromkeys(sources) if Path(source).is_file()]
+    files = [source for source in dict.fromkeys(sources) if is_file(source)]
     if files:
         said = output.pairs(tags, "--tag")
         audited = audit_sources(list(dict.fromkeys(sources)), store=store, maps=maps, workload=workload, tags=said)

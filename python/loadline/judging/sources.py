@@ -14,7 +14,7 @@ from loadline.judging.audit import audit
 from loadline.judging.matching import Source, source_of
 from loadline.result.importers.asked import Loads, parse_loads
 from loadline.result.importers.column import parse_map
-from loadline.result.importers.importing import Rows, read_files, store_rows
+from loadline.result.importers.importing import Rows, is_file, read_files, store_rows
 from loadline.result.schema import Result
 from loadline.result.store import Run, Store
 
@@ -52,7 +52,7 @@ def audit_sources(
         InputError: no such run or file, or no results in it.
     """
     place = Store.locate(None if store is None else str(store), os.environ)
-    files = [word for word in words if Path(word).is_file()]
+    files = [word for word in words if is_file(word)]
     runs = tuple(_run(place, word) for word in words if word not in files)
     read = read_files(files, maps=parse_map(list(maps)), loads=parse_loads(workload), tags=tags)
     results = [result for run in runs for result in run.results() + run.probes()]
@@ -62,10 +62,12 @@ def audit_sources(
 
 def _run(place: Store, word: str) -> Run:
     """The run of what is no file."""
-    if Path(word).exists() and not (Path(word) / "run.json").exists():
-        raise InputError(f"{word!r} is neither a file nor the folder of a run", "Name a file of results, or a run.")
     try:
+        if Path(word).exists() and not (Path(word) / "run.json").exists():
+            raise InputError(f"{word!r} is neither a file nor the folder of a run", "Name a file of results, or a run.")
         return place.find(word)
+    except OSError as error:
+        raise InputError(f"there is no file or run {word[:80]!r}: {error.strerror}", "Name a file, or a run.") from None
     except InputError as error:
         if not error.message.startswith("no run"):
             raise
@@ -100,7 +102,7 @@ def sources_of(
     warnings: list[str] = []
     seen: set[Path] = set()
     for word, name in zip(words, _names(words), strict=True):
-        run = None if Path(word).is_file() else _run(place, word)
+        run = None if is_file(word) else _run(place, word)
         path = (Path(word) if run is None else run.path).resolve()
         if path in seen:
             warnings.append(f"{word} is given a second time, and differs in nothing from itself")

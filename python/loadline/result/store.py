@@ -197,6 +197,8 @@ class Store:
                 return open_run(Path(text))
         except OSError as error:
             raise InputError(f"no run {text[:80]!r}: {error.strerror}", "`loadline ls` lists the runs.") from None
+        if text == "-":
+            raise InputError("'-', standard input, isn't read", "Keep it in a file, and name that.")
         ids = [path.name for path in self._folders()]
         if text == "last" and ids:
             return open_run(self.root / ids[-1])

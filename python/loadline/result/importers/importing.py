@@ -118,9 +118,17 @@ def _no_json(data: bytes, path: Path) -> InputError:
     return InputError(f"{path}: JSON of neither fio nor loadline", "Give the tool's own JSON, or a table.")
 
 
+def is_file(word: str | Path) -> bool:
+    """Whether a file has that name; one that is too long for any is no file's."""
+    try:
+        return Path(word).is_file()
+    except OSError:
+        return False
+
+
 def _bytes(path: Path) -> bytes:
     try:
-        if not path.is_file():
+        if not is_file(path):
             raise InputError(f"{path}: there is no such file", "Name a file of results.")
         if path.stat().st_size > MOST_BYTES:
             raise InputError(f"{path} is larger than {MOST_BYTES >> 30} GiB", "Give the tool's summary, not its log.")
