@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import html
 import json
+import re
 from collections.abc import Sequence
 from dataclasses import replace
 from itertools import product
@@ -20,7 +21,7 @@ from loadline.reporting.charts import OF_COMPARISON
 from loadline.reporting.charts.panel import Panel
 from loadline.reporting.charts.ratios import ratio_axis
 from loadline.reporting.charts.theme import LIGHT
-from loadline.reporting.compare_files import write
+from loadline.reporting.compare_files import FORMATS, write
 from loadline.reporting.compare_page import comparison_page
 from loadline.reporting.compare_table import comparison_table
 from loadline.reporting.compare_words import good_for, paragraphs, what_matters
@@ -135,7 +136,11 @@ def test_a_forecast_is_higher_or_lower_than_what_was_measured_and_not_worse() ->
     assert "against measured: 1 lower, 1 can't be told" in text
     said = " ".join(sentence for paragraph in paragraphs(compared) for sentence in paragraph.sentences)
     assert "IOPS, solved: lower at 1: −20 % (p)" in said
-    assert "worse" not in text + said
+    (panel, *_) = CHARTS["ratios"].draw(compared, LIGHT)
+    assert [value["verdict"] for value in panel.data["cells"]] == ["lower"]
+    files = [FORMATS[ending](compared, Drawing()).decode() for ending in (".csv", ".json", ".xml", ".md")]
+    assert all("lower" in file for file in files)
+    assert not re.search("better|worse|<failure", "".join([text, said, json.dumps(panel.spec(400)), *files]))
 
 
 def test_of_a_single_setting_no_rank_and_no_share_is_said() -> None:

@@ -23,7 +23,7 @@ from loadline.result.repeats import Histograms, histograms_in
 from loadline.result.schema import Result
 from loadline.result.store import Run
 
-Verdict: TypeAlias = Literal["better", "worse", "same", "can't tell"]
+Verdict: TypeAlias = Literal["better", "worse", "higher", "lower", "same", "can't tell"]
 
 # The 95 % interval of a single run that is wider is noise: the next run may be elsewhere altogether.
 _NOISY = 0.10
@@ -69,7 +69,7 @@ class Cell:
         point, figure, side: which; figures are named as in rows.
         baseline_value, value: of both, in the figure's unit; None where unknown.
         ratio, low, high: value / baseline_value with its 95 % interval.
-        verdict: better, worse, the same within the resolution, or can't tell.
+        verdict: better, worse, the same within the resolution, or can't tell; higher or lower where nothing is ranked.
         why: what stands behind the verdict, or prevents one.
         longer: how many times as long both sides must run, or as often, to tell; None where that doesn't help.
         chance: that chance alone makes such a difference, corrected for all cells (Holm); None where it isn't tested.

@@ -12,8 +12,18 @@ from dataclasses import dataclass, replace
 
 from loadline.errors import InputError
 from loadline.judging.audit import audit
-from loadline.judging.cell import MOST_LONGER, Cell, Estimates, Known, Pending, give_or_take, pending, times_longer
-from loadline.judging.figure import FIGURES, figure_named, figures_of
+from loadline.judging.cell import (
+    MOST_LONGER,
+    Cell,
+    Estimates,
+    Known,
+    Pending,
+    Verdict,
+    give_or_take,
+    pending,
+    times_longer,
+)
+from loadline.judging.figure import FIGURES, Figure, figure_named, figures_of
 from loadline.judging.interval import Error, Estimate, Ratio
 from loadline.judging.matching import Match, Matching, Side, Source, match, source_of
 from loadline.judging.student import holm, quantile
@@ -53,6 +63,11 @@ class Comparison:
     results: tuple[Result, ...]
     estimates: Mapping[tuple[str, str, str], Estimate]
     known: Known
+
+    @property
+    def ranked(self) -> bool:
+        """Whether a side can be better than another."""
+        return _ranked(self.by)
 
     @property
     def alone(self) -> tuple[tuple[str, str], ...]:
@@ -95,7 +110,7 @@ def compare(
     runs = [source.run for source in sources if source.run is not None]
     known = Known.of(runs)
     table = Estimates(known, {})
-    cells = tuple(_verdicts(list(_cells(matching, figures, table)), resolution))
+    cells = tuple(_verdicts(list(_cells(matching, figures, table)), resolution, ranked=_ranked(tags)))
     return Comparison(
         sides=matching.sides,
         baseline=matching.sides[0].name,
@@ -171,18 +186,31 @@ def _cells(matching: Matching, figures: Sequence[str], table: Estimates) -> Iter
                         yield found
 
 
-def _verdicts(cells: Sequence[Pending], resolution: float) -> Iterator[Cell]:
+def _ranked(by: Sequence[str]) -> bool:
+    """A forecast beside its measurement is off, higher or lower: nobody wins by that."""
+    return tuple(by) != ("origin",)
+
+
+def _verdicts(cells: Sequence[Pending], resolution: float, *, ranked: bool) -> Iterator[Cell]:
     """The cells with their verdicts: a difference must be beyond chance in view of all of them."""
     chances = [one.ratio.chance(grain=one.grain) for one in cells if one.tested and one.ratio is not None]
     corrected = iter(holm(chances))
     for one in cells:
         if one.judged and one.ratio is not None:
-            yield _judged(one, one.ratio, next(corrected) if one.tested else None, resolution, len(chances))
+            change = _change(one.ratio, one.figure, ranked=ranked)
+            yield _judged(one, one.ratio, next(corrected) if one.tested else None, resolution, len(chances), change)
         else:
             yield one.cell
 
 
-def _judged(one: Pending, found: Ratio, chance: float | None, resolution: float, tests: int) -> Cell:
+def _change(found: Ratio, figure: Figure, *, ranked: bool) -> Verdict:
+    if not ranked:
+        return "higher" if found.value > 1 else "lower"
+    return "better" if (found.value > 1) == figure.rate else "worse"
+
+
+def _judged(one: Pending, found: Ratio, chance: float | None, resolution: float, tests: int, change: Verdict) -> Cell:
+    """The cell with its verdict, which is `change` if there is one that's told from chance."""
     error: Error | None = found.error
     assert error is not None, "what is tested has an error"
     cell = replace(one.cell, chance=chance)
@@ -191,8 +219,7 @@ def _judged(one: Pending, found: Ratio, chance: float | None, resolution: float,
     if away + half <= room + 1e-12:
         return replace(cell, verdict="same")
     if away > room and (chance is None or chance <= _CHANCE):
-        up = (found.value > 1) == one.figure.rate
-        return replace(cell, verdict="better" if up else "worse")
+        return replace(cell, verdict=change)
     several = max(cell.runs, cell.baseline_runs) > 1
     if away > room:
         longer = _longer(error, away - one.grain, _CHANCE / tests, more_runs=several)

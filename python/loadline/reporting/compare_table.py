@@ -65,7 +65,7 @@ def _figures(comparison: Comparison) -> list[str]:
 
 def _strong_or_weak(comparison: Comparison) -> dict[tuple[str, str, str], str]:
     """`+` where a side is well ahead of the best of the others, `−` where it's well behind."""
-    if comparison.by == ("origin",):
+    if not comparison.ranked:
         return {}
     signs = {"strong": " +", "weak": " −"}
     return {(one.point, one.figure, one.side): signs.get(one.standing, "") for one in standings(comparison)}
@@ -82,10 +82,9 @@ def _listed(comparison: Comparison) -> Table:
         said, unit = head(figure)
         rows = []
         for cell in (cell for cell in comparison.cells if cell.figure == figure):
-            word = verdict_said(cell, comparison)
-            verdict = f"{MARKS[word]} {word}"
-            if word in {"better", "worse"}:
-                tones[verdict] = "good" if word == "better" else "bad"
+            verdict = f"{MARKS[cell.verdict]} {cell.verdict}"
+            if cell.verdict in {"better", "worse"}:
+                tones[verdict] = "good" if cell.verdict == "better" else "bad"
             side = (cell.side,) if several else ()
             longer = ("" if cell.longer is None else f"{count(cell.longer)} x",) if advised else ()
             values = (
@@ -117,7 +116,7 @@ def _beside(comparison: Comparison) -> Table:
         for point, cells in points.items():
             first = next(iter(cells.values()))
             said_by = [value_of(first.baseline_value, unit)]
-            said_by += [said_of(cells[name], unit, comparison) if name in cells else UNKNOWN for name in names[1:]]
+            said_by += [said_of(cells[name], unit) if name in cells else UNKNOWN for name in names[1:]]
             marked = (
                 _signed(text, signs.get((point, figure, name), ""), tones)
                 for name, text in zip(names, said_by, strict=True)
@@ -134,16 +133,9 @@ def _signed(text: str, sign: str, tones: dict[str, Tone]) -> str:
     return text + sign
 
 
-def verdict_said(cell: Cell, comparison: Comparison) -> str:
-    """The verdict's word. A forecast beside its measurement is off, higher or lower, and neither better nor worse."""
-    if comparison.by == ("origin",) and cell.verdict in {"better", "worse"}:
-        return "higher" if (cell.ratio or 1.0) > 1 else "lower"
-    return cell.verdict
-
-
-def said_of(cell: Cell, unit: float, comparison: Comparison) -> str:
+def said_of(cell: Cell, unit: float) -> str:
     """`21,094 ▲ +17.6%`: the value, the verdict's mark, the change."""
-    mark = MARKS[verdict_said(cell, comparison)]
+    mark = MARKS[cell.verdict]
     if cell.value is None:
         return f"{UNKNOWN} {mark}"
     change = f" {percent(cell.ratio)}%" if cell.ratio else ""
@@ -235,7 +227,7 @@ def _doubtful(comparison: Comparison) -> Iterator[str]:
 
 def summary(comparison: Comparison) -> str:
     """`8 cells against A: 3 better, 1 worse, 2 the same within 1 %, 2 can't be told`."""
-    found = Counter(verdict_said(cell, comparison) for cell in comparison.cells)
+    found = Counter(cell.verdict for cell in comparison.cells)
     parts = [
         *((found[word], word) for word in ("better", "worse", "higher", "lower")),
         (found["same"], f"the same within {100 * comparison.resolution:g} %"),

@@ -8,7 +8,7 @@ from collections.abc import Iterator, Sequence
 
 from loadline.judging.cell import Cell
 from loadline.reporting.audit_words import sentences, verdict
-from loadline.reporting.compare_table import head, summary, verdict_said
+from loadline.reporting.compare_table import head, summary
 from loadline.reporting.compared import MOST_SIDES, Compared
 from loadline.reporting.effect_words import effect_sentences, figure_name, more
 from loadline.reporting.suitability_words import suitability_sentences
@@ -97,7 +97,7 @@ def _short(compared: Compared) -> Iterator[str]:
             if told:
                 parts: list[str] = []
                 for word in ("better", "worse", "higher", "lower"):
-                    parts += _extremes([cell for cell in told if verdict_said(cell, comparison) == word], word)
+                    parts += _extremes([cell for cell in told if cell.verdict == word], word)
                 same = sum(cell.verdict == "same" for cell in told)
                 parts += [f"the same at {same}"] * bool(same)
                 of = f" of {len(cells)} points" if len(cells) > 1 else ""

@@ -30,8 +30,14 @@ _CHANGES = (0.01, 0.02, 0.05, 0.1, 0.2, 0.5)
 # Of the scale's width: what is closer to each other has no room for its label.
 _APART = 0.12
 
-_VERDICTS = ("better", "worse", "same", "can't tell")
-_SHAPES = ("triangle-up", "triangle-down", "circle", "cross")
+_SHAPES = {
+    "better": "triangle-up",
+    "worse": "triangle-down",
+    "higher": "triangle-up",
+    "lower": "triangle-down",
+    "same": "circle",
+    "can't tell": "cross",
+}
 
 
 def draw(compared: Compared, palette: Palette) -> list[Panel]:
@@ -51,7 +57,7 @@ def draw(compared: Compared, palette: Palette) -> list[Panel]:
         name = head(figure)[0].partition(",")[0]
         whose = "others" if several else comparison.sides[1].name
         turned = "less is better" if "latency" in figure else "more is better"
-        note = f"{whose} over {comparison.baseline}, 95 % interval; {turned}"
+        note = f"{whose} over {comparison.baseline}, 95 % interval{f'; {turned}' if comparison.ranked else ''}"
         room = [{"from": 1 / (1 + comparison.resolution), "to": 1 + comparison.resolution}]
         data = {"cells": values, "room": room}
         height = rows_height([value["name"] for value in values], least=24)
@@ -115,22 +121,21 @@ def _ends(known: Sequence[float]) -> tuple[float, float]:
 
 
 def _panel(values: list[dict[str, Any]], known: list[float], palette: Palette) -> list[alt.Chart]:
-    present = [verdict for verdict in _VERDICTS if any(value["verdict"] == verdict for value in values)]
-    colours = dict(zip(_VERDICTS, (palette.series3, palette.series2, palette.quiet, palette.quiet), strict=True))
-    shapes = dict(zip(_VERDICTS, _SHAPES, strict=True))
+    present = [verdict for verdict in _SHAPES if any(value["verdict"] == verdict for value in values)]
+    colours = {"better": palette.series3, "worse": palette.series2, "higher": palette.series1, "lower": palette.series1}
     scale = alt.Scale(**ratio_scale(known))
     axis = alt.Axis(**ratio_axis(known))
     looks = {
         "color": alt.Color(
             "verdict:N",
             title=None,
-            scale=alt.Scale(domain=present, range=[colours[verdict] for verdict in present]),
+            scale=alt.Scale(domain=present, range=[colours.get(verdict, palette.quiet) for verdict in present]),
             legend=alt.Legend(columns=2),
         ),
         "shape": alt.Shape(
             "verdict:N",
             title=None,
-            scale=alt.Scale(domain=present, range=[shapes[verdict] for verdict in present]),
+            scale=alt.Scale(domain=present, range=[_SHAPES[verdict] for verdict in present]),
             legend=alt.Legend(columns=2),
         ),
     }
