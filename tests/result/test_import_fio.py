@@ -13,7 +13,7 @@ from core.golden import FOLDER, statuses
 
 from loadline.errors import InputError
 from loadline.result.importers.importing import Rows, read_files
-from loadline.result.schema import Result
+from loadline.result.schema import Flow, Result
 
 
 def rows(path: Path) -> Rows:
@@ -70,6 +70,30 @@ def test_plain_json_keeps_the_percentiles_of_one_job_and_makes_none_up_for_sever
     row = rows(written(tmp_path, status)).results[0]
     assert row.read.latency_p99_ns == status["jobs"][0]["read"]["lat_ns"]["percentile"]["99.000000"]
     assert row.total.latency_p99_ns is None
+
+
+def test_reads_and_writes_that_were_counted_as_one_are_known_together_only(tmp_path: Path) -> None:
+    # As fio 3.33 and 2.6 write it with unified_rw_reporting=mixed: no `read`, `write` nor `trim`.
+    status = copy.deepcopy(statuses("ramp.json")[-1])
+    whole = status["jobs"][0]
+    job = whole["mixed"] = whole.pop("read")
+    del whole["write"], whole["trim"]
+    (row,) = rows(written(tmp_path, status)).results
+    assert row.total.iops == job["iops"] > 0
+    assert row.total.latency_mean_ns == job["lat_ns"]["mean"]
+    assert row.total.latency_p99_ns == job["lat_ns"]["percentile"]["99.000000"]
+    assert (row.read, row.write) == (Flow(), Flow())
+    assert row.runtime_ns == job["runtime"] * 10**6
+    assert row.workload["profile"]["read_fraction"] == 0.7
+
+
+def test_of_a_client_that_gives_its_sum_only_the_sum_is_taken(tmp_path: Path) -> None:
+    status = copy.deepcopy(statuses("client.json")[-1])
+    status["client_stats"] = [job for job in status["client_stats"] if job["jobname"] == "All clients"]
+    found = rows(written(tmp_path, status))
+    (row,) = found.results
+    assert row.total.iops == pytest.approx(sum(status["client_stats"][0][way]["iops"] for way in ("read", "write")))
+    assert any("sum of all jobs" in warning for warning in found.warnings)
 
 
 def test_clients_are_merged_and_their_sum_is_left_out() -> None:

@@ -118,6 +118,9 @@ def _jobs(status: Mapping[str, Any], name: str, warnings: list[str]) -> list[Map
         # With --status-interval the jobs of all statuses follow one another, and the sum comes after the first.
         plain = plain[-sums[0] :]
         warnings.append("of a client's statuses only the last is taken")
+    if not plain and sums:
+        plain = jobs[sums[-1] :]
+        warnings.append("only a client's sum of all jobs is there: of its latencies only the mean is that of all")
     if not plain:
         raise InputError(f"{name}: fio's output without a job", "Was fio stopped before it began?")
     return plain
@@ -132,8 +135,10 @@ def _row(
 ) -> ImportedRow:
     every = [{**options, **(job.get("job options") or {})} for job in jobs]
     reads, writes = ([_Part.of(job.get(way), version) for job in jobs] for way in ("read", "write"))
+    # With unified_rw_reporting reads and writes are counted as one, and what each did isn't told.
+    unified = [_Part.of(job["mixed"], version) for job in jobs if "mixed" in job and not {"read", "write"} & job.keys()]
     read, write = _merged(reads), _merged(writes)
-    total = _merged([part for part in (*reads, *writes) if part.ios])
+    total = _merged([part for part in (*reads, *writes, *unified) if part.ios])
     runtime_ms = max((_real(part.get("runtime")) or 0.0 for job in jobs for part in _parts(job)), default=0.0)
     names = dict.fromkeys(str(job.get("jobname") or "") for job in jobs)
     hosts = {(job.get("hostname"), job.get("port")) for job in jobs if job.get("hostname")}
@@ -159,8 +164,8 @@ def _row(
         profile="+".join(filter(None, names)) or None,
         hosts=len(hosts) or 1,
         total=total.flow(),
-        read=read.flow(),
-        write=write.flow(),
+        read=Flow() if unified else read.flow(),
+        write=Flow() if unified else write.flow(),
         outstanding_achieved=_achieved(jobs, every),
         runtime_ns=round(runtime_ms * 1e6) or None,
         warmup_ns=_first(every, "ramp_time", _seconds) or 0,
@@ -381,7 +386,7 @@ def _achieved(jobs: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, An
 
 
 def _parts(job: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    return (job[way] for way in ("read", "write") if isinstance(job.get(way), Mapping))
+    return (job[way] for way in ("read", "write", "mixed") if isinstance(job.get(way), Mapping))
 
 
 def _same(every: Sequence[Mapping[str, Any]], key: str) -> Any:
