@@ -41,6 +41,13 @@ def total(**changes: Any) -> Result:
     return replace(ROW, total=replace(ROW.total, **changes))
 
 
+def mixed(row: Result) -> Result:
+    """3 of 5 I/Os with 4 KiB, and 2 with 64 KiB."""
+    asked = workload(4096, 0.5, 1.0)
+    sizes = [{"size_bytes": 4096, "share_fraction": 0.6}, {"size_bytes": 65_536, "share_fraction": 0.4}]
+    return replace(row, workload={**asked, "profile": {**asked["profile"], "block": sizes}}, read=Flow(), write=Flow())
+
+
 def tagged(row: Result = ROW, **tags: str) -> Result:
     return replace(row, tags={**row.tags, **tags})
 
@@ -78,6 +85,7 @@ EXAMPLES: dict[str, list[tuple[Result, Result]]] = {
     ],
     "units": [
         (total(bytes_per_s=125e6), total(bytes_per_s=32_000 * 4096 * 1.01)),
+        (mixed(total(bytes_per_s=32_000 * 16_000)), mixed(total(bytes_per_s=32_000 * 28_672))),
         (total(latency_stddev_ns=25e6), total(latency_stddev_ns=15e6)),
         (total(latency_stddev_ns=25e6), total(latency_stddev_ns=25e6, latency_max_ns=10**9)),
     ],

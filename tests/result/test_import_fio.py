@@ -179,6 +179,30 @@ def test_a_rated_job_is_an_offered_load(tmp_path: Path) -> None:
     assert (row.offered_per_s, row.outstanding_asked) == (12000.0, None)
 
 
+@pytest.mark.parametrize("cap", [{"rate": "10m"}, {"latency_target": "1ms"}])
+def test_how_much_was_outstanding_below_a_cap_is_unknown(cap: dict[str, str], tmp_path: Path) -> None:
+    status = copy.deepcopy(OLD)
+    status["jobs"][0]["job options"] = {"ioengine": "libaio", "iodepth": "32", "rw": "randread", **cap}  # type: ignore[index]
+    (row,) = rows(written(tmp_path, status)).results
+    assert (row.offered_per_s, row.outstanding_asked) == (None, None)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "reader: (g=0): rw=randread, ioengine=libaio, iodepth=1\nfio-3.33\n  lat (usec) : 2=0.62%, 4=1%\n",
+        "Starting 1 process\n\nreader: (groupid=0, jobs=1): err= 0: pid=1\n  lat (usec) : 2=0.62%, 4=0.18%\n",
+        "3;fio-3.33;reader;0;0;110560;55252;13813;2001\n",
+    ],
+)
+def test_what_fio_wrote_for_people_is_refused_with_what_to_do(text: str, tmp_path: Path) -> None:
+    path = tmp_path / "fio.out"
+    path.write_text(text)
+    with pytest.raises(InputError, match="fio's text") as refused:
+        rows(path)
+    assert "--output-format=json+" in refused.value.remedy
+
+
 def test_a_mix_of_sizes_is_known_with_its_shares(tmp_path: Path) -> None:
     status = copy.deepcopy(OLD)
     status["jobs"][0]["job options"] = {"bssplit": "4k/60:64k/40", "rw": "randrw", "rwmixread": "70"}  # type: ignore[index]

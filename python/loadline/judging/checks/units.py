@@ -64,6 +64,15 @@ def _throughput(subject: Subject) -> Iterator[Doubt]:
             )
             return
         factor = next((said for said, factor in _FACTORS.items() if abs(share * factor - 1) <= 2 * allowed), None)
+        sizes, mean_bytes = [size for size, _ in subject.sizes], flow.bytes_per_s / flow.iops
+        if not factor and min(sizes) < mean_bytes < max(sizes):
+            yield Doubt(
+                "warning",
+                f"I/Os{of} have {mean_bytes:,.6g} bytes on average, {subject.size_bytes:,.6g} in the asked mix",
+                "Check the mix. Without norandommap fio cuts random blocks where used ones begin.",
+                numbers,
+            )
+            return
         why = f": its unit seems to be {factor}" if factor else ""
         yield Doubt(
             "error" if abs(share - 1) > GRAVE else "warning",

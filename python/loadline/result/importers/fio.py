@@ -31,6 +31,9 @@ _READS = {"read": 1.0, "randread": 1.0, "write": 0.0, "randwrite": 0.0, "trimwri
 _NUMBERS = (int, float)
 _SYNCHRONOUS = frozenset({"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap"})
 
+# How a job begins, and ends, in fio's text for people; and how its terse lines begin.
+_TEXT = re.compile(rb"^\S.*: \((?:g=\d+\): rw=|groupid=\d+, jobs=\d+\): err=)|^\d;fio-\d", re.MULTILINE)
+
 # `nan`, `-nan` and `inf` are printf's words, not JSON.
 _UNREAL = re.compile(rb"(?<=[:,\[])(\s*)-?(?:nan|inf)\b")
 
@@ -39,6 +42,11 @@ def looks_so(data: bytes) -> bool:
     """Whether these bytes are fio's, by the key that each of its outputs begins with."""
     start = data.find(b"{")
     return start >= 0 and b'"fio version"' in data[start : start + 4000]
+
+
+def is_text(data: bytes) -> bool:
+    """Whether these bytes are fio's, but written for people, or in terse lines."""
+    return _TEXT.search(data[:100_000]) is not None
 
 
 def read(data: bytes, name: str) -> Imported:
@@ -289,8 +297,11 @@ def _asked(jobs: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]]
     counts = _threads(jobs, every)
     depths = [_depth(options) for options in every]
     rated = any(
-        key.startswith("rate") and key not in {"rate_process", "rate_ignore_thinktime"} for o in every for key in o
+        key.startswith(("rate", "latency_target")) and key not in {"rate_process", "rate_ignore_thinktime"}
+        for options in every
+        for key in options
     )
+    offered = _offered(every, counts) if rated else None
     alike = {
         key: _same(every, key) for key in ("bs", "blocksize", "bssplit", "rw", "readwrite", "rwmixread", "rwmixwrite")
     }
@@ -304,11 +315,11 @@ def _asked(jobs: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]]
         block=_block(alike, every),
         read_fraction=_read_fraction(rw, alike),
         random_fraction=random,
-        queue_depth=depths[0] if len(set(depths)) == 1 else None,
+        queue_depth=depths[0] if len(set(depths)) == 1 and (offered or not rated) else None,
         jobs=sum(counts),
-        # A rate is a cap on what a closed load may do: how much was outstanding isn't told then.
+        # Rates and targets of latency are caps on what a closed load may do: how much was outstanding isn't told then.
         outstanding=None if rated else sum(n * depth for n, depth in zip(counts, depths, strict=True)),
-        rate_per_s=_offered(every, counts) if rated else None,
+        rate_per_s=offered,
         think_time_ns=_first(every, "thinktime", _microseconds),
         flush_every=_first(every, "fsync", _integer) or _first(every, "fdatasync", _integer),
     )

@@ -103,6 +103,8 @@ def _read(path: Path, maps: Mapping[str, Meaning | None]) -> Imported:
         raise InputError(f"{path}: no text", "Files are fio's JSON, CSV, TSV, Markdown or HTML tables.")
     if path.suffix.lower() == ".json":
         raise _no_json(data, path)
+    if path.suffix.lower() not in table.ENDINGS and fio.is_text(data):
+        raise InputError(f"{path}: fio's text, which is for people", "Write it with fio --output-format=json+.")
     return table.read(data, str(path), maps)
 
 

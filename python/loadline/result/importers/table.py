@@ -19,6 +19,9 @@ from loadline.result.importers.row import Imported, ImportedRow, Mapped, can_be,
 from loadline.result.schema import COLUMNS, Flow, Origin, Result
 from loadline.result.series import PointSeries
 
+#: Endings that say that there are tables, whatever else there is.
+ENDINGS = frozenset({".csv", ".tsv", ".md", ".markdown", ".html", ".htm"})
+
 _SCHEMA = {column.name: column for column in COLUMNS}
 
 #: What a number without a unit is taken to be in, and by what a unit multiplies it, by the end of the column's name.
