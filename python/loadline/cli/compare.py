@@ -114,7 +114,7 @@ def command(
 def _show(compared: Compared) -> None:
     comparison = compared.comparison
     if compared.listed:
-        output.show(comparison_table(comparison, output.table_width()))
+        output.show(comparison_table(comparison, output.table_width(), compared.stands or None))
     else:
         output.say(output.folded(f"{summary(comparison)}. -o FILE and --json have each of them."))
     for line in threshold_lines(compared.tried):

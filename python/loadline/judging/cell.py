@@ -148,25 +148,27 @@ def pending(
 ) -> Pending | None:
     """The cell, None where neither this figure nor a failure of its point is worth a line."""
     mine, theirs = point.rows[side], point.rows[baseline]
-    doubts = dict.fromkeys(
-        str(one.get("check")) for row in (*mine, *theirs) for one in row.findings if one.get("severity") == "error"
-    )
-    cell = Cell(point.point, figure.name, side, doubts=tuple(doubts))
     failure = _failed(mine, side) or _failed(theirs, baseline)
     if failure is not None:
         first = figure.name == ("load" if mine[0].limit else "iops")
-        return Pending(replace(cell, why=failure), figure) if first or asked else None
+        failed = Cell(point.point, figure.name, side, why=failure, doubts=_impossible(mine, theirs))
+        return Pending(failed, figure) if first or asked else None
     value, before = (table.estimate(point, figure, name) for name in (side, baseline))
-    cell = replace(
-        cell,
+    if (value is None or before is None) and not asked:
+        return None
+    cell = Cell(
+        point.point,
+        figure.name,
+        side,
         value=None if value is None else value.value,
         baseline_value=None if before is None else before.value,
         runs=len(_good(mine)),
         baseline_runs=len(_good(theirs)),
+        doubts=_impossible(mine, theirs),
     )
     if value is None or before is None:
         silent = [name for name, one in ((side, value), (baseline, before)) if one is None]
-        return Pending(replace(cell, why=f"not known of {' and '.join(silent)}"), figure) if asked else None
+        return Pending(replace(cell, why=f"not known of {' and '.join(silent)}"), figure)
     if not value.value or not before.value or not 0 < value.value / before.value < math.inf:
         if not asked and not value.value and not before.value:
             return None
@@ -174,6 +176,12 @@ def pending(
         why = f"it's 0 on {' and '.join(none)}, so there is no ratio" if none else "they are too far from each other"
         return Pending(replace(cell, why=why), figure)
     return _compared(cell, figure, value, before, mine, theirs, point.assumed.get(side, ""), baseline)
+
+
+def _impossible(mine: Sequence[Result], theirs: Sequence[Result]) -> tuple[str, ...]:
+    """Checks of the audit that found what cannot be."""
+    found = (one for row in (*mine, *theirs) for one in row.findings if one.get("severity") == "error")
+    return tuple(dict.fromkeys(str(one.get("check")) for one in found))
 
 
 def _good(rows: Sequence[Result]) -> list[Result]:

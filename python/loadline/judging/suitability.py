@@ -195,24 +195,22 @@ def use_of(row: Result) -> str:
 
 def reads_ahead(comparison: Comparison) -> list[ReadsAhead]:
     """For each side the pairs of points that differ only in reading or writing all."""
-    found = []
-    points = [(match, Subject(match.first, 0)) for match in comparison.matches]
-    for match, asked in points:
-        for other, theirs in points:
-            alike = (asked.sizes, asked.random_fraction, asked.closed) == (
-                theirs.sizes,
-                theirs.random_fraction,
-                theirs.closed,
-            )
-            ways = (asked.read_fraction, theirs.read_fraction)
-            if not asked.sizes or not alike or ways != (1.0, 0.0) or match.labels != other.labels:
-                continue
-            for side in match.rows.keys() & other.rows.keys():
-                pair = [_rate(comparison, point, side) for point in (match.point, other.point)]
-                if pair[0] and pair[1]:
-                    found.append(ReadsAhead(side, match.point, other.point, pair[0] / pair[1]))
-    order = {side.name: number for number, side in enumerate(comparison.sides)}
-    return sorted(found, key=lambda one: order[one.side])
+    reads: list[tuple[Match, object]] = []
+    writes: dict[object, list[Match]] = {}
+    for match in comparison.matches:
+        asked = Subject(match.first, 0)
+        alike = (tuple(asked.sizes), asked.random_fraction, asked.closed, *sorted(match.labels.items()))
+        if asked.sizes and asked.read_fraction == 1:
+            reads.append((match, alike))
+        elif asked.sizes and asked.read_fraction == 0:
+            writes.setdefault(alike, []).append(match)
+    pairs = [(match, other) for match, alike in reads for other in writes.get(alike, ())]
+    return [
+        ReadsAhead(side.name, match.point, other.point, mine / theirs)
+        for side in comparison.sides
+        for match, other in pairs
+        if (mine := _rate(comparison, match.point, side.name)) and (theirs := _rate(comparison, other.point, side.name))
+    ]
 
 
 def _rate(comparison: Comparison, point: str, side: str) -> float | None:

@@ -95,7 +95,7 @@ def _markdown(compared: Compared) -> bytes:
     lines += [*(f"- {line}" for line in threshold_lines(compared.tried)), ""] if compared.tried else []
     for paragraph in paragraphs(compared):
         lines += [f"## {paragraph.head}", "", *(f"- {sentence}" for sentence in paragraph.sentences), ""]
-    tables = [comparison_table(compared.comparison)] if compared.listed else []
+    tables = [comparison_table(compared.comparison, stands=compared.stands or None)] if compared.listed else []
     tables += map(effects_table, compared.effects.values())
     text = "\n".join([*map(harmless, lines), "## Tables", "", "\n".join(table.markdown() for table in tables)])
     return text.encode("utf-8", "backslashreplace")

@@ -59,7 +59,8 @@ def _thresholds(compared: Compared) -> list[Paragraph]:
 
 def _tables(compared: Compared) -> list[dict[str, Any]]:
     effects = [effects_table(one) for one in compared.effects.values()]
-    found = [("verdicts", "Verdicts", [comparison_table(compared.comparison)]), ("factors", "Effects", effects)]
+    verdicts = comparison_table(compared.comparison, stands=compared.stands or None)
+    found = [("verdicts", "Verdicts", [verdicts]), ("factors", "Effects", effects)]
     return [
         {"name": name, "title": title, "parts": [_part(table) for table in tables]}
         for name, title, tables in found

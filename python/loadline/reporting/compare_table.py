@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
+from typing import TypeAlias
 
 from loadline.judging.cell import Cell
 from loadline.judging.compare import Comparison
 from loadline.judging.fail_if import Tried
-from loadline.judging.suitability import DECIDES, standings
+from loadline.judging.suitability import DECIDES, Stand, standings
 from loadline.reporting.table import UNKNOWN, Group, Table, Tone, count, listed
 
 #: Stand before a change, so that colour isn't all that tells verdicts apart.
@@ -22,6 +23,9 @@ _FEW = 6
 
 # From so many times on a change is told as a multiple.
 _MANY = 10
+
+# By point, figure and side: how it's marked.
+_Signs: TypeAlias = Mapping[tuple[str, str, str], str]
 
 _HEADS = {
     "load": ("load at the load line", 1.0),
@@ -43,16 +47,21 @@ def head(figure: str) -> tuple[str, float]:
     return f"{'mean' if statistic == 'mean' else statistic} latency, ms", 1e6
 
 
-def comparison_table(comparison: Comparison, width: int | None = None) -> Table:
+def comparison_table(comparison: Comparison, width: int | None = None, stands: Sequence[Stand] | None = None) -> Table:
     """Every cell, by figure: of two sides with the interval of each; of several sides beside each other.
 
     Args:
         width: in which sides must fit beside each other; else each has a row.
+        stands: where each side stands, if that is known already.
     """
-    if len(comparison.sides) == 2 or len(comparison.sides) > _MOST_COLUMNS:
-        return _listed(comparison)
-    beside = _beside(comparison)
-    return beside if width is None or beside.fit(width) else _listed(comparison)
+    several = len(comparison.sides) > 2
+    if len(comparison.sides) > _MOST_COLUMNS:
+        return _listed(comparison, {})
+    signs = _strong_or_weak(comparison, stands)
+    if not several:
+        return _listed(comparison, signs)
+    beside = _beside(comparison, signs)
+    return beside if width is None or beside.fit(width) else _listed(comparison, {})
 
 
 def _figures(comparison: Comparison) -> list[str]:
@@ -63,19 +72,19 @@ def _figures(comparison: Comparison) -> list[str]:
     return [figure for figure in every if figure in known] or every
 
 
-def _strong_or_weak(comparison: Comparison) -> dict[tuple[str, str, str], str]:
+def _strong_or_weak(comparison: Comparison, stands: Sequence[Stand] | None) -> _Signs:
     """`+` where a side is well ahead of the best of the others, `−` where it's well behind."""
     if not comparison.ranked:
         return {}
     signs = {"strong": " +", "weak": " −"}
-    return {(one.point, one.figure, one.side): signs.get(one.standing, "") for one in standings(comparison)}
+    known = standings(comparison) if stands is None else stands
+    return {(one.point, one.figure, one.side): signs.get(one.standing, "") for one in known}
 
 
-def _listed(comparison: Comparison) -> Table:
+def _listed(comparison: Comparison, signs: _Signs) -> Table:
     several = len(comparison.sides) > 2
     figures = _figures(comparison)
     advised = any(cell.longer is not None for cell in comparison.cells if cell.figure in figures)
-    signs = {} if several else _strong_or_weak(comparison)
     tones: dict[str, Tone] = {}
     groups = []
     for figure in figures:
@@ -101,9 +110,8 @@ def _listed(comparison: Comparison) -> Table:
     return Table(heads, tuple(groups), text, tuple(_notes(comparison, signs)), naming, tones)
 
 
-def _beside(comparison: Comparison) -> Table:
+def _beside(comparison: Comparison, signs: _Signs) -> Table:
     names = [side.name for side in comparison.sides]
-    signs = _strong_or_weak(comparison)
     tones: dict[str, Tone] = {}
     groups = []
     for figure in _figures(comparison):
@@ -163,7 +171,7 @@ def span(cell: Cell) -> str:
     return f"{percent(cell.low)} to {percent(cell.high)}"
 
 
-def _notes(comparison: Comparison, signs: Mapping[tuple[str, str, str], str]) -> Iterator[str]:
+def _notes(comparison: Comparison, signs: _Signs) -> Iterator[str]:
     """What is to be said below a table: how many of what, why not, what was left out, what is doubtful."""
     cells, shown = comparison.cells, set(_figures(comparison))
     yield summary(comparison)

@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, TypeAlias
 
 from loadline.reporting.table import UNKNOWN, count
 from loadline.result.schema import COLUMNS, Column, Result
@@ -37,6 +37,8 @@ MAIN = (
 
 # These are told elsewhere on the page: in each point's section.
 _ELSEWHERE = frozenset({"workload", "findings", "provenance"})
+
+_Unit: TypeAlias = tuple[str, Callable[[float], str]]
 
 #: By the end of a column's name: the unit in its head, and how a value is said in it.
 _UNITS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
@@ -101,10 +103,8 @@ def full_table(results: Sequence[Result], sides: Sequence[str] = ()) -> tuple[li
     order = {name: place for place, name in enumerate(MAIN)}
     known.sort(key=lambda column: order.get(column.name, len(order)))
     heads = [_head(column, alone) for column in known]
-    rows = [
-        Row([_cell(column, head, result) for column, head in zip(known, heads, strict=True)], *_marks(result))
-        for result in results
-    ]
+    ways = [(column, _kind(column, head), _unit(column.name)) for column, head in zip(known, heads, strict=True)]
+    rows = [Row([_cell(*way, result) for way in ways], *_marks(result)) for result in results]
     if sides:
         heads.insert(1, Head("side", "side", "", "What is compared with the others.", main=True))
         for row, side in zip(rows, sides, strict=True):
@@ -116,7 +116,15 @@ def _marks(result: Result) -> tuple[bool, bool]:
     return result.quick, result.error is not None
 
 
-def _unit(name: str) -> tuple[str, Callable[[float], str]] | None:
+def _kind(column: Column, head: Head) -> str:
+    return " ".join(name for name, on in (("text", _is_text(column)), ("more", not head.main)) if on)
+
+
+def _is_text(column: Column) -> bool:
+    return column.type not in {"BIGINT", "DOUBLE"}
+
+
+def _unit(name: str) -> _Unit | None:
     return next(((unit, say) for ending, unit, say in _UNITS if name.endswith(ending)), None)
 
 
@@ -130,10 +138,8 @@ def _head(column: Column, alone: set[str]) -> Head:
     return Head(column.name, words, unit[0] if unit else "", column.meaning, main)
 
 
-def _cell(column: Column, head: Head, result: Result) -> Cell:
+def _cell(column: Column, kind: str, unit: _Unit | None, result: Result) -> Cell:
     value = column.of(result)
-    text = column.type not in {"BIGINT", "DOUBLE"}
-    kind = " ".join(name for name, on in (("text", text), ("more", not head.main)) if on)
     if value is None or value == {}:
         return Cell(UNKNOWN, None, kind)
     if column.name == "point":
@@ -143,8 +149,15 @@ def _cell(column: Column, head: Head, result: Result) -> Cell:
         return Cell(said, json.dumps(value, ensure_ascii=False), kind)
     if isinstance(value, bool):
         return Cell("yes" if value else "no", str(value).lower(), kind)
-    unit = _unit(column.name)
-    said = str(value) if text else unit[1](value) if unit else f"{value:,}" if isinstance(value, int) else count(value)
+    said = (
+        str(value)
+        if _is_text(column)
+        else unit[1](value)
+        if unit
+        else f"{value:,}"
+        if isinstance(value, int)
+        else count(value)
+    )
     return Cell(said, value if isinstance(value, str) else json.dumps(value), kind)
 
 

@@ -148,7 +148,8 @@ class Figures:
         }
         body = ",".join(f'"{name}":{text}' for name, text in parts.items())
         return {
-            "bundle": _bundle(),
+            # Where nothing is drawn, a megabyte and a second are saved.
+            "bundle": _bundle() if self._specs else "",
             # In a script element only `<` could end it.
             "specs": f"{{{body}}}".replace("<", "\\u003c"),
             "light": self._theme.style_sheet(self._theme.LIGHT),
