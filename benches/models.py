@@ -9,6 +9,7 @@ from __future__ import annotations
 import re
 import statistics
 import subprocess
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import forecasts
@@ -47,10 +48,21 @@ def compare(runs: int) -> list[Compared]:
     rows.append(_below("EVA: memory", [float(line[6]) for line in eva], "MB", MEMORY_MB))
     rows.append(_below("EVA: start", [float(line[5]) for line in eva], "ms", START_MS))
     bare_per_s = statistics.median(_bare(_line(run, ("8", "32")), 2) for run in networks)
-    return rows + _forecasts([forecasts.in_own_process() for _ in range(runs)], bare_per_s)
+    found = [forecasts.in_own_process() for _ in range(runs)]
+    return rows + _forecasts(found, bare_per_s, [_second_core() for _ in range(runs)])
 
 
-def _forecasts(runs: list[dict[str, float]], bare_per_s: float) -> list[Compared]:
+def _second_core() -> float:
+    """What two bare event loops side by side, which share nothing, do of what one does alone: no second core gives more."""
+    alone = _bare(_line(_lines("closed_network", "0.2"), ("8", "32")), 2)
+    with ThreadPoolExecutor(2) as pool:
+        beside = [
+            _bare(_line(lines, ("8", "32")), 2) for lines in pool.map(_lines, ["closed_network"] * 2, ["0.2"] * 2)
+        ]
+    return sum(beside) / alone
+
+
+def _forecasts(runs: list[dict[str, float]], bare_per_s: float, bare_cores: list[float]) -> list[Compared]:
     """Times of forecasts, and as many I/Os as the bare loop does meanwhile; then what the second core gives."""
 
     def timed(what: str, key: str, bar_ms: float | None) -> Compared:
@@ -71,9 +83,12 @@ def _forecasts(runs: list[dict[str, float]], bare_per_s: float) -> list[Compared
     def cores(what: str) -> Compared:
         one, two = ([run[f"{what} on {cores}"] for run in runs] for cores in (1, 2))
         ratios = [first / second for first, second in zip(one, two, strict=True)]
-        ours, peer = (f"{statistics.median(times):,.0f} ms" for times in (two, one))
         return Compared(
-            f"{what} on 2 cores, against 1", ours, peer, f"x {statistics.median(ratios):.2f}", spread(ratios)
+            f"{what}: what a second core gives, beside bare loops",
+            f"x {statistics.median(ratios):.2f}",
+            f"x {statistics.median(bare_cores):.2f}",
+            f"x {statistics.median(ratios) / statistics.median(bare_cores):.2f}",
+            spread(ratios),
         )
 
     twelve = [
