@@ -53,13 +53,14 @@ def compare(runs: int) -> list[Compared]:
 
 
 def _second_core() -> float:
-    """What two bare event loops side by side, which share nothing, do of what one does alone: no second core gives more."""
-    alone = _bare(_line(_lines("closed_network", "0.2"), ("8", "32")), 2)
+    """What two bare event loops side by side, which share nothing, do of what one does: no second core gives more."""
+
+    def loop(_: int) -> float:
+        return _bare(_line(_lines("closed_network", "0.2"), ("8", "32")), 2)
+
+    alone = loop(0)
     with ThreadPoolExecutor(2) as pool:
-        beside = [
-            _bare(_line(lines, ("8", "32")), 2) for lines in pool.map(_lines, ["closed_network"] * 2, ["0.2"] * 2)
-        ]
-    return sum(beside) / alone
+        return sum(pool.map(loop, range(2))) / alone
 
 
 def _forecasts(runs: list[dict[str, float]], bare_per_s: float, bare_cores: list[float]) -> list[Compared]:
