@@ -40,7 +40,7 @@ def row(point: str, iops: float, **changes: object) -> Result:
     return replace(measured(point), read=Flow(), write=Flow(), **known, **changes)  # type: ignore[arg-type]
 
 
-def matrix() -> Compared:
+def matrix(**options: float) -> Compared:
     """A cache that gives 1.5 times, RAID 10 that gives 2 % more, and servers that are alike."""
     times = {"on": 1.5, "off": 1.0, "raid10": 1.02, "raid5": 1.0, "g6": 1.0, "g7": 1.0}
     rows = [
@@ -55,7 +55,7 @@ def matrix() -> Compared:
             (("oltp", 900.0, "random"), ("log", 5000.0, "sequential")), ("off", "on"), ("raid5", "raid10"), ("g6", "g7")
         )
     ]
-    return compared_of(compare(rows, by=("cache", "raid", "run")))
+    return compared_of(compare(rows, by=("cache", "raid", "run"), **options))
 
 
 def pair(iops: float = 1200.0, **changes: object) -> Compared:
@@ -126,6 +126,12 @@ def test_what_matters_is_said_with_its_numbers_and_what_does_not_too() -> None:
     assert "By class: random +50 %, sequential +50 %." in cache
     assert raid.startswith("raid (under 1 % of what differs): raid10 has 2 % more IOPS than raid5")
     assert run.startswith("run does nothing")
+
+
+def test_in_short_only_settings_are_named_that_do_more_than_the_resolution() -> None:
+    for compared, named in ((matrix(), ["cache +50 %, raid +2 %."]), (matrix(resolution=0.05), ["cache +50 %."])):
+        short = next(one.sentences for one in paragraphs(compared) if one.head == "In short")
+        assert [said.partition("lowest: ")[2] for said in short if said.startswith("IOPS, each")] == named
 
 
 def test_a_forecast_is_higher_or_lower_than_what_was_measured_and_not_worse() -> None:

@@ -85,7 +85,9 @@ def _short(compared: Compared) -> Iterator[str]:
     yield f"{summary(comparison)}."
     for figure, (whole, *_) in compared.effects.items():
         ends = [(effect.factor, effect.widest) for effect in whole.effects]
-        said = [f"{factor} {more(widest.ratio.value)}" for factor, widest in ends if widest is not None and widest.sure]
+        told = [(factor, widest.ratio.value) for factor, widest in ends if widest is not None and widest.sure]
+        # A setting may surely do next to nothing.
+        said = [f"{factor} {more(ratio)}" for factor, ratio in told if ratio > 1 + comparison.resolution]
         if said:
             yield f"{figure_name(figure)}, each setting's highest over its lowest: {', '.join(said)}."
     if len(comparison.sides) > MOST_SIDES:
