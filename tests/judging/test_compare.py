@@ -259,7 +259,7 @@ def test_sides_that_do_not_fit_beside_each_other_have_a_row_each() -> None:
 
 def test_what_differs_between_sides_beside_what_makes_them_is_said() -> None:
     sides = [run(name, tags={"layout": layout}) for name, layout in (("a", "raid1"), ("b", "raid5"))]
-    assert any(note.startswith("differs in: layout raid1, raid5") for note in comparison_table(compare(sides)).notes)
+    assert any(note.startswith("differs in: layout raid1 and raid5") for note in comparison_table(compare(sides)).notes)
     by = compare(sides, by="layout")
     assert not any(note.startswith("differs in") for note in comparison_table(by).notes)
 

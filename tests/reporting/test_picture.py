@@ -60,7 +60,7 @@ def test_a_chart_of_one_point_takes_the_point_that_is_named(tmp_path: Path) -> N
         ("pie", None, "there is no chart 'pie'", "Charts: load, iops"),
         ("components", None, "only models have components", "another chart"),
         ("over-time", None, "shows one point, and there are 2", "--point"),
-        ("over-time", "c", "there is no point 'c'", "Points: a, b."),
+        ("over-time", "c", "there is no point 'c'", "Points: a and b."),
         ("over-time", "a", "there is no series of it", "another chart"),
     ],
 )

@@ -158,3 +158,5 @@ def test_control_characters_of_names_reach_no_table() -> None:
 def test_long_lists_of_names_are_cut_and_names_with_commas_parted_by_semicolons() -> None:
     assert listed(["a", "b", "c", "d"], 2) == "a, b and 2 more"
     assert listed(["oltp, 84", "log"], 2) == "oltp, 84; log"
+    assert listed(["databases and mail", "logs", "files"], 2) == "databases and mail; logs and 1 more"
+    assert (listed(["a"], 2), listed(["a", "b", "c"], 3), listed([], 3)) == ("a", "a, b and c", "nothing")

@@ -12,6 +12,7 @@ from loadline.reporting.compare_table import head, summary
 from loadline.reporting.compared import MOST_SIDES, Compared
 from loadline.reporting.effect_words import effect_sentences, figure_name, more
 from loadline.reporting.suitability_words import suitability_sentences
+from loadline.reporting.table import listed
 from loadline.reporting.words import Paragraph
 
 _ORIGINS = {"rule": "estimated by a rule of thumb"}
@@ -75,9 +76,7 @@ def _what(compared: Compared) -> Iterator[str]:
     common = len(comparison.matches)
     yield f"{common} point{' is' if common == 1 else 's are'} common to two sides or more."
     if comparison.alone:
-        named = [f"{point} ({side})" for point, side in comparison.alone[:_FEW]]
-        left = f" and {len(comparison.alone) - _FEW} more" if len(comparison.alone) > _FEW else ""
-        yield f"Only one side has {', '.join(named)}{left}."
+        yield f"Only one side has {listed([f'{point} ({side})' for point, side in comparison.alone], _FEW)}."
 
 
 def _short(compared: Compared) -> Iterator[str]:
@@ -85,9 +84,9 @@ def _short(compared: Compared) -> Iterator[str]:
     yield f"{summary(comparison)}."
     for figure, (whole, *_) in compared.effects.items():
         ends = [(effect.factor, effect.widest) for effect in whole.effects]
-        told = [(factor, widest.ratio.value) for factor, widest in ends if widest is not None and widest.sure]
+        sure = [(factor, widest.ratio.value) for factor, widest in ends if widest is not None and widest.sure]
         # A setting may surely do next to nothing.
-        said = [f"{factor} {more(ratio)}" for factor, ratio in told if ratio > 1 + comparison.resolution]
+        said = [f"{factor} {more(ratio)}" for factor, ratio in sure if ratio > 1 + comparison.resolution]
         if said:
             yield f"{figure_name(figure)}, each setting's highest over its lowest: {', '.join(said)}."
     if len(comparison.sides) > MOST_SIDES:

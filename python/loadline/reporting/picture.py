@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from loadline.errors import InputError
@@ -10,10 +10,13 @@ from loadline.reporting.compared import Compared
 from loadline.reporting.contents import Contents
 from loadline.reporting.full import needs
 from loadline.reporting.junit import xml_text
-from loadline.result.schema import Result
+from loadline.reporting.table import listed
 
 _WIDTH = 600
 _PIXELS = 2
+
+# Points that a message names.
+_MOST_NAMES = 20
 
 
 def picture(contents: Contents, chart: str | None, point: str | None, *, as_svg: bool, dark: bool = False) -> bytes:
@@ -99,11 +102,12 @@ def _panels(contents: Contents, chart: str | None, point: str | None, palette: A
     for of_point in OF_POINT:
         if chart in (of_point.name, None):
             rows = [row for row in contents.points if point in (row.point, None)]
+            named = listed(list(dict.fromkeys(row.point for row in rows or contents.points)), _MOST_NAMES)
             if not rows:
-                raise InputError(f"there is no point {point!r}", f"Points: {_listed(contents.points)}.")
+                raise InputError(f"there is no point {point!r}", f"Points: {named}.")
             if len(rows) > 1:
                 raise InputError(
-                    f"chart {of_point.name} shows one point, and there are {len(rows)}: {_listed(rows)}",
+                    f"chart {of_point.name} shows one point, and there are {len(rows)}: {named}",
                     "Name one with --point, and give only one run.",
                 )
             panels = of_point.draw(details(contents.runs, rows)[0], palette)
@@ -111,8 +115,3 @@ def _panels(contents: Contents, chart: str | None, point: str | None, palette: A
                 raise InputError(f"chart {of_point.name} of {rows[0].point}: {of_point.lacks}", "Take another chart.")
             return panels
     raise InputError("nothing can be drawn of these results", "Look at the table: a .md or .csv file.")
-
-
-def _listed(rows: Sequence[Result]) -> str:
-    names = list(dict.fromkeys(row.point for row in rows))
-    return ", ".join(names[:20]) + (", ..." if len(names) > 20 else "")

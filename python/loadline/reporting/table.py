@@ -281,9 +281,13 @@ def count(value: float | None) -> str:
 
 
 def listed(names: Sequence[str], most: int) -> str:
-    """The first names, and how many there are beyond them; parted by semicolons where a name has a comma."""
-    comma = "; " if any("," in name for name in names[:most]) else ", "
-    return comma.join(names[:most]) + (f" and {len(names) - most:,} more" if len(names) > most else "")
+    """The first names, and how many there are beyond them; with semicolons where one has a comma or an `and`."""
+    shown = list(names[:most])
+    left = [f"{len(names) - most:,} more"] if len(names) > most else []
+    if any("," in name or " and " in name for name in shown):
+        return " and ".join(["; ".join(shown), *left])
+    *first, last = [*shown, *left] or ["nothing"]
+    return f"{', '.join(first)} and {last}" if first else last
 
 
 def percent_of(part: float | None, whole: float | None) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from loadline.reporting.audit_words import GRAVE, sentences, verdict
 from loadline.reporting.contents import Contents
-from loadline.reporting.table import best_note, count, findings_notes, megabytes, milliseconds
+from loadline.reporting.table import best_note, count, findings_notes, listed, megabytes, milliseconds
 from loadline.result.schema import Result
 
 _ORIGINS = {
@@ -22,6 +22,8 @@ _ORIGINS = {
 # From there on a component or a host leaves hardly anything.
 _BUSY = 0.9
 
+# Suites and targets that are named.
+_FEW_NAMES = 4
 
 # Load lines of which everything is said.
 _FEW_LINES = 3
@@ -67,18 +69,13 @@ def _what(contents: Contents) -> Iterator[str]:
         whose = dict.fromkeys(row.system or row.target for row in rows if row.target != "*")
         number, failed = _different(rows), _different([row for row in rows if row.error is not None])
         asked = dict.fromkeys(row.suite for row in rows if row.suite)
-        under = f" under {_listed(list(asked))}" if asked else ""
+        under = f" under {listed(list(asked), _FEW_NAMES)}" if asked else ""
         was = "was" if number == 1 else "were"
         but = f", {failed} of them without success" if failed else ""
-        yield f"{_points(number)} of {_listed(list(whose))}{under} {was} {_ORIGINS[origin]}{but}."
+        yield f"{_points(number)} of {listed(list(whose), _FEW_NAMES)}{under} {was} {_ORIGINS[origin]}{but}."
     missing = sum(summary["points"] - summary["done"] - summary["failed"] for summary in contents.summaries)
     if missing:
         yield f"{_points(missing)} of the plan {'is' if missing == 1 else 'are'} missing."
-
-
-def _listed(names: Sequence[str]) -> str:
-    shown = list(names[:4]) + ([f"{len(names) - 4} more"] if len(names) > 4 else [])
-    return shown[0] if len(shown) == 1 else f"{', '.join(shown[:-1])} and {shown[-1]}" if shown else "nothing"
 
 
 def _figures(contents: Contents) -> Iterator[str]:
