@@ -151,3 +151,7 @@ def test_durations_for_people_have_two_units_at_most(duration_ns: int, text: str
 )
 def test_sizes_for_people_are_decimal(size_bytes: int, text: str) -> None:
     assert units.format_size(size_bytes) == text
+
+
+def test_a_number_below_zero_has_a_minus_and_no_hyphen() -> None:
+    assert [units.format_signed(value, "+.0%") for value in (-0.03, 0.03)] == ["−3%", "+3%"]

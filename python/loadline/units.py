@@ -198,6 +198,11 @@ def format_range(least_ns: float, most_ns: float) -> str:
     return most if least == most else f"{least} to {most}"
 
 
+def format_signed(value: float, form: str) -> str:
+    """A number with its sign for people, which below 0 is a minus and no hyphen: `−3%` of -0.03 in the form `+.0%`."""
+    return format(value, form).replace("-", "−")
+
+
 def format_percent(fraction: float | Fraction) -> str:
     """`0.7` -> `70%`, with as many digits as it needs."""
     percent = float(fraction) * 100

@@ -29,6 +29,7 @@ from loadline.judging.matching import Match, Matching, Side, Source, match, sour
 from loadline.judging.student import holm, quantile
 from loadline.result.schema import Result
 from loadline.result.store import Run
+from loadline.units import format_signed
 
 #: Differences of at most so much are none, unless somebody says otherwise.
 RESOLUTION = 0.01
@@ -223,7 +224,7 @@ def _judged(one: Pending, found: Ratio, chance: float | None, resolution: float,
     several = max(cell.runs, cell.baseline_runs) > 1
     if away > room:
         longer = _longer(error, away - one.grain, _CHANCE / tests, more_runs=several)
-        why = f"a change of {found.value - 1:+.1%} may be chance: it's known to {give_or_take(error)}"
+        why = f"a change of {format_signed(found.value - 1, '+.1%')} may be chance: it's known to {give_or_take(error)}"
         if half < away - one.grain:
             why = f"beyond chance by itself, not among {tests} tests"
     else:

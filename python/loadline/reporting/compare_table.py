@@ -11,6 +11,7 @@ from loadline.judging.compare import Comparison
 from loadline.judging.fail_if import Tried
 from loadline.judging.suitability import DECIDES, Stand, standings
 from loadline.reporting.table import UNKNOWN, Group, Table, Tone, count, listed
+from loadline.units import format_signed
 
 #: Stand before a change, so that colour isn't all that tells verdicts apart.
 MARKS = {"better": "▲", "worse": "▼", "higher": "▲", "lower": "▼", "same": "=", "can't tell": "?"}
@@ -159,7 +160,7 @@ def percent(times: float | None) -> str:
     """The change that a ratio is, in percent with its sign, which 0 has only one of; a ratio from 10 on as `11.2 x`."""
     if times is None:
         return UNKNOWN
-    return f"{count(times)} x" if times >= _MANY else f"{100 * (times - 1):+z.1f}".replace("-", "−")
+    return f"{count(times)} x" if times >= _MANY else format_signed(100 * (times - 1), "+z.1f")
 
 
 def span(cell: Cell) -> str:

@@ -8,6 +8,7 @@ from typing import Any
 from loadline.judging.effects import WORKLOAD, Contrast, Effect, Effects, Interaction, Pair
 from loadline.judging.interval import Ratio
 from loadline.reporting.table import UNKNOWN, Group, Table, count
+from loadline.units import format_signed
 
 # From twice on a ratio is said as times, below in percent.
 _TIMES = 2.0
@@ -115,7 +116,7 @@ def more(ratio: float) -> str:
         return "±0 %"
     # The nearer to nothing or to no change, the more digits.
     digits = 1 if abs(percent) < 1 or ratio < 0.02 else 0
-    return f"{percent:+.{digits}f} %".replace("-", "−")
+    return f"{format_signed(percent, f'+.{digits}f')} %"
 
 
 def _than(contrast: Contrast, figure: str) -> str:

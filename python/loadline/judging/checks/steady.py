@@ -9,6 +9,7 @@ from statistics import fmean, stdev
 
 from loadline.judging.finding import Doubt
 from loadline.judging.subject import Subject, like
+from loadline.units import format_signed
 
 NAME = "steady"
 
@@ -135,7 +136,7 @@ def _modes(iops: list[float], mean: float) -> Doubt | None:
 def _drift(iops: list[float], mean: float) -> Doubt | None:
     slope, error = _trend(iops)
     if abs(slope) > DRIFT and abs(slope) > SURE * error:
-        message = f"the rate drifts by {slope:+.0%} from beginning to end"
+        message = f"the rate drifts by {format_signed(slope, '+.0%')} from beginning to end"
         return Doubt("warning", message, "Run on until it doesn't; report its last part.", {"drift_fraction": slope})
     return None
 
@@ -162,7 +163,7 @@ def _outliers(iops: list[float], mean: float) -> Doubt | None:
     apart = sorted(iops, key=lambda value: abs(value - middle))
     kept = fmean(apart[:-few])
     if abs(mean / kept - 1) > MOVED:
-        message = f"{few} of {len(iops)} seconds or so move the mean by {mean / kept - 1:+.0%}"
+        message = f"{few} of {len(iops)} seconds or so move the mean by {format_signed(mean / kept - 1, '+.0%')}"
         return Doubt(
             "warning", message, "Look at what happened then; compare medians.", {"without_iops": kept, "iops": mean}
         )
