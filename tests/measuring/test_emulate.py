@@ -162,6 +162,8 @@ class TestServing:
             (fast, "--size", "1M", "--listen", "\udcff"): (2, "isn't UTF-8"),
             (fast, "--size", "1M", "--tcp", "127.0.0.1"): (2, "Write it like 127.0.0.1:10809"),
             (fast, "--size", "1M", "--tcp", "/socket"): (2, "a path goes with --listen"),
+            ("--tcp", fast): (2, "SYSTEM before it"),
+            (fast, "--size", "1M", "--fault", "latency x10 " * 9000): (2, "one fault at a time"),
             (fast, "--size", "1M", "--data", "no/where/data"): (3, "no/where/data can't be used (No such file"),
             (fast, "--size", "1M", "--data", fast.parent): (3, "(Is a directory)\nName another file."),
             (fast, "--size", "1M", "--data", "long"): (3, "Give the device that size, or name another file."),

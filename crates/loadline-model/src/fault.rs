@@ -15,6 +15,9 @@ use crate::sim::{Purpose, Rng, Seed};
 use crate::units::Time;
 use std::fmt;
 
+/// The longest sentence, bytes: no fault takes half of that.
+const LONGEST: usize = 200;
+
 /// The most faults that are kept; whoever sends more doesn't test a system but this program.
 const MOST: usize = 1000;
 
@@ -136,6 +139,9 @@ impl Faults {
     /// `now`; nothing has changed.
     pub fn add(&mut self, sentence: &str, now: Time) -> Result<String, Error> {
         let refuse = |why: String| Error::at("fault", format!("{:?} {why}", shown(sentence)));
+        if sentence.len() > LONGEST {
+            return Err(refuse("... is no sentence but a text: give one fault at a time".into()));
+        }
         let lower = sentence.to_lowercase();
         let words: Vec<&str> = lower.split_whitespace().collect();
         self.spells.retain(|spell| spell.to > now);

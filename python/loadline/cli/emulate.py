@@ -39,6 +39,14 @@ _LATE = 0.01
 _ONE_KEY_NS = 500_000_000
 
 
+def _address(_: click.Context, __: click.Parameter, given: str | None) -> str | None:
+    """Looked at before SYSTEM is missed: a system behind --tcp is taken for its address."""
+    if given is not None and (given.startswith("/") or ":" not in given):
+        remedy = "Write it like 127.0.0.1:10809, or nothing, but then SYSTEM before it; a path goes with --listen."
+        raise InputError(f"--tcp {given!r} isn't HOST:PORT", remedy)
+    return given
+
+
 @click.command("emulate")
 @click.argument("system", shell_complete=choice.complete_system)
 @click.option("--set", "settings", multiple=True, metavar="KEY=VALUE", help="Change the system; may be repeated.")
@@ -48,7 +56,12 @@ _ONE_KEY_NS = 500_000_000
 @click.option("--memory", metavar="SIZE", help="The most that data take of memory; else 1 GiB.")
 @click.option("--listen", metavar="PATH", help="The Unix socket; else one in a folder of its own.")
 @click.option(
-    "--tcp", is_flag=False, flag_value=_LOOPBACK, metavar="[HOST:PORT]", help=f"Listen on TCP; else on {_LOOPBACK}."
+    "--tcp",
+    is_flag=False,
+    flag_value=_LOOPBACK,
+    callback=_address,
+    metavar="[HOST:PORT]",
+    help=f"Listen on TCP; else on {_LOOPBACK}.",
 )
 @click.option("--block", "as_block", is_flag=True, help="Make a block device of it as well; needs root and nbdfuse.")
 @click.option("--fault", "faults", multiple=True, metavar="FAULT", help="What goes wrong; see `loadline fault --help`.")
@@ -76,8 +89,6 @@ def command(
     """
     if listen is not None and tcp is not None:
         raise InputError("--listen and --tcp are both given", "Leave out one: it listens at one address.")
-    if tcp is not None and (not tcp or tcp.startswith("/")):
-        raise InputError(f"--tcp {tcp!r} isn't HOST:PORT", "Write it like 127.0.0.1:10809; a path goes with --listen.")
     span_ns = choice.duration("--for", span)
     memory_bytes = choice.size(memory, "--memory") or MEMORY_BYTES
     emulated = describe(system, settings, choice.size(size))
