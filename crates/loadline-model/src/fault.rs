@@ -140,7 +140,9 @@ impl Faults {
     pub fn add(&mut self, sentence: &str, now: Time) -> Result<String, Error> {
         let refuse = |why: String| Error::at("fault", format!("{:?} {why}", shown(sentence)));
         if sentence.len() > LONGEST {
-            return Err(refuse("... is no sentence but a text: give one fault at a time".into()));
+            return Err(refuse(
+                "... is no sentence but a text: give one fault at a time".into(),
+            ));
         }
         let lower = sentence.to_lowercase();
         let words: Vec<&str> = lower.split_whitespace().collect();
