@@ -136,7 +136,11 @@ EXAMPLES: dict[str, list[tuple[Result, Result]]] = {
         (replace(ROW, profile="vdb-8vmdk-8k-50rdpct"), replace(ROW, profile="raid10 4 drives, chunk 64k random")),
     ],
     "busy": [(replace(ROW, busy_fraction=0.95), replace(ROW, busy_fraction=0.5))],
-    "missing": [(replace(ROW, runtime_ns=None), ROW), (replace(ROW, outstanding_asked=None), ROW)],
+    "missing": [
+        (replace(ROW, runtime_ns=None), ROW),
+        (replace(ROW, outstanding_asked=None), ROW),
+        (replace(ROW, total=Flow(iops=32_000.0, latency_mean_ns=0.0), read=Flow(), write=Flow()), ROW),
+    ],
 }  # fmt: skip
 
 

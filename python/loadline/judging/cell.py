@@ -173,9 +173,16 @@ def pending(
         if not asked and not value.value and not before.value:
             return None
         none = [name for name, one in ((side, value), (baseline, before)) if not one.value]
-        why = f"it's 0 on {' and '.join(none)}, so there is no ratio" if none else "they are too far from each other"
+        why = nothing(figure, none) if none else "they are too far from each other"
         return Pending(replace(cell, why=why), figure)
     return _compared(cell, figure, value, before, mine, theirs, point.assumed.get(side, ""), baseline)
+
+
+def nothing(figure: Figure, sides: Sequence[str]) -> str:
+    """What is to be said of a figure that is 0 on some sides."""
+    if figure.rate:
+        return f"it's 0 on {' and '.join(sides)}, so there is no ratio"
+    return f"a latency of 0, as on {' and '.join(sides)}, is none: it wasn't taken, or its unit is too coarse"
 
 
 def _impossible(mine: Sequence[Result], theirs: Sequence[Result]) -> tuple[str, ...]:

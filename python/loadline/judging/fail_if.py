@@ -20,7 +20,7 @@ from fnmatch import fnmatchcase
 from typing import Literal, TypeAlias
 
 from loadline.errors import InputError
-from loadline.judging.cell import Estimates, pending, unfit
+from loadline.judging.cell import Estimates, nothing, pending, unfit
 from loadline.judging.compare import Comparison
 from loadline.judging.figure import Figure, figure_named
 from loadline.judging.interval import Ratio
@@ -235,5 +235,7 @@ def _absolute(threshold: Threshold, match: Match, side: str, table: Estimates) -
     # A rate of 0 is known; a response that took no time is none.
     if estimate is None or not (estimate.value or threshold.figure.rate):
         failed = next((row.error for row in match.rows[side] if row.error), None)
+        if estimate is not None:
+            return None, nothing(threshold.figure, [side])
         return None, f"failed on {side}: {failed}" if failed else f"it isn't known of {side}"
     return Ratio(estimate.value, estimate.error), unfit(match.rows[side], side, estimate) or ""

@@ -88,8 +88,8 @@ class Subject:
 
     @cached_property
     def closed(self) -> int | None:
-        """Outstanding I/Os asked of a closed load."""
-        return self.row.outstanding_asked if self.row.offered_per_s is None else None
+        """Outstanding I/Os asked of a closed load; 0 ask for nothing, so they say nothing."""
+        return (self.row.outstanding_asked or None) if self.row.offered_per_s is None else None
 
     @property
     def measured(self) -> bool:

@@ -80,7 +80,7 @@ def _writes_beside_reads(subjects: Sequence[Subject]) -> Iterator[tuple[Subject,
 
     def key(subject: Subject) -> object:
         row = subject.row
-        if not subject.measured or subject.latency_ns is None or subject.read_fraction not in {0.0, 1.0}:
+        if not subject.measured or not subject.latency_ns or subject.read_fraction not in {0.0, 1.0}:
             return None
         if subject.random_fraction is None or not subject.sizes or (subject.closed is None and not row.queue_depth):
             return None
@@ -126,7 +126,7 @@ def _below_rotation(subject: Subject) -> Iterator[Doubt]:
 
 def _beyond_drives(subject: Subject) -> Iterator[Doubt]:
     setup, row = subject.setup, subject.row
-    if setup.drives is None:
+    if not setup.drives:
         return
     for name, flow, stated in (
         ("reads", row.read, setup.drive_read_bytes_per_s),

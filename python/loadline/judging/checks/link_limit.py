@@ -30,7 +30,7 @@ def _of_row(subject: Subject) -> Iterator[Doubt]:
     ceiling, said = setup.link_bytes_per_s, setup.link_said
     if ceiling is None and hosts:
         ceiling, said = hosts * WIDEST_BYTES_PER_S, "the widest slot that hosts have"
-    if ceiling is None:
+    if not ceiling:
         return
     passed = _passed(subject)
     if passed is not None:

@@ -77,7 +77,7 @@ def _edge(subject: Subject, asked: int) -> float:
 
 def _product(subject: Subject) -> float | None:
     rate, mean_ns = subject.iops, subject.latency_ns
-    return rate * mean_ns / 1e9 if rate and mean_ns else None
+    return (rate * mean_ns / 1e9 or None) if rate and mean_ns else None
 
 
 def _rounding(subject: Subject) -> float:
@@ -107,8 +107,7 @@ def _explained(subject: Subject, product: float) -> bool:
 def _cause(subject: Subject, asked: int) -> str:
     row = subject.row
     read, write = row.read, row.write
-    if None not in (read.iops, write.iops, read.latency_mean_ns, write.latency_mean_ns):
-        assert read.iops and read.latency_mean_ns and write.latency_mean_ns is not None and write.iops is not None
+    if read.iops and write.iops and read.latency_mean_ns and write.latency_mean_ns:
         weighted = (read.iops * read.latency_mean_ns + write.iops * write.latency_mean_ns) / 1e9
         if abs(weighted / asked - 1) <= EXCESS:
             return f"; weighted by I/Os, reads and writes together give {weighted:,.4g}"

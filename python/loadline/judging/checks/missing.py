@@ -26,8 +26,9 @@ def _lacks(subject: Subject) -> Iterator[tuple[str, str]]:
     if row.total.iops is None and row.total.bytes_per_s is None and row.read.iops is None and row.write.iops is None:
         yield "rate or throughput", "there is nothing to judge"
         return
-    if subject.latency_ns is None and row.read.latency_mean_ns is None and row.write.latency_mean_ns is None:
-        yield "latency", "the rate says nothing of what users would feel"
+    known = [subject.latency_ns, row.read.latency_mean_ns, row.write.latency_mean_ns]
+    if not any(known):
+        yield "latency above 0" if 0 in known else "latency", "the rate says nothing of what users would feel"
     if subject.closed is None and row.offered_per_s is None:
         yield "number outstanding", "Little's law can't be applied"
     if subject.size_bytes is None and not subject.sizes:

@@ -55,8 +55,8 @@ class Imported:
 
 
 def can_be(value: float) -> bool:
-    """Whether a number can be a figure: no NaN, not below 0, not beyond all measure."""
-    return 0 <= value < _BEYOND
+    """Whether a number can be a figure: no NaN, not below 0, not beyond all measure, nor next to nothing."""
+    return value == 0 or 1 / _BEYOND < value < _BEYOND
 
 
 def no_figures(found: Mapping[str, Sequence[tuple[int, str]]]) -> tuple[str, ...]:
