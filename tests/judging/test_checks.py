@@ -61,6 +61,15 @@ def test_a_row_without_a_fault_has_no_finding() -> None:
     assert checks(ROW) == set()
 
 
+@pytest.mark.parametrize(
+    ("times", "words"), [(1.34, "isn't weighted by I/Os"), (8.0, "one of the two is of another load")]
+)
+def test_an_excess_is_put_down_to_weights_only_as_far_as_these_explain_it(times: float, words: str) -> None:
+    row = replace(ROW, jobs=8, total=Flow(iops=32_000.0, latency_mean_ns=times * 1e6), read=Flow(), write=Flow())
+    (message,) = [one["message"] for one in audit([row])[0].findings if one["check"] == "littles-law"]
+    assert words in message
+
+
 def test_a_rate_in_bytes_alone_is_judged_by_its_block_size_and_the_finding_says_so() -> None:
     row = replace(ROW, total=Flow(bytes_per_s=32_000 * 4096.0, latency_mean_ns=1.2e6), read=Flow(), write=Flow())
     found = next(one for one in audit([row])[0].findings if one["check"] == "littles-law")

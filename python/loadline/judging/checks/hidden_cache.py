@@ -119,7 +119,7 @@ def _below_rotation(subject: Subject) -> Iterator[Doubt]:
                 f" disk that they wait for on average ({half_ns / 1e6:,.3g} ms)"
             )
             numbers = {"latency_mean_ns": mean_ns, "half_turn_ns": half_ns}
-            remedy = f"{_CACHE_REMEDY} Reads: take a larger working set."
+            remedy = _CACHE_REMEDY if name == "write" else f"{_CACHE_REMEDY} Reads: take a larger working set."
             certain = name == "write" and setup.write_cache is False
             yield Doubt("error" if certain else "warning", message, remedy, numbers)
 
