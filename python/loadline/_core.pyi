@@ -119,9 +119,13 @@ class Interval:
 
 @final
 class StatusStream:
-    """Decodes fio's stream of JSON statuses (`--status-interval`, json+), fed in pieces as it comes."""
+    """Decodes fio's stream of JSON statuses (`--status-interval`, json+), fed in pieces as it comes.
 
-    def __init__(self) -> None: ...
+    Args:
+        ending: count only jobs whose names end so.
+    """
+
+    def __init__(self, ending: str = "") -> None: ...
     def feed(self, data: bytes) -> list[Interval]:
         """Takes the next bytes; gives the intervals that they complete. Never fails on bad bytes: see `warnings`."""
     def finish(self) -> None:

@@ -156,3 +156,15 @@ def test_what_the_stream_gives_is_made_by_the_stream_only() -> None:
     for kind in (Flow, Job, Interval):
         with pytest.raises(TypeError):
             kind()
+
+
+def test_jobs_may_be_told_apart_by_how_their_names_end() -> None:
+    data = golden.text_of("two-groups.json").encode()
+    found = {}
+    for ending in ("", "ed", "iter", "nobody"):
+        stream = StatusStream(ending)
+        found[ending] = [interval.read.ios + interval.write.ios for interval in stream.feed(data)]
+        assert [job.name for job in stream.jobs] == [name for name in ("mixed", "writer") if name.endswith(ending)]
+    assert found["nobody"] == []
+    assert found[""] == [mixed + writer for mixed, writer in zip(found["ed"], found["iter"], strict=True)]
+    assert all(found["iter"])

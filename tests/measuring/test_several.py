@@ -20,6 +20,7 @@ from loadline.errors import InterruptedRun
 from loadline.measuring import event
 from loadline.reporting.question import ask
 from loadline.reporting.table import results_table
+from loadline.result.intervals import intervals_in
 from loadline.result.repeats import histograms_in
 from loadline.result.store import Store
 from loadline.workload.suite import parse_suite
@@ -83,6 +84,26 @@ def test_percentiles_of_several_targets_are_those_of_all_their_requests(
     stored = json.loads((point / "histograms.json").read_text())
     assert sum(stored["histograms"]["read"]["counts"]) == len(samples)
     assert [sum(one["read"]["counts"]) for one in stored["targets"]] == [job["read"]["lat_ns"]["N"] for job in jobs]
+
+
+def test_each_of_several_targets_says_how_sure_its_figures_are_by_its_own_seconds(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # The service of the right one varies: over ten seconds it's known less well than that of the left one.
+    monkeypatch.chdir(tmp_path)
+    varied = STATION.replace("constant", "exponential")
+    for name, station in (("left", STATION), ("right", varied)):
+        (tmp_path / f"{name}.toml").write_text(station.format(time="10ms"))
+    asked = parse_suite(reads(tmp_path, "11s").read_text(), "reads", "reads")
+    run = package.run(asked, "emulated:left.toml", "emulated:right.toml", size_bytes=64 * MIB, seed=1)
+    together, left, right = run.results()
+    find = intervals_in([run])
+    seconds = [find(row) for row in (together, left, right)]
+    assert len(seconds[0]) == len(seconds[1]) == len(seconds[2]) >= 10
+    for whole, *parts in zip(*seconds, strict=True):
+        assert whole.read.ios == sum(part.read.ios for part in parts)
+    assert [row.iops_ci95 is None or row.latency_mean_ci95_ns is None for row in (left, right)] == [False, False]
+    assert left.iops_ci95 < right.iops_ci95
 
 
 def test_targets_of_all_kinds_are_loaded_together(loadline: Loadline, filled_file: Path) -> None:

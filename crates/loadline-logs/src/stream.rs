@@ -22,6 +22,13 @@ impl StatusStream {
         Self::default()
     }
 
+    /// The same, of the jobs only whose names end so.
+    pub fn of_jobs(ending: &str) -> Self {
+        let mut stream = Self::default();
+        stream.reader.ending = ending.to_owned();
+        stream
+    }
+
     /// Takes the next bytes; gives the intervals that they complete.
     pub fn feed(&mut self, data: &[u8]) -> Vec<Interval> {
         let mut intervals = Vec::new();
@@ -60,6 +67,8 @@ impl StatusStream {
 /// What becomes of the pieces.
 #[derive(Debug, Default)]
 struct Reader {
+    /// What the names of the jobs that count end in.
+    ending: String,
     tracker: Tracker,
     jobs: Vec<Job>,
     fio_version: Option<String>,
@@ -85,7 +94,8 @@ impl Reader {
         None
     }
 
-    fn take_status(&mut self, status: Status) -> Option<Interval> {
+    fn take_status(&mut self, mut status: Status) -> Option<Interval> {
+        status.jobs.retain(|job| job.name.ends_with(&self.ending));
         let interval = self.tracker.advance(&status, &mut self.warnings);
         self.statuses += 1;
         self.fio_version = status.fio_version.or(self.fio_version.take());

@@ -83,8 +83,9 @@ pub struct PyStatusStream(StatusStream);
 #[pymethods]
 impl PyStatusStream {
     #[new]
-    fn new() -> Self {
-        Self(StatusStream::new())
+    #[pyo3(signature = (ending = ""))]
+    fn new(ending: &str) -> Self {
+        Self(StatusStream::of_jobs(ending))
     }
 
     fn feed(&mut self, py: Python<'_>, data: &[u8]) -> Vec<PyInterval> {

@@ -12,6 +12,7 @@ from pathlib import Path
 from loadline.errors import InputError
 from loadline.measuring.fio import filename
 from loadline.measuring.target import Target
+from loadline.result.intervals import ending_of
 from loadline.workload.dialects import fio_job
 from loadline.workload.plan import Point
 
@@ -59,13 +60,9 @@ def together(point: Point, targets: Sequence[Target], engines: Sequence[str], fo
 
 def section_name(name: str, number: int) -> str:
     """What a section of target `number`, from 0, is called in a job of several."""
-    return f"{name}{_suffix(number)}"
+    return f"{name}{ending_of(number)}"
 
 
 def owner(name: str, targets: int) -> int | None:
     """The number of the target, from 0, whose section in a job of so many has that name."""
-    return next((number for number in range(targets) if name.endswith(_suffix(number))), None)
-
-
-def _suffix(number: int) -> str:
-    return f".target-{number + 1}"
+    return next((number for number in range(targets) if name.endswith(ending_of(number))), None)

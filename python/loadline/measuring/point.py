@@ -12,16 +12,17 @@ from typing import Any, NamedTuple
 from loadline import _core
 from loadline.host.roots import Roots
 from loadline.host.sampler import Sample, Sampler
-from loadline.judging.precision import Judgement
+from loadline.judging.precision import Judgement, judge
 from loadline.measuring import event, job
 from loadline.measuring.auditing import audited
 from loadline.measuring.emulate import late_share
 from loadline.measuring.fio import Fio, Outcome
 from loadline.measuring.series import Whose, write_series
-from loadline.measuring.stopping import Stopping
+from loadline.measuring.stopping import Stopping, observed
 from loadline.measuring.target import Target
 from loadline.measuring.together import ALL
 from loadline.result.figures import joined, merged
+from loadline.result.intervals import read_intervals
 from loadline.result.schema import Result
 from loadline.result.store import Row, Run
 from loadline.workload.plan import Point
@@ -130,10 +131,10 @@ def measure(
         if target.emulator is not None and earlier is not None:
             late = late_share(earlier, target.emulator.stats())
             row = replace(row, findings=(*row.findings, *_late(run, point, late)))
-        # The series, and so the judgement, is that of all together.
-        row = _judged(row, None if several else judged, stopping, measured)
-        row = audited(row, run, () if several else series, samples)
-        rows.append(Row(row, _histograms(counted if judged.skipped else jobs)))
+        # What ended the point, and what is left out of it, is decided for all together.
+        own = read_intervals(folder, number) if several else series
+        row = _known(row, stopping, own) if several else _judged(row, judged, stopping, measured)
+        rows.append(Row(audited(row, run, own, samples), _histograms(counted if judged.skipped else jobs)))
     if not several:
         return Measured(*rows[0])
     whole = _row(point, targets, run, outcome, outcome.jobs, during, began_ns, targets)
@@ -156,15 +157,29 @@ def _whose(outcome: Outcome, targets: Sequence[Target]) -> str | None:
     return outcome.error if number is None else f"{targets[number].label}: {outcome.error}"
 
 
-def _judged(result: Result, judged: Judgement | None, stopping: Stopping, measured: Sequence[_core.Interval]) -> Result:
-    """The row with what is known of its length, and without what was found to be a beginning of another kind.
-
-    A maximum can't be had of a part of the time, so it's unknown then. Without a judgement only what ended it is said.
-    """
+def _known(result: Result, stopping: Stopping, intervals: Sequence[_core.Interval]) -> Result:
+    """The row of one of several targets, with how sure its figures are."""
     if result.error is not None:
         return result
-    result = replace(result, ended_by=stopping.ended_by)
-    if judged is None:
+    judged = judge(list(map(observed, intervals)))
+    return replace(_sure(result, judged), ended_by=stopping.ended_by)
+
+
+def _sure(result: Result, judged: Judgement) -> Result:
+    return replace(
+        result,
+        iops_ci95=None if judged.iops is None else judged.iops.ci95,
+        latency_mean_ci95_ns=None if judged.latency_mean_ns is None else judged.latency_mean_ns.ci95,
+        steady=judged.steady,
+    )
+
+
+def _judged(result: Result, judged: Judgement, stopping: Stopping, measured: Sequence[_core.Interval]) -> Result:
+    """The row with what is known of its length, and without what was found to be a beginning of another kind.
+
+    A maximum can't be had of a part of the time, so it's unknown then.
+    """
+    if result.error is not None:
         return result
     if judged.skipped:
         skipped, counted = measured[: judged.skipped], measured[judged.skipped :]
@@ -179,13 +194,7 @@ def _judged(result: Result, judged: Judgement | None, stopping: Stopping, measur
             warmup_ns=(result.warmup_ns or 0) + sum(interval.duration_ns for interval in skipped),
         )
     found = (_finding(result.run, result.point, *one) for one in stopping.findings(judged))
-    return replace(
-        result,
-        iops_ci95=None if judged.iops is None else judged.iops.ci95,
-        latency_mean_ci95_ns=None if judged.latency_mean_ns is None else judged.latency_mean_ns.ci95,
-        steady=judged.steady,
-        findings=(*result.findings, *found),
-    )
+    return replace(_sure(result, judged), ended_by=stopping.ended_by, findings=(*result.findings, *found))
 
 
 def _finding(

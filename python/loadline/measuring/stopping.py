@@ -53,12 +53,12 @@ class Stopping:
         self._written_bytes += interval.write.bytes
         self._elapsed_ns += interval.duration_ns
         if self._looks is not None:
-            self._good = self._looks.add(_observed(interval), may_end=self._may_end())
+            self._good = self._looks.add(observed(interval), may_end=self._may_end())
         return self._good is not None
 
     def judged(self, measured: Sequence[_core.Interval]) -> Judgement:
         """What the point's intervals say at its end; of a fixed time nothing is left out."""
-        return self._good or judge([_observed(interval) for interval in measured], cut=self._cut)
+        return self._good or judge([observed(interval) for interval in measured], cut=self._cut)
 
     def _may_end(self) -> bool:
         """Whether no write cache stands against it.
@@ -102,7 +102,8 @@ def cache_of(targets: Sequence[Target], declared_bytes: int | None) -> int | Non
     return None if None in known else sum(each for each in known if each is not None)
 
 
-def _observed(interval: _core.Interval) -> Observed:
+def observed(interval: _core.Interval) -> Observed:
+    """An interval, as statistics see it."""
     flows = (interval.read, interval.write)
     return Observed(
         interval.duration_ns,

@@ -11,13 +11,10 @@ from pathlib import Path
 from loadline._core import Interval, StatusStream
 from loadline.result.repeats import places_in
 from loadline.result.schema import Result
-from loadline.result.store import Run
+from loadline.result.store import Run, read_rows
 
 #: The intervals that a row counts, in order of time; none where they aren't kept.
 Intervals = Callable[[Result], Sequence[Interval]]
-
-#: The target of a row of several together.
-ALL = "*"
 
 _PIECE_BYTES = 1 << 22
 
@@ -28,14 +25,13 @@ _UNLIKE = 0.1
 def intervals_in(runs: Sequence[Run]) -> Intervals:
     """Finds the intervals of a row of those runs.
 
-    Of several targets at once fio counts all together, so of one of them there are none; nor are there of what was
-    imported, and of points of rounds, whose row is of some rounds only.
+    There are none of what was imported, and of points of rounds, whose row is of some rounds only.
     """
     place = places_in(runs)
 
     @lru_cache(maxsize=4)
-    def of(folder: Path) -> Sequence[Interval]:
-        return _read(folder / "fio.json.gz")
+    def of(folder: Path, target: int | None) -> Sequence[Interval]:
+        return read_intervals(folder, target)
 
     def find(row: Result) -> Sequence[Interval]:
         at = place(row)
@@ -43,18 +39,27 @@ def intervals_in(runs: Sequence[Run]) -> Intervals:
             return ()
         run, index = at
         folder = run.point_path(index)
-        of_all = row.target == ALL or not (folder / "targets.json").exists()
-        if not of_all or run.plan[index].rounds is not None:
+        if run.plan[index].rounds is not None:
             return ()
-        return _counted(of(folder), row.runtime_ns)
+        each = [one.target for one in read_rows(folder)[1:]]
+        return _counted(of(folder, each.index(row.target) if row.target in each else None), row.runtime_ns)
 
     return find
 
 
-def _read(path: Path) -> Sequence[Interval]:
-    stream, found = StatusStream(), list[Interval]()
+def ending_of(target: int) -> str:
+    """What the names of fio's jobs on a target, one of several by its number from 0, end in."""
+    return f".target-{target + 1}"
+
+
+def read_intervals(folder: Path, target: int | None = None) -> Sequence[Interval]:
+    """What fio said of the measured time in a point's folder: of one of several targets, by number from 0, or of all.
+
+    None where it isn't kept, or damaged.
+    """
+    stream, found = StatusStream("" if target is None else ending_of(target)), list[Interval]()
     try:
-        with gzip.open(path) as raw:
+        with gzip.open(folder / "fio.json.gz") as raw:
             while piece := raw.read(_PIECE_BYTES):
                 found += stream.feed(piece)
     except (OSError, EOFError, zlib.error):
