@@ -25,7 +25,7 @@ impl StatusStream {
     /// The same, of the jobs only whose names end so.
     pub fn of_jobs(ending: &str) -> Self {
         let mut stream = Self::default();
-        stream.reader.ending = ending.to_owned();
+        ending.clone_into(&mut stream.reader.ending);
         stream
     }
 
