@@ -43,6 +43,8 @@ class Asked:
 
     def over(self, other: Asked) -> Asked:
         """This, and where it says nothing `other`."""
+        if other == NOTHING:
+            return self
         pairs = ((item.name, getattr(self, item.name), getattr(other, item.name)) for item in fields(Asked))
         return Asked(**{name: theirs if mine in (None, ()) else mine for name, mine, theirs in pairs})
 
@@ -91,6 +93,10 @@ class Asked:
         if not profile and not arrival:
             return None
         return {"profile": {"name": name, **profile}, "arrival": arrival}
+
+
+#: Nothing is said.
+NOTHING = Asked()
 
 
 def _sum(read: float | None, write: float | None) -> float | None:

@@ -13,6 +13,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import UTC, datetime
+from functools import lru_cache
 from typing import Any
 
 import orjson
@@ -29,6 +30,7 @@ ALL_CLIENTS = "All clients"
 
 _READS = {"read": 1.0, "randread": 1.0, "write": 0.0, "randwrite": 0.0, "trimwrite": 0.0}
 _NUMBERS = (int, float)
+_PERCENTILES = {percent: f"{percent:.6f}" for percent in PERCENTILES.values()}
 _SYNCHRONOUS = frozenset({"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap"})
 
 # How a job begins, and ends, in fio's text for people; and how its terse lines begin.
@@ -118,7 +120,9 @@ def _last_status(data: bytes, name: str, warnings: list[str]) -> dict[str, Any]:
 
 def _jobs(status: Mapping[str, Any], name: str, warnings: list[str]) -> list[Mapping[str, Any]]:
     entries = status.get("jobs", status.get("client_stats"))
-    jobs = [job for job in entries if isinstance(job, Mapping)] if isinstance(entries, list) else []
+    jobs: list[Mapping[str, Any]] = (
+        [job for job in entries if isinstance(job, dict)] if isinstance(entries, list) else []
+    )
     # fio's sum has no percentiles and one client's host name: ours is merged from the jobs.
     sums = [number for number, job in enumerate(jobs) if job.get("jobname") == ALL_CLIENTS]
     plain = [job for job in jobs if job.get("jobname") != ALL_CLIENTS]
@@ -153,7 +157,8 @@ def _row(
     errors = [int(error) for job in jobs if (error := _real(job.get("error")))]
     # fio's client prints the options of the first job only; elsewhere none of its own means the global ones.
     told = all("job options" in job or not job.get("hostname") for job in jobs)
-    asked = _asked(jobs, every) if told else Asked()
+    counts = _threads(jobs, every)
+    asked = _asked(every, counts) if told else Asked()
     hidden = round(total.iops * (total.mean or 0.0) / 1e9 / asked.outstanding) if asked.outstanding else 1
     if (
         len(jobs) == 1
@@ -174,7 +179,7 @@ def _row(
         total=total.flow(),
         read=Flow() if unified else read.flow(),
         write=Flow() if unified else write.flow(),
-        outstanding_achieved=_achieved(jobs, every),
+        outstanding_achieved=_achieved(jobs, every, counts),
         runtime_ns=round(runtime_ms * 1e6) or None,
         warmup_ns=_first(every, "ramp_time", _seconds) or 0,
         ended_by="error" if errors else "runtime",
@@ -211,7 +216,7 @@ class _Part:
 
     @staticmethod
     def of(flow: Any, version: str) -> _Part:
-        if not isinstance(flow, Mapping):
+        if not isinstance(flow, dict):
             return _Part()
         old = re.match(r"fio-[12]\.", version) is not None and "lat_ns" not in flow
         factor = 1000.0 if old else 1.0
@@ -219,7 +224,7 @@ class _Part:
         detail = (
             latency if "bins" in latency or "percentile" in latency else flow.get("clat" if old else "clat_ns") or {}
         )
-        bins = detail.get("bins") or {}
+        bins, known = detail.get("bins") or {}, detail.get("percentile") or {}
         samples = _real(latency.get("N"))
         timed = samples != 0 and (_real(latency.get("max")) or 0.0) > 0
         rate = _real(flow.get("bw_bytes"))
@@ -233,8 +238,8 @@ class _Part:
             histogram=Histogram.of_bins(bins) if bins and not old else None,
             percentiles={
                 percent: value * factor
-                for percent in PERCENTILES.values()
-                if (value := _real((detail.get("percentile") or {}).get(f"{percent:.6f}"))) is not None
+                for percent, key in _PERCENTILES.items()
+                if (value := _real(known.get(key))) is not None
             },
         )
 
@@ -292,9 +297,8 @@ def _merged(parts: Sequence[_Part]) -> _Part:
     )
 
 
-def _asked(jobs: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]]) -> Asked:
+def _asked(every: Sequence[Mapping[str, Any]], counts: Sequence[int]) -> Asked:
     """What the options say where all jobs of the group say the same; unknown options say nothing."""
-    counts = _threads(jobs, every)
     depths = [_depth(options) for options in every]
     rated = any(
         key.startswith(("rate", "latency_target")) and key not in {"rate_process", "rate_ignore_thinktime"}
@@ -376,13 +380,15 @@ def _read_fraction(rw: str, alike: Mapping[str, Any]) -> float | None:
     return 0.5 if alike["rwmixread"] is None else _percent(alike["rwmixread"])
 
 
-def _achieved(jobs: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]]) -> float | None:
+def _achieved(
+    jobs: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]], counts: Sequence[int]
+) -> float | None:
     """The mean number outstanding by fio's levels, each for the most that it can mean."""
     total = 0.0
-    for job, options, several in zip(jobs, every, _threads(jobs, every), strict=True):
+    for job, options, several in zip(jobs, every, counts, strict=True):
         depth = _depth(options)
         levels = [
-            (_integer(re.sub(r"\D", "", str(low))) or 0, _real(share) or 0.0)
+            (_integer(str(low).lstrip(">=")) or 0, _real(share) or 0.0)
             for low, share in (job.get("iodepth_level") or {}).items()
         ]
         share = sum(part for _, part in levels)
@@ -397,7 +403,7 @@ def _achieved(jobs: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, An
 
 
 def _parts(job: Mapping[str, Any]) -> Iterator[Mapping[str, Any]]:
-    return (job[way] for way in ("read", "write", "mixed") if isinstance(job.get(way), Mapping))
+    return (job[way] for way in ("read", "write", "mixed") if isinstance(job.get(way), dict))
 
 
 def _same(every: Sequence[Mapping[str, Any]], key: str) -> Any:
@@ -421,17 +427,19 @@ def _scaled(value: object, factor: float) -> float | None:
 
 
 def _integer(value: object) -> int | None:
-    return int(str(value)) if re.fullmatch(r"\d{1,9}", str(value)) else None
+    text = str(value)
+    return int(text) if len(text) < 10 and text.isascii() and text.isdigit() else None
 
 
 def _percent(value: object) -> float | None:
     return float(str(value)) / 100 if re.fullmatch(r"\d{1,3}(?:\.\d+)?", str(value)) else None
 
 
-def _bytes(value: object) -> int | None:
+@lru_cache(maxsize=256)
+def _bytes(text: str) -> int | None:
     try:
         # fio's units are binary unless kb_base says otherwise: its `4kb` is 4,096.
-        return parse_bytes(re.sub(r"(?i)i?b$", "", str(value)))
+        return parse_bytes(re.sub(r"(?i)i?b$", "", text))
     except InputError:
         return None
 
