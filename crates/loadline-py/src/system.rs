@@ -99,8 +99,8 @@ impl PyDescription {
         clippy::needless_pass_by_value,
         reason = "Python's lists come as values"
     )]
-    fn new(text: &str, settings: Pairs) -> PyResult<Self> {
-        let description = SystemDescription::from_toml(text, &settings);
+    fn new(py: Python<'_>, text: &str, settings: Pairs) -> PyResult<Self> {
+        let description = py.detach(|| SystemDescription::from_toml(text, &settings));
         description.map(Self).map_err(|error| refused(&error))
     }
 
