@@ -19,6 +19,7 @@ import load_lines
 import models
 import pages
 import rates
+import searches
 import start
 import wall
 from compared import Compared
@@ -61,6 +62,7 @@ def main() -> int:
         folder = Path(name).resolve()
         rows += models.compare(options.pairs)
         rows += load_lines.compare()
+        rows += searches.compare()
         rows += emulate.compare(folder, options.pairs)
         rows += audits.compare(folder, options.pairs)
         rows += start.compare(pairs=4 * options.pairs)

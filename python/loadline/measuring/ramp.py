@@ -17,7 +17,7 @@ from loadline.measuring.open_load import counted, overloaded, saturating, spread
 from loadline.measuring.point import Measured
 from loadline.result.schema import Result
 from loadline.result.store import Row, begin_probe, commit_point, probe_paths, read_histograms, read_rows
-from loadline.system.load_line import keeps, search_outstanding, search_rate, share
+from loadline.system.load_line import keeps, luck, search_outstanding, search_rate, share
 from loadline.system.row import best_rows, load_line_rows
 from loadline.workload.limit import Ramp
 from loadline.workload.plan import Point
@@ -127,6 +127,7 @@ def _load_line(point: Point, ramp: Ramp, ask: Callable[[float], Result], probes:
         int(ramp.low),
         max(int(ramp.low), min(_MOST, int(ramp.high))),
         lambda answer: share(answer, ramp.limit),
+        luck,
     )
     return load_line_rows(point, line)[0], None if line.highest is None else line.highest.answer.point
 
@@ -142,6 +143,7 @@ def _open_line(
         lambda answer: math.inf if overloaded(answer) else share(answer, ramp.limit),
         lambda answer: answer.total.iops if overloaded(answer) else None,
         expected=saturated.total.iops,
+        error=luck,
     )
     row = load_line_rows(point, line, saturated.total.iops)[0]
     row = replace(row, saturation_outstanding=saturated.outstanding_asked)

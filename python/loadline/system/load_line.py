@@ -13,19 +13,30 @@ from itertools import pairwise
 from typing import Any, Generic, TypeVar
 
 from loadline.result.schema import Result
+from loadline.system.search import Scale, Seen, highest
 from loadline.workload.limit import Limit
 
 Load = TypeVar("Load", int, float)
 Answer = TypeVar("Answer")
 
-# So small a share of the limit is as good as none.
-_TINY = 1e-9
-
 # A search goes up by no more at a time.
-_LEAP = 16
+_LEAP = 64
 
-# Between two probes a search takes at most so many steps more than halving would: a flat curve misleads it.
-_SPARE = 3
+# Between loads further apart halfway is meant in the logarithm.
+_FAR = 4
+
+# A search over rates begins at that utilisation, if it's known where saturation is.
+_BEGIN = 0.6
+
+# At most so much nearer to saturation at a time.
+_NEARER = 8
+
+# Saturation is above a rate that was done, by so much at least.
+_ABOVE = 1.003
+
+# An answer without a confidence interval is taken to have that standard error (assumed: 1 % at 95 %, as points have).
+_ERROR = 0.005
+_T_975 = 1.96
 
 # Doublings above a lowest load that fails, for one that holds.
 _BEYOND = 2
@@ -69,13 +80,21 @@ def share(result: Result, limit: Limit) -> float:
     return math.inf if response_ns is None else response_ns / limit.bound_ns
 
 
+def luck(result: Result) -> float:
+    """The relative standard error of a result's mean response, taken for that of its other figures too."""
+    mean_ns, half_ns = result.total.latency_mean_ns, result.latency_mean_ci95_ns
+    return half_ns / mean_ns / _T_975 if mean_ns and half_ns is not None else _ERROR
+
+
 def _limited_ns(result: Result, limit: Limit) -> float | None:
     flow = {"all": result.total, "reads": result.read, "writes": result.write}[limit.of]
     response_ns: float | None = getattr(flow, f"latency_{limit.statistic}_ns")
     return None if result.error is not None else response_ns
 
 
-def bounds(line: LoadLine[Any, Result], limit: Limit, *, rate: bool) -> tuple[float | None, float | None]:
+def bounds(
+    line: LoadLine[Any, Result], limit: Limit, *, rate: bool, saturation_per_s: float | None = None
+) -> tuple[float | None, float | None]:
     """From where to where the load line may lie by the 95 % confidence intervals of the probes' mean responses.
 
     As if all responses were higher by their half-widths, then lower: where these curves meet the limit. Between two
@@ -83,6 +102,7 @@ def bounds(line: LoadLine[Any, Result], limit: Limit, *, rate: bool) -> tuple[fl
 
     Args:
         rate: whether the loads are rates.
+        saturation_per_s: of rates, where the response has no bound; without it that's at the lowest rate above it.
 
     Returns:
         The lowest and the highest load; None for an end that isn't known: another limit than the mean's of all I/Os, a
@@ -92,6 +112,10 @@ def bounds(line: LoadLine[Any, Result], limit: Limit, *, rate: bool) -> tuple[fl
         return None, None
     answers = [(probe.load, probe.answer) for probe in line.probes]
     known = [(load, one) for load, one in answers if rate or one.error is None]
+    if saturation_per_s is not None:
+        done = max((load for load, one in known if one.error is None), default=0.0)
+        top = max(saturation_per_s, done * _ABOVE)
+        known = [(min(load, top) if one.error else load, one) for load, one in known]
 
     def curve(sign: int) -> list[tuple[float, float | None]]:
         return [(load, _bent(answer, sign, rate)) for load, answer in known]
@@ -128,27 +152,29 @@ def search_outstanding(
     low: int,
     high: int,
     share: Callable[[Answer], float],
+    error: Callable[[Answer], float] = lambda _: 0.0,
 ) -> LoadLine[int, Answer]:
     """The largest number of outstanding I/Os from `low` to `high` that holds; the `next` one is 1 more.
 
-    Steps follow what queues do. N I/Os take at most N times as long as one, so the first leap goes to `low` / share.
-    Then response rises nearly evenly with N, and less at first (Lazowska and others 1984, "Quantitative System
-    Performance", chapter 5), so lines through the answers below and above the limit say from where to where it is met.
-    Where that doesn't help the gap is halved; three steps more than halving alone takes are the most (the projection of
-    Oliveira and Takahashi 2020, "An Enhancement of the Bisection Method Average Performance Preserving Minmax
-    Optimality"). Last comes a probe at twice the load line, unless there was one further up: a curve that isn't
-    monotone shows there. A gap between the probes isn't seen.
+    Each probe is where a curve through the answers so far meets the limit, by what is known of queues and of luck
+    (docs/background/load-lines.md); where answers aren't as expected, the gap is halved. Last comes a probe at twice
+    the load line, unless there was one further up: a curve that isn't monotone shows there. What lies between two
+    probes isn't seen, if it's less than a doubling wide.
 
     Args:
         share: of an answer's response in its limit; holds up to 1.
+        error: the relative standard error of that; 0 if it isn't known. Where neighbours differ by less the load line
+            has luck, too: `bounds` says how much.
     """
 
-    def place(below: int, above: int, aim: float, reach: float) -> int | None:
-        center = (below + above) / 2
-        aim = min(max(aim, center - reach), center + reach)
-        return None if above - below <= 1 else round(min(max(aim, below + 1), above - 1))
+    def center(below: int, above: int) -> int:
+        one, other = low + below, low + above
+        return round(math.sqrt(one * other) if other > _FAR * one else (one + other) / 2) - low
 
-    return _search(_Curve(ask, holds, share, 1.0), low, high, place, lambda below, above: float(above - below))
+    probes = _Probes(ask, holds, low, high)
+    scale = Scale(lambda step: (low + step) / low, center, lambda step: (low + step) * _LEAP - low)
+    found = highest(probes.seen(lambda step: low + step, share, error), scale, high - low)
+    return probes.line(low + found if found >= 0 else None, high)
 
 
 def search_rate(
@@ -158,129 +184,83 @@ def search_rate(
     high: float,
     share: Callable[[Answer], float],
     saturation: Callable[[Answer], float | None],
-    tolerance_fraction: float = 0.015,
+    tolerance_fraction: float = 0.01,
     expected: float | None = None,
+    error: Callable[[Answer], float] = lambda _: 0.0,
 ) -> LoadLine[float, Answer]:
     """The highest offered rate from `low` to `high` that holds; the `next` one is at most `tolerance_fraction` higher.
 
-    Searches as `search_outstanding` does; but of open loads 1 / response falls nearly evenly with the rate, to 0 at
-    saturation (of an M/M/1 queue exactly so).
+    Searches as `search_outstanding` does, on rates that are so far apart. Once saturation is known, a rate counts as
+    1 / (1 - utilisation) outstanding.
 
     Args:
         saturation: what an answer to a higher rate than the system can do says of the highest; None of other answers.
-        expected: the rate of saturation, if it's known before; it guides the first steps.
+        expected: the rate of saturation, if it's known before: the search begins below it.
     """
-    step = 1 + tolerance_fraction
+    step = math.log1p(0.999 * tolerance_fraction)
+    last = math.ceil(math.log(high / low) / step)
+    probes = _Probes(ask, holds, low, high)
 
-    def place(below: float, above: float, aim: float, reach: float) -> float | None:
-        if above <= below * step:
-            return None
-        center = math.sqrt(below * above)
-        if above <= below * step * step:
-            return center
-        far = math.exp(min(reach * math.log(step), math.log(above / below)))
-        return min(max(aim, below * step, center / far), above / step, center * far)
+    def rate(number: int) -> float:
+        return low if number <= 0 else high if number >= last else low * math.exp(step * number)
 
-    def width(below: float, above: float) -> float:
-        return math.log(above / below) / math.log(step)
+    def ceiling() -> float | None:
+        told = [one for probe in probes.asked.values() if (one := saturation(probe.answer)) is not None]
+        tops = [*told[:1], *([expected] if expected is not None and not told else [])]
+        done = [load for load, probe in probes.asked.items() if math.isfinite(share(probe.answer))]
+        return max([*tops, *(_ABOVE * load for load in done)]) if tops else None
 
-    def height(answer: Answer) -> float:
-        part = share(answer)
-        return math.inf if part == math.inf else -1 / max(part, _TINY)
+    def depth(number: int) -> float:
+        load, top = rate(number), ceiling()
+        return load / low if top is None else 1 / (1 - load / top) if load < top else math.inf
 
-    return _search(_Curve(ask, holds, height, -1.0, saturation, expected), low, high, place, width)
+    begin = 0 if expected is None else round(math.log(max(1.0, min(_BEGIN * expected, high) / low)) / step)
+
+    def leap(number: int) -> int:
+        top, load = ceiling(), rate(number)
+        far = load * _LEAP if top is None else max(load, top * (1 - 1 / (_NEARER * depth(number))))
+        return math.floor(math.log(far / low) / step)
+
+    scale = Scale(depth, lambda below, above: (below + above) // 2, leap)
+    found = highest(probes.seen(rate, share, error), scale, last, min(begin, last))
+    return probes.line(rate(found) if found >= 0 else None, min(high, ceiling() or high))
 
 
-class _Curve(Generic[Load, Answer]):
-    """What was asked, as heights that rise nearly evenly with the load, and reach `limit` at the load line."""
+class _Probes(Generic[Load, Answer]):
+    """What was asked, by load."""
 
-    def __init__(
-        self,
-        ask: Callable[[Load], Answer],
-        holds: Callable[[Answer], bool],
-        height: Callable[[Answer], float],
-        limit: float,
-        ceiling: Callable[[Answer], float | None] = lambda _: None,
-        expected: float | None = None,
-    ) -> None:
+    def __init__(self, ask: Callable[[Load], Answer], holds: Callable[[Answer], bool], low: Load, high: Load) -> None:
+        assert 0 < low <= high, "a ramp goes up from above 0"
         self._ask: Callable[[Load], Answer] = ask
         self._holds = holds
-        self._height = height
-        self._limit = limit
-        self._ceiling = ceiling
-        self._expected = expected
-        self.probes: list[Probe[Load, Answer]] = []
+        self.asked: dict[Load, Probe[Load, Answer]] = {}
 
     def probe(self, load: Load) -> Probe[Load, Answer]:
         answer = self._ask(load)
-        self.probes.append(Probe(load, answer, self._holds(answer)))
-        return self.probes[-1]
+        self.asked[load] = Probe(load, answer, self._holds(answer))
+        return self.asked[load]
 
-    def aim(self) -> float:
-        """Where the limit is met if the curve is convex, as those of queues are; infinite if nothing is known of that.
+    def seen(
+        self, load: Callable[[int], Load], share: Callable[[Answer], float], error: Callable[[Answer], float]
+    ) -> Callable[[int], Seen]:
+        """What a search over steps sees of them."""
 
-        A line between two answers meets it too soon, one that is drawn on from two of the same side too late.
-        """
-        known = sorted((float(one.load), self._height(one.answer), one.holds) for one in self.probes)
-        below: list[tuple[float, float]] = [(load, height) for load, height, holds in known if holds]
-        above: list[tuple[float, float]] = [
-            (load, height) for load, height, holds in known if not holds and math.isfinite(height)
-        ]
-        ceilings: list[float] = [ceiling for one in self.probes if (ceiling := self._ceiling(one.answer)) is not None]
-        if not ceilings and self._expected is not None and all(load < self._expected for load, _ in below):
-            ceilings = [self._expected]
-        # There the response has no bound, so its height is 0.
-        above = sorted([*above, *((ceiling, 0.0) for ceiling in ceilings[:1])])
-        if len(known) == 1 and self._limit > 0:
-            below = [(0.0, 0.0), *below]
-        late = min(self._meets(below[-2:]), self._meets(above[:2]))
-        if not above:
-            return late
-        soon, late = self._meets([below[-1], above[0]]), min(late, above[0][0])
-        return (soon + late) / 2 if soon < late else soon
+        def see(step: int) -> Seen:
+            probe = self.probe(load(step))
+            return Seen(probe.holds, share(probe.answer), error(probe.answer))
 
-    def _meets(self, points: Sequence[tuple[float, float]]) -> float:
-        if len(points) < 2 or points[1][1] <= points[0][1]:
-            return math.inf
-        (one, low), (other, high) = points
-        return one + (self._limit - low) * (other - one) / (high - low)
+        return see
 
-
-def _search(
-    curve: _Curve[Load, Answer],
-    low: Load,
-    high: Load,
-    place: Callable[[Load, Load, float, float], Load | None],
-    width: Callable[[Load, Load], float],
-) -> LoadLine[Load, Answer]:
-    assert 0 < low <= high, "a ramp goes up from above 0"
-    last = curve.probe(low)
-    while last.holds and last.load < high:
-        leap = place(last.load, last.load * _LEAP, curve.aim(), math.inf)
-        assert leap is not None, "a leap is wide"
-        last = curve.probe(min(high, leap))
-    failed = None if last.holds else last
-    highest = max((one for one in curve.probes if one.holds), key=lambda one: one.load, default=None)
-    slow, left = 0, math.inf
-    while highest is not None and failed is not None:
-        gap, edge = failed.load - highest.load, curve.probes[-1].load
-        wide = max(1.0, width(highest.load, failed.load))
-        # Halved at each step, so that it's above 1 for no more of them than are allowed.
-        left = min(left, 2.0 ** (math.ceil(math.log2(wide)) + _SPARE)) / 2
-        # From a side that doesn't give way it leaps, twice as far each time.
-        aim = edge + (curve.aim() - edge) * 2 ** max(0, slow - 1)
-        reach = max(0.0, left - wide / 2) if highest.load < aim < failed.load else 0.0
-        load = place(highest.load, failed.load, aim, reach)
-        if load is None:
-            break
-        one = curve.probe(load)
-        highest, failed = (one, failed) if one.holds else (highest, one)
-        slow = slow + 1 if failed.load - highest.load > gap / 2 else 0
-    if failed is not None:
-        for doubling in range(1, (1 if highest else _BEYOND) + 1):
-            far = min(high, 2**doubling * failed.load)
-            if max(one.load for one in curve.probes) < far:
-                curve.probe(far)
-    ordered = tuple(sorted(curve.probes, key=lambda one: one.load))
-    monotone = all(below.holds or not above.holds for below, above in pairwise(ordered))
-    return LoadLine(highest, failed, monotone, ordered)
+    def line(self, at: Load | None, most: Load) -> LoadLine[Load, Answer]:
+        """The load line where a search found it, after a look above it, up to `most`."""
+        fails = min(
+            (one for load, one in self.asked.items() if at is None or load > at), key=lambda one: one.load, default=None
+        )
+        if fails is not None:
+            for doubling in range(1, (_BEYOND if at is None else 1) + 1):
+                far = min(most, 2**doubling * fails.load)
+                if max(self.asked) < far:
+                    self.probe(far)
+        ordered = tuple(self.asked[load] for load in sorted(self.asked))
+        monotone = all(below.holds or not above.holds for below, above in pairwise(ordered))
+        return LoadLine(None if at is None else self.asked[at], fails, monotone, ordered)

@@ -79,7 +79,8 @@ def load_line_rows(point: Point, line: LoadLine[Any, Result], saturation_iops: f
     where = _saturation([probe.answer for probe in line.probes])
     if saturation_iops is not None:
         where = {"saturation_iops": saturation_iops}
-    low, high = bounds(line, ramp.limit, rate=ramp.axis == "rate")
+    by_rate = ramp.axis == "rate"
+    low, high = bounds(line, ramp.limit, rate=by_rate, saturation_per_s=saturation_iops if by_rate else None)
     found: dict[str, Any] = {
         "axis": ramp.axis,
         "load": line.highest and line.highest.load,

@@ -19,7 +19,7 @@ from loadline.result.figures import PERCENTILES, merged
 from loadline.result.schema import Flow, Result
 from loadline.system.asked import Asked, check_rows, pairs, points_of, streams_of
 from loadline.system.description import System, load_system, unroll
-from loadline.system.load_line import keeps, search_outstanding, search_rate, share
+from loadline.system.load_line import keeps, luck, search_outstanding, search_rate, share
 from loadline.system.pool import Listener, in_order
 from loadline.system.row import best_rows, busiest, finding, load_line_rows, refused_row, row
 from loadline.units import format_duration, format_percent, parse_fraction
@@ -262,17 +262,17 @@ def _search(system: System, point: Point, suite: str | None, work: Effort, stop:
     def part(answer: Result) -> float:
         return share(answer, ramp.limit)
 
-    highest: list[float] = []
-
-    def saturation(answer: Result) -> float | None:
-        if answer.error is not None and not highest:
-            highest.extend(map(_iops, _saturated(system, point, stop)))
-        return highest[0] if answer.error is not None and highest else None
-
     if ramp.axis == "rate":
-        line = search_rate(ask, holds, ramp.low, ramp.high, part, saturation)
-        return load_line_rows(point, line, next(iter(highest), None))
-    return load_line_rows(point, search_outstanding(ask, holds, int(ramp.low), int(ramp.high), part))
+        highest = next(map(_iops, _saturated(system, point, stop)), None)
+        line = search_rate(
+            *(ask, holds, ramp.low, ramp.high, part),
+            lambda answer: highest if answer.error is not None else None,
+            expected=highest,
+            error=luck,
+        )
+        return load_line_rows(point, line, highest)
+    found = search_outstanding(ask, holds, int(ramp.low), int(ramp.high), part, luck)
+    return load_line_rows(point, found)
 
 
 def result(
