@@ -131,6 +131,13 @@ const STREAMED_BYTES: u64 = 16 << 20;
 /// Runs that count, of a sweep that finds some.
 const RUNS: f64 = 40.0;
 
+/// Places, evenly over the span, to which a slow sweep is taken.
+const SWEPT: usize = 8;
+
+/// Requests at a drive that are few, and the most periods of the generators that count of them.
+const FEW: usize = 2;
+const MOST_PERIODS: usize = 8;
+
 /// Accesses after which to look whether the buffer goes on filling, and the most that fill it.
 const FILLING: usize = 500;
 const MOST_FILLING: usize = 100_000;
@@ -317,7 +324,11 @@ impl<'a> Closed<'a> {
         self.inside_ns = [0.0; 2];
         // By way: count, sum, sum of squares.
         let mut sums = [[0.0; 3]; 2];
-        for _ in 0..count {
+        let swept = self.swept(count);
+        for number in 0..count {
+            if swept > 1 && number % (count / swept + 1) == 0 {
+                last = self.sweep_at(number / (count / swept + 1), swept);
+            }
             let (now, way) = self.next();
             let ns = ((now - last).ns() as f64 - pause_ns).max(0.0);
             let sum = &mut sums[usize::from(way == Way::Write)];
@@ -378,10 +389,74 @@ impl<'a> Closed<'a> {
             .filter(|access| matches!(access.place, Place::Ascending { gap: 0, .. }));
         let smallest = streams.map(|access| u64::from(access.bytes)).min();
         let passing = smallest.map_or(0, |bytes| buffer.max(STREAMED_BYTES) / bytes);
-        period
+        (period * self.rare())
             .max(passing as usize)
             .max(self.sweeping())
             .min(MOST_FILLING)
+    }
+
+    /// How many periods have about one of accesses that hosts wait for, up to some. What they are of all tells how long hosts wait, and that
+    /// is asked of few at a drive.
+    fn rare(&self) -> usize {
+        if self.rewrites.len() > FEW {
+            return 1;
+        }
+        let (mut hosts, mut all) = (0.0, 0.0);
+        for access in &self.load.accesses {
+            let each = if access.kind == Kind::Rewrite {
+                2.0
+            } else {
+                1.0
+            };
+            all += each * access.weight;
+            hosts += if access.background {
+                0.0
+            } else {
+                each * access.weight
+            };
+        }
+        if hosts > 0.0 {
+            ((all / hosts) as usize).clamp(1, MOST_PERIODS)
+        } else {
+            1
+        }
+    }
+
+    /// At how many places to look at a sweep that hosts' accesses go away from and come back to: it is everywhere in the long run, but would
+    /// hardly leave its begin in so many accesses.
+    fn swept(&self, count: usize) -> usize {
+        let scattered = |access: &&Access| access.place == Place::Random;
+        let (mut before, mut travelled) = (0.0, 0.0);
+        for (access, &share) in self.load.accesses.iter().zip(&self.shares) {
+            if let (true, Place::Ascending { gap: gap @ 1.., .. }) =
+                (access.background, access.place)
+            {
+                let moved = (gap + u64::from(access.bytes)) as f64;
+                travelled = f64::max(travelled, (share - before) * count as f64 * moved);
+            }
+            before = share;
+        }
+        let span = (self.load.span.end - self.load.span.start) as f64;
+        if self.load.accesses.iter().any(|access| scattered(&access))
+            && travelled > 0.0
+            && travelled < span
+        {
+            SWEPT
+        } else {
+            1
+        }
+    }
+
+    /// Takes sweeps to one of so many places, and lets those of the last one end.
+    fn sweep_at(&mut self, place: usize, places: usize) -> Time {
+        let Range { start, end } = self.load.span;
+        let middle = (end - start) / (2 * places as u64) * (2 * place as u64 + 1);
+        for (access, (ends, _)) in self.load.accesses.iter().zip(&mut self.streams) {
+            if access.background && ends.len() == 1 {
+                ends[0] = (start + middle) / SECTOR_BYTES * SECTOR_BYTES;
+            }
+        }
+        self.warm(2 * self.rewrites.len() + 2)
     }
 
     /// Accesses of as many runs as tell how a sweep goes, which is in one place and then in another; 0 if it finds no runs.
