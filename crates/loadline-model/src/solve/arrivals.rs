@@ -1,13 +1,13 @@
 //! Drives under arrivals from outside: how many sets are at them at a rate.
 
-use super::drives::Drives;
+use super::drives::{Choice, Drives};
 use super::fork::slowest_ns;
 
 /// Queues that are followed one by one; beyond them the rate of service doesn't change, and the rest is geometric.
 const LONGEST: usize = 4096;
 
 /// What is left out of a distribution.
-const NEGLIGIBLE: f64 = 1e-12;
+const NEGLIGIBLE: f64 = 1e-10;
 
 impl Drives {
     /// Mean number of sets inside at a rate of sets per ns, below saturation, whose times between arrivals have the squared
@@ -34,13 +34,19 @@ impl Drives {
 
     /// The same of sets that come one by one: each group alone.
     fn apart(&self, per_ns: f64, scv: f64) -> f64 {
-        let each_per_ns = per_ns / self.groups();
-        let single = self.curve.at(self.each);
-        // The more a drive has to do, the less it rests.
-        let used = self.busy(per_ns);
-        let first_ns = self.rested.map_or(single.mean_ns, |rested| {
-            rested.mean_ns * (1.0 - used) + single.mean_ns * used
+        let single_ns = self.curve.at(self.each).mean_ns;
+        let first_ns = self.rested.map_or(single_ns, |rested| {
+            // The more a drive has to do, the less it rests.
+            let used = self.busy(per_ns);
+            rested.mean_ns * (1.0 - used) + single_ns * used
         });
+        let residence = self.arriving_ns(per_ns / self.groups(), scv, first_ns);
+        per_ns * (residence + self.join_ns(residence))
+    }
+
+    /// Mean residence of sets at a group to which so many come per ns, without that of their joins; a single access takes `first_ns`.
+    pub(super) fn arriving_ns(&self, each_per_ns: f64, scv: f64, first_ns: f64) -> f64 {
+        let single = self.curve.at(self.each);
         let service = |queued: usize| {
             // The curve's number has one more than can be chosen among: who was served last, and is on the way back.
             let last = if queued == 1 { 0.0 } else { 1.0 };
@@ -50,15 +56,41 @@ impl Drives {
         };
         let (whole, c2) = service(1);
         let settled = (self.curve.tags() / self.each).ceil() as usize + 1;
-        let mut waiting = (queue(each_per_ns, settled, service) / each_per_ns - whole).max(0.0);
-        if self.shortest > 1 {
+        let waiting = (queue(each_per_ns, settled, service) / each_per_ns - whole).max(0.0);
+        let Choice {
+            copies,
+            shortest,
+            share,
+        } = self.choice;
+        // Of the sets that choose; those that don't come as they come.
+        let chosen = if copies > 1 {
             let wait = |servers| pooled_wait_ns(each_per_ns, servers, settled, service);
-            waiting *= wait(self.shortest as usize) / wait(1);
-        }
-        waiting *= (scv + c2) / (1.0 + c2);
-        let residence = waiting + slowest_ns(self.wide, whole, single.way_scv / self.each);
-        per_ns * (residence + self.join_ns(residence))
+            let shortest_waits = wait(copies as usize) / wait(1) * varied(scv, c2);
+            if shortest {
+                shortest_waits
+            } else {
+                turned(scv / f64::from(copies), c2, each_per_ns * whole).max(shortest_waits)
+            }
+        } else {
+            1.0
+        };
+        let waiting = waiting * (share * chosen + (1.0 - share) * varied(scv, c2));
+        waiting + slowest_ns(self.wide, whole, single.way_scv / self.each)
     }
+}
+
+/// By what waits differ from those of Poisson arrivals, with these squared coefficients of variation of arrivals and services (Allen and
+/// Cunneen).
+fn varied(arrivals: f64, services: f64) -> f64 {
+    (arrivals + services) / (1.0 + services)
+}
+
+/// The same with what makes it good for light loads of arrivals that vary less (Kraemer and Langenbach-Belz 1976, "Approximate formulae for
+/// the delay in the queueing system GI/G/1").
+fn turned(arrivals: f64, services: f64, load: f64) -> f64 {
+    let less = (1.0 - arrivals).max(0.0);
+    let light = -2.0 * (1.0 - load).max(0.0) * less * less / (3.0 * load * (arrivals + services));
+    varied(arrivals, services) * light.exp()
 }
 
 /// The mean wait at servers the shortest of whose queues is chosen, with Poisson arrivals of so many per ns for each of them.

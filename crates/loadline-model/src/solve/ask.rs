@@ -1,6 +1,7 @@
 //! What I/Os ask of the drives: counted on the layout itself, as the mean over a fixed sample of places.
 
 use super::popularity::{Leaving, Popularity};
+use crate::array::mirror::Mirrors;
 use crate::device::disk::service::Kind;
 use crate::layout::{Extent, Layout, WritePlan};
 use crate::sim::{Profile, Purpose, Rng, Seed};
@@ -165,12 +166,12 @@ impl Survey<'_> {
     pub(super) fn read(&self, bytes: Option<u64>) -> Ask {
         let mut plan = WritePlan::default();
         let mut ask = Ask::default();
-        let mut turn = 0;
+        let mut mirrors = Mirrors::new(self.mirror_read, self.layout.disks());
         for (address, size) in self.places() {
             let end = self.profile.start.0 + self.profile.working_set.0;
             let size = bytes.map_or(u64::from(size), |bytes| bytes.min(end - address)) as u32;
             plan.reads.clear();
-            let mut choose = |copies: &[Extent]| self.choice(&mut turn, copies.len());
+            let mut choose = |copies: &[Extent]| mirrors.choose(copies, |_| 0);
             plan.xor_bytes = self
                 .layout
                 .read(address, size, &mut choose, &mut plan.reads);
@@ -269,15 +270,6 @@ impl Survey<'_> {
             gap: left_out / accesses.max(1) / 512 * 512,
             drives,
         }
-    }
-
-    /// The copy that a read takes.
-    fn choice(&self, turn: &mut usize, copies: usize) -> usize {
-        if self.mirror_read == MirrorRead::First {
-            return 0;
-        }
-        *turn += 1;
-        *turn % copies
     }
 
     /// Copies among which a read chooses.

@@ -5,7 +5,9 @@
 
 use super::fork::slowest_ns;
 use crate::device::disk::service::ServiceTime;
+use crate::memo::Memo;
 use std::ops::Range;
+use std::sync::{Arc, LazyLock, OnceLock};
 
 /// How near `rise` comes, of what it looks for; the most it asks; and every which of its steps halves.
 const EXACT: f64 = 1e-12;
@@ -85,9 +87,8 @@ pub(super) struct Drives {
     pub(super) each: f64,
     /// Drives of a set, as a mean.
     pub(super) wide: f64,
-    /// Accesses at the drives of a set in the background, as a mean over its time there, as a multiple of those of a set that hosts
-    /// wait for.
-    pub(super) background_accesses: f64,
+    /// Accesses of a set that hosts wait for, and the drives that it is at, as means; and the same of one in the background.
+    pub(super) shapes: [Shape; 2],
     /// Sets per ns that the loops carry.
     pub(super) most_per_ns: f64,
     /// Time of a single access when the drive has time to empty its buffer of writes; `None` where it has none, or never rests.
@@ -96,10 +97,30 @@ pub(super) struct Drives {
     pub(super) clump: f64,
     /// Streams, each with its part of what is outstanding, in which they follow each other.
     pub(super) streams: f64,
-    /// Drives among which a set takes the one with the shortest queue.
-    pub(super) shortest: u32,
+    /// How sets choose among drives.
+    pub(super) choice: Choice,
     /// Of sequential loads: how sets lie beside each other.
     pub(super) order: Option<Order>,
+    /// What was found of one group of them.
+    pub(super) queues: OnceLock<Arc<Queues>>,
+}
+
+/// Accesses of a set and the drives that it is at, as means.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Shape {
+    pub(super) accesses: f64,
+    pub(super) drives: f64,
+}
+
+/// Reads of mirrored data, which take one of several copies.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Choice {
+    /// Copies; 1 if there is nothing to choose.
+    pub(super) copies: u32,
+    /// The one whose drive has the shortest queue is taken, or else each in turn.
+    pub(super) shortest: bool,
+    /// Share of the accesses that choose.
+    pub(super) share: f64,
 }
 
 /// How sets of a sequential load lie: those under way are neighbours.
@@ -179,12 +200,33 @@ impl Drives {
     }
 
     /// Share of sets in the background among `inside` sets. They needn't be there in the shares in which they are done: a drive
-    /// that serves the nearest first has sorted writes wait for less time than scattered reads.
+    /// that serves the nearest first has sorted writes wait for less time than scattered reads, and who waits for the slowest of several
+    /// drives waits for longer.
     pub(super) fn background(&self, inside: f64) -> f64 {
-        let queued = (inside / self.groups() * self.each).max(1.0);
-        let accesses = self.curve.at(queued).background_fraction;
-        let sets = accesses / self.background_accesses;
+        // Who is at a drive is there with those that others have there.
+        let others = (inside - 1.0).max(0.0);
+        let queued = (1.0 + others / self.groups()) * self.each;
+        let accesses = self.curve.at(queued.max(1.0)).background_fraction;
+        let sets = accesses / self.background_accesses(others);
         sets / (sets + 1.0 - accesses).max(1e-300)
+    }
+
+    /// Accesses at the drives of a set in the background, as a mean over its time there, as a multiple of those of a set that hosts
+    /// wait for, with so many others.
+    pub(super) fn background_accesses(&self, others: f64) -> f64 {
+        let (_, scv) = self.varied(if self.order.is_some() {
+            0.0
+        } else {
+            self.among_ns(others)
+        });
+        let [hosts, background] = self
+            .shapes
+            .map(|shape| shape.accesses / slowest_ns(shape.drives, 1.0, scv));
+        if background > 0.0 {
+            background / hosts.max(1e-300)
+        } else {
+            1.0
+        }
     }
 
     /// The number of sets among which so many are in the background.
@@ -220,6 +262,7 @@ impl Drives {
             let rested = Drives {
                 curve: self.curve.starting(single),
                 rested: None,
+                queues: OnceLock::new(),
                 ..self.clone()
             };
             // The more a drive has to do, the less it rests.
@@ -264,6 +307,7 @@ impl Drives {
             each: self.each * self.clump,
             most_per_ns: self.most_per_ns / self.clump,
             clump: 1.0,
+            queues: OnceLock::new(),
             ..self.clone()
         }
     }
@@ -278,28 +322,48 @@ impl Drives {
         if let Some(order) = self.order {
             return Rates::Ordered(self, order);
         }
-        let chain = self.chain(most);
-        let mut rate = 0.0;
         let points = grid(most).map(|inside| {
-            let others = (inside - 1.0) / self.groups();
-            // Of a queue, a number against 1 more rises nearly evenly with the rate, up to 1.
-            let evenly = |number: f64| number / (1.0 + number);
-            rate = rise(evenly(others), rate..chain.highest(), |rate| {
-                if rate < chain.highest() {
-                    evenly(chain.at(rate).0)
-                } else {
-                    1.0
-                }
-            });
-            // The fewer groups, the less their numbers can differ.
-            let alone = 1.0 / self.groups();
-            let residence =
-                (1.0 - alone) * chain.at(rate).1 + alone * self.residence_ns(1.0 + others);
+            let residence = self.among_ns(inside - 1.0);
             // Sets whose first accesses have ended take part in nothing but the count.
             let joined = inside * (residence + self.join_ns(residence)) / residence;
             (joined, (inside / residence).min(self.most_per_ns))
         });
         Rates::Grid(points.collect())
+    }
+
+    /// Residence of a set among so many others, without that of its join.
+    fn among_ns(&self, others: f64) -> f64 {
+        // The fewer groups, the less their numbers can differ.
+        let alone = self.pools().map(|(share, pools, _)| share / pools);
+        let apart = 1.0 - alone.iter().sum::<f64>();
+        let mut residence = 0.0;
+        if apart > 0.0 {
+            residence += apart
+                * self
+                    .queues
+                    .get_or_init(|| self.queues())
+                    .residence_ns(others / self.groups());
+        }
+        for (part, (_, pools, servers)) in alone.into_iter().zip(self.pools()) {
+            residence += part * self.only_ns((1.0 + others / pools) / servers);
+        }
+        residence
+    }
+
+    /// Sets that choose among copies and those that don't: their share, the pools within which they do, and the groups of a pool.
+    fn pools(&self) -> [(f64, f64, f64); 2] {
+        let Choice { copies, share, .. } = self.choice;
+        let copies = f64::from(copies).min(self.groups());
+        let groups = self.groups();
+        [(share, groups / copies, copies), (1.0 - share, groups, 1.0)]
+    }
+
+    /// Residence at groups at which so many sets always are, 1 if it is less: one leaves and the next comes.
+    fn only_ns(&self, inside: f64) -> f64 {
+        let inside = inside.max(1.0);
+        let here = self.curve.at(inside * self.each);
+        let whole = self.each * here.mean_ns;
+        (inside - 1.0) * whole + slowest_ns(self.wide, whole, here.way_scv / self.each)
     }
 
     /// Time that a set waits for the slowest of its accesses because their queues differ; that their services differ is in the
@@ -311,30 +375,57 @@ impl Drives {
         let single = self.curve.at(self.each);
         let whole = self.each * single.mean_ns;
         let fork = slowest_ns(self.wide, whole, single.way_scv / self.each) - whole;
+        let (mean, scv) = self.varied(residence_ns);
+        slowest_ns(self.wide, mean, scv) - mean - fork
+    }
+
+    /// The mean time at one drive of a set with this residence, and its squared coefficient of variation.
+    fn varied(&self, residence_ns: f64) -> (f64, f64) {
+        let single = self.curve.at(self.each);
+        let whole = self.each * single.mean_ns;
+        let fork = slowest_ns(self.wide, whole, single.way_scv / self.each) - whole;
         let mean = (residence_ns - fork).max(whole);
         let wait = mean - whole;
         let apart = 1.0 - ((self.wide - 1.0) / (self.count - 1.0).max(1.0)).min(1.0);
         let square = whole * whole * single.way_scv / self.each + apart * wait * wait;
-        slowest_ns(self.wide, mean, square / (mean * mean)) - mean - fork
+        (mean, square / (mean * mean))
     }
 
-    /// One group, up to the number of sets from which on its rate hardly changes.
-    fn chain(&self, most: f64) -> Chain {
-        let crowded = 4.0 * self.curve.tags() / self.each + 16.0;
-        let longest = crowded.min(most + 1.0).ceil() as u32;
+    /// Queues of one group.
+    fn queues(&self) -> Arc<Queues> {
+        let Choice {
+            copies,
+            shortest,
+            share,
+        } = self.choice;
+        let numbers = [
+            self.each,
+            self.wide,
+            share,
+            f64::from(copies),
+            f64::from(u8::from(shortest)),
+        ];
+        let times = self
+            .curve
+            .points
+            .iter()
+            .flat_map(|&(queued, time)| [queued, time.mean_ns, time.scv, time.way_scv]);
+        let asked = numbers.into_iter().chain(times).map(f64::to_bits);
+        QUEUES.ask(asked.collect(), || Arc::new(self.find_queues()))
+    }
+
+    fn find_queues(&self) -> Queues {
+        let single_ns = self.curve.at(self.each).mean_ns;
         let step_ns = self.each * self.curve.last().mean_ns;
-        let residence = |inside: u32| self.residence_ns(f64::from(inside));
-        let residences: Vec<f64> = (1..=longest.max(2)).map(residence).collect();
-        let last = residences[residences.len() - 1];
-        let next = residences[1..].iter().copied().chain([last + step_ns]);
-        let steps = (1u32..).zip(&residences).zip(next);
-        Chain {
-            first_ns: residences[0],
-            steps: steps
-                .map(|((here, &found), next)| (found / f64::from(here), next))
-                .collect(),
+        let found = USED.map(|used| {
+            let per_ns = used / step_ns;
+            let residence = self.arriving_ns(per_ns, 1.0, single_ns);
+            (per_ns * residence, residence)
+        });
+        let points = [(0.0, self.only_ns(1.0))].into_iter().chain(found);
+        Queues {
+            points: points.collect(),
             step_ns,
-            last_ns: last,
         }
     }
 }
@@ -389,44 +480,25 @@ fn rise(target: f64, range: Range<f64>, of: impl Fn(f64) -> f64) -> f64 {
     middle
 }
 
-/// One group: with j sets there, it does j / residence per ns.
-struct Chain {
-    /// The residence with one there.
-    first_ns: f64,
-    /// With 1, 2 ... there: time from one set to the next to leave, and the residence with one more.
-    steps: Vec<(f64, f64)>,
-    /// What each one more adds, when there are more than are listed.
+/// Utilisations at which queues are looked at: between them residences grow nearly in proportion to numbers, and beyond them altogether.
+const USED: [f64; 11] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.68, 0.76, 0.83, 0.89, 0.94];
+
+/// What was found of groups, by all that it hangs on.
+static QUEUES: LazyLock<Memo<Vec<u64>, Arc<Queues>>> = LazyLock::new(|| Memo::new(1 << 12));
+
+/// One group under Poisson arrivals: mean numbers there, ascending from none, with mean residences.
+#[derive(Debug, Clone)]
+pub(super) struct Queues {
+    points: Vec<(f64, f64)>,
+    /// What each one more adds in long queues.
     step_ns: f64,
-    /// The residence with as many as are listed.
-    last_ns: f64,
 }
 
-impl Chain {
-    /// Sets per ns that it does with any number there.
-    fn highest(&self) -> f64 {
-        1.0 / self.step_ns
-    }
-
-    /// With Poisson arrivals of so many per ns, below the highest: the mean number there, and the mean residence of another one
-    /// that finds that.
-    fn at(&self, per_ns: f64) -> (f64, f64) {
-        let (mut weight, mut sum, mut inside, mut residence) = (1.0, 1.0, 0.0, self.first_ns);
-        let mut here = 0.0;
-        for &(step, next) in &self.steps {
-            here += 1.0;
-            weight *= per_ns * step;
-            sum += weight;
-            inside += here * weight;
-            residence += weight * next;
-        }
-        // The rest is taken as geometric.
-        let ratio = per_ns * self.step_ns;
-        let (rest, further) = (ratio / (1.0 - ratio), ratio / (1.0 - ratio).powi(2));
-        sum += weight * rest;
-        inside += weight * (here * rest + further);
-        let found = self.last_ns + self.step_ns;
-        residence += weight * (found * rest + self.step_ns * further);
-        (inside / sum, residence / sum)
+impl Queues {
+    /// Where so many are as a mean.
+    fn residence_ns(&self, inside: f64) -> f64 {
+        let last = self.points[self.points.len() - 1].0;
+        between(&self.points, inside) + (inside - last).max(0.0) * self.step_ns
     }
 }
 
@@ -467,12 +539,17 @@ mod tests {
             count,
             each: 1.0,
             wide: 1.0,
-            background_accesses: 1.0,
+            shapes: [Shape::default(); 2],
+            queues: OnceLock::new(),
             most_per_ns: f64::INFINITY,
             rested: None,
             clump: 1.0,
             streams: 1.0,
-            shortest: 1,
+            choice: Choice {
+                copies: 1,
+                shortest: false,
+                share: 0.0,
+            },
             order: None,
         }
     }

@@ -5,8 +5,7 @@ use super::bench::Ground;
 use super::course::{Course, Streams};
 use super::direct::{Coming, Direct, Followed};
 use super::driven::in_phases;
-use super::drives::{Curve, Drives, Order};
-use super::fork::slowest_ns;
+use super::drives::{Choice, Curve, Drives, Order, Shape};
 use super::network::Class;
 use super::parts::Passing;
 use super::uneven::Uneven;
@@ -18,7 +17,7 @@ use crate::device::disk::{self, Options};
 use crate::sim::Way;
 use crate::units::Time;
 use std::ops::Range;
-use std::sync::Arc;
+use std::sync::{Arc, OnceLock};
 
 /// One class of I/Os.
 #[derive(Debug, Clone, PartialEq)]
@@ -82,8 +81,8 @@ pub(super) struct Mix {
     pub(super) active: f64,
     /// How reads differ between drives.
     pub(super) uneven: Uneven,
-    /// Copies of which reads take the one whose drive has the shortest queue.
-    pub(super) shortest: u32,
+    /// How reads choose among copies.
+    pub(super) choice: Choice,
     /// Of a load that is sequential altogether.
     pub(super) order: Option<Order>,
     /// How I/Os of a load that is in order altogether, and of one size, come.
@@ -116,7 +115,11 @@ impl Mix {
             onward_streams: 1.0,
             active: 0.0,
             uneven: Uneven::No,
-            shortest: 1,
+            choice: Choice {
+                copies: 1,
+                shortest: false,
+                share: 0.0,
+            },
             order: None,
             lines: None,
             facts: Vec::new(),
@@ -281,11 +284,9 @@ impl Mix {
         } else {
             most_per_ns * sets
         };
-        // How many accesses of a set are at the drives as a mean, for as long as the slowest one takes.
-        let scv = curve.at(1.0).way_scv;
-        let held = |background: bool| {
-            let wide = a_set(Ask::drives, background);
-            a_set(Ask::count, background) / slowest_ns(wide, 1.0, scv)
+        let shape = |background: bool| Shape {
+            accesses: a_set(Ask::count, background),
+            drives: a_set(Ask::drives, background),
         };
         Some(Drives {
             curve,
@@ -293,14 +294,11 @@ impl Mix {
             count,
             each: accesses / wide,
             wide: wide / sets,
-            background_accesses: if all(Ask::steps, true) > 0.0 {
-                held(true) / held(false).max(1e-300)
-            } else {
-                1.0
-            },
+            shapes: [shape(false), shape(true)],
+            queues: OnceLock::new(),
             most_per_ns: most_sets_per_ns,
             order: self.order,
-            shortest: self.shortest,
+            choice: self.choice(),
             streams: self
                 .order
                 .map_or(self.onward_streams, |order| order.streams),
@@ -325,20 +323,36 @@ impl Mix {
         matches!(self.uneven, Uneven::Survivors(_)) && self.order.is_none()
     }
 
-    fn evenness(&self, view: &View<'_>) -> (f64, bool) {
+    /// How sets choose, with the share of those that do.
+    fn choice(&self) -> Choice {
+        if self.choice.copies <= 1 {
+            return self.choice;
+        }
+        Choice {
+            share: self.reads(|onward| 1.0 - onward),
+            ..self.choice
+        }
+    }
+
+    /// Share of the accesses that read, each counted as the share of those like it that go on from the last one says.
+    fn reads(&self, counted: impl Fn(f64) -> f64) -> f64 {
         let (mut reads, mut all) = (0.0, 0.0);
         for asked in self.asked() {
             for &(count, kind, _) in &asked.ask.accesses {
                 all += asked.share * count;
                 reads += if kind == service::Kind::Read {
-                    asked.share * count
+                    asked.share * count * counted(asked.onward)
                 } else {
                     0.0
                 };
             }
         }
+        reads / all
+    }
+
+    fn evenness(&self, view: &View<'_>) -> (f64, bool) {
         self.uneven
-            .evenness(reads / all, view.pool.drives, view.pool.failed)
+            .evenness(self.reads(|_| 1.0), view.pool.drives, view.pool.failed)
     }
 
     /// What each drive is asked for.

@@ -188,9 +188,8 @@ fn scattered(profile: &Profile) -> bool {
 impl Part<'_> {
     fn add(&self, mix: &mut Mix) {
         mix.touch(self.survey.span());
-        if self.survey.mirror_read == MirrorRead::ShortestQueue {
-            mix.shortest = self.survey.copies() as u32;
-        }
+        mix.choice.copies = self.survey.copies() as u32;
+        mix.choice.shortest = self.survey.mirror_read == MirrorRead::ShortestQueue;
         if self.profile.read_fraction > 0.0 {
             self.add_reads(mix);
         }
