@@ -19,6 +19,11 @@ use crate::units::Time;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
 
+/// Of two busy drives of which the shorter queue is taken: share of the time in which one's queue isn't the longer one. Their difference d goes
+/// from 0 to 1 with each event; above that it falls with arrivals, at the rate of both drives, and with departures from the longer queue, and
+/// rises with those from the shorter one: 4 p(0) = 3 p(1), 3 p(d + 1) = p(d), so p(0) = 1/3, and of the rest one in two is the shorter one.
+const STAYING: f64 = 2.0 / 3.0;
+
 /// One class of I/Os.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Kind {
@@ -267,7 +272,8 @@ impl Mix {
         let wide = all(Ask::drives, false) + all(Ask::drives, true);
         let accesses = all(Ask::count, false) + all(Ask::count, true);
         let waited = all(Ask::steps, false);
-        let follows = |asked: Asked<'_>| asked.share * asked.ask.steps() * asked.onward;
+        let staying = self.staying();
+        let follows = |asked: Asked<'_>| asked.share * asked.ask.steps() * asked.onward * staying;
         let followers: f64 = self
             .asked()
             .filter(|asked| !asked.background)
@@ -323,6 +329,15 @@ impl Mix {
         matches!(self.uneven, Uneven::Survivors(_)) && self.order.is_none()
     }
 
+    /// Share of the reads that go on from another one and find no shorter queue than that of its drive.
+    fn staying(&self) -> f64 {
+        if self.choice.shortest && self.choice.copies > 1 && self.order.is_none() {
+            STAYING
+        } else {
+            1.0
+        }
+    }
+
     /// How sets choose, with the share of those that do.
     fn choice(&self) -> Choice {
         if self.choice.copies <= 1 {
@@ -357,6 +372,11 @@ impl Mix {
 
     /// What each drive is asked for.
     pub(super) fn load(&self, view: &View<'_>, turnaround_ns: f64) -> (Options, Load) {
+        self.load_staying(view, turnaround_ns, 1.0)
+    }
+
+    /// The same where such a share of the reads that go on from another one stays with its copy.
+    fn load_staying(&self, view: &View<'_>, turnaround_ns: f64, staying: f64) -> (Options, Load) {
         let mut accesses: Vec<Access> = Vec::new();
         for Asked {
             share,
@@ -372,8 +392,14 @@ impl Mix {
             } else {
                 place
             };
-            for (place, part) in [(other, 1.0 - near), (Place::Onward, near)] {
-                for &(count, kind, bytes) in &ask.accesses {
+            for &(count, kind, bytes) in &ask.accesses {
+                let near = near
+                    * if kind == service::Kind::Read {
+                        staying
+                    } else {
+                        1.0
+                    };
+                for (place, part) in [(other, 1.0 - near), (Place::Onward, near)] {
                     // A rewrite is drawn once for its two accesses.
                     let drawn = if kind == service::Kind::Rewrite {
                         count / 2.0
@@ -429,6 +455,13 @@ impl Mix {
         let mut queued: Vec<u32> = (0..most.ilog2()).map(|power| 1 << power).collect();
         queued.push(tags);
         let mut times = service::service(view.model, &options, &load, &queued);
+        let staying = self.staying();
+        if staying < 1.0 {
+            // Who is alone finds all queues empty.
+            let (_, torn) = self.load_staying(view, turnaround_ns, staying);
+            let torn = service::service(view.model, &options, &torn, &queued[1..]);
+            times[1..].copy_from_slice(&torn);
+        }
         // A stream that goes round several drives leaves arms idle, which destaging takes at once.
         let one = view.pool.drives == 1;
         if one && self.order.is_some() && !self.destaging.is_empty() {
