@@ -448,20 +448,28 @@ impl Part<'_> {
         place
     }
 
-    /// Share of the accesses of destaging that go on from the last one, where several streams are written.
+    /// Share of the accesses of destaging that go on from the last one, where several streams or large scattered I/Os are written.
     ///
     /// A sweep takes what a stream has written since the last one, and goes on to the next stream. Of k streams that are written
     /// evenly while one of them is destaged a share 1 / k goes on with that one; dirty data grow from nothing to 2 / k of all, so that
     /// a sweep finds 2 / (k - 1) of them in one go.
     fn goes_on(&self, destage: &Destage) -> f64 {
+        1.0 - 1.0 / self.in_one_go(destage)
+    }
+
+    /// Accesses of a drive that go on from each other in a sweep: of scattered writes those of a large one's stripes.
+    fn in_one_go(&self, destage: &Destage) -> f64 {
         let streams = f64::from(self.profile.sequential_streams);
-        if scattered(self.profile) || streams < 2.0 {
-            return 0.0;
-        }
-        let stripes = 2.0 * self.content.dirty / (streams - 1.0) / destage.bytes;
+        let bytes = if scattered(self.profile) {
+            self.profile.mean_bytes()
+        } else if streams < 2.0 {
+            return 1.0;
+        } else {
+            2.0 * self.content.dirty / (streams - 1.0)
+        };
         let written = destage.ask.steps[1].accesses * destage.ask.steps[1].share;
-        let accesses = stripes * written / f64::from(self.view.pool.drives);
-        1.0 - 1.0 / accesses.max(1.0)
+        let accesses = bytes / destage.bytes * written / f64::from(self.view.pool.drives);
+        accesses.max(1.0)
     }
 
     /// Where the next dirty stripe lies on a drive: a sweep comes by; by age scattered ones come in no order.
@@ -479,6 +487,8 @@ impl Part<'_> {
         let streams = self.profile.sequential_streams;
         let accesses = if streams > 1 && !scattered(self.profile) {
             accesses.min(f64::from(streams))
+        } else if scattered(self.profile) {
+            accesses / self.in_one_go(destage)
         } else {
             accesses
         };
