@@ -587,6 +587,31 @@ mod tests {
     }
 
     #[test]
+    fn copies_with_the_shorter_queue_do_what_their_enumerated_states_do() {
+        // Two pairs of exponential drives, of which each customer takes one pair at random and there the shorter queue: all states
+        // of the closed network and their balance, solved apart from this.
+        let pairs = Drives {
+            choice: Choice {
+                copies: 2,
+                shortest: true,
+                share: 1.0,
+            },
+            ..drives(4.0, 1.0)
+        };
+        let rates = pairs.rates(12.0);
+        for (n, exact) in [
+            (1.0, 1.0),
+            (3.0, 2.5556),
+            (4.0, 2.9091),
+            (8.0, 3.4626),
+            (12.0, 3.6495),
+        ] {
+            let error = rates.at(n) * 1e6 / exact - 1.0;
+            assert!(error.abs() < 0.06, "{n}: {error}");
+        }
+    }
+
+    #[test]
     fn the_slowest_of_a_wide_set_ends_it() {
         let drives = Drives {
             wide: 4.0,
