@@ -252,3 +252,62 @@ def test_printfs_nan_is_no_number(tmp_path: Path) -> None:
     (row,) = rows(tmp_path / "x.json").results
     assert row.total.latency_stddev_ns is None
     assert row.total.latency_mean_ns == 100_000.0
+
+
+def job(folder: Path, options: dict[str, str], **parts: dict[str, Any]) -> Path:
+    flow = {"total_ios": 100, "iops": 50.0, "bw_bytes": 204_800, "runtime": 2000}
+    flow["lat_ns"] = {"mean": 2e7, "max": 9e7, "stddev": 1e6, "N": 100}
+    ways = {way: {**flow, **more} for way, more in parts.items()}
+    return written(folder, {"fio version": "fio-3.33", "jobs": [{"jobname": "j", "job options": options, **ways}]})
+
+
+def test_of_jobs_that_differ_in_what_they_do_only_what_they_share_was_asked(tmp_path: Path) -> None:
+    status = copy.deepcopy(statuses("two-groups.json")[-1])
+    status["jobs"] = status["jobs"][:2]
+    for one, way in zip(status["jobs"], ("randread", "randwrite"), strict=True):
+        one["groupid"], one["job options"]["rw"] = 0, way
+    (row,) = rows(written(tmp_path, status)).results
+    assert "read_fraction" not in row.workload["profile"]
+    assert row.workload["profile"]["random_fraction"] == 1.0
+
+
+def test_a_job_that_says_no_access_reads_as_fio_does(tmp_path: Path) -> None:
+    (row,) = rows(job(tmp_path, {"bs": "4k"}, read={})).results
+    assert row.workload["profile"]["read_fraction"] == 1.0
+
+
+def test_reads_that_verify_what_was_written_are_left_out_with_a_warning(tmp_path: Path) -> None:
+    found = rows(job(tmp_path, {"rw": "randwrite", "verify": "crc32c", "iodepth": "1"}, read={}, write={}))
+    assert (found.results[0].total.iops, found.results[0].read.iops) == (50.0, 0.0)
+    assert "verified what it wrote" in found.warnings[0]
+
+
+def test_trims_are_no_results_and_said_to_be_left_out(tmp_path: Path) -> None:
+    found = rows(job(tmp_path, {"rw": "randtrim"}, trim={}))
+    assert found.results[0].total.iops == 0
+    assert "trims are left out" in found.warnings[0]
+
+
+@pytest.mark.parametrize(
+    ("rw", "rate", "offered", "share"),
+    [
+        ("randrw", "300,100", 400.0, 0.75),
+        ("randrw", "500", 1000.0, 0.5),
+        ("randread", "300,100", 300.0, 1.0),
+        ("randwrite", "300,100", 100.0, 0.0),
+        ("randwrite", ",200", 200.0, 0.0),
+    ],
+)
+def test_reads_and_writes_are_offered_at_rates_of_their_own(
+    rw: str, rate: str, offered: float, share: float, tmp_path: Path
+) -> None:
+    (row,) = rows(job(tmp_path, {"rw": rw, "rwmixread": "70", "rate_iops": rate}, read={}, write={})).results
+    assert (row.offered_per_s, row.workload["profile"]["read_fraction"]) == (offered, share)
+
+
+def test_nothing_was_asked_where_an_early_fio_tells_no_options(tmp_path: Path) -> None:
+    path = job(tmp_path, {}, read={})
+    status = json.loads(path.read_text())
+    del status["jobs"][0]["job options"]
+    (row,) = rows(written(tmp_path, status)).results
+    assert (row.outstanding_asked, row.workload) == (None, None)

@@ -68,9 +68,9 @@ def read(data: bytes, name: str) -> Imported:
 def _read(data: bytes, name: str) -> Imported:
     warnings: list[str] = []
     status = _last_status(data, name, warnings)
-    jobs = _jobs(status, name, warnings)
     version = str(status.get("fio version") or "")
     options: Any = status.get("global options") or {}
+    jobs = [_as_asked(job, options, warnings) for job in _jobs(status, name, warnings)]
     time_s = status.get("timestamp")
     started = None
     if isinstance(time_s, int | float) and 0 < time_s < 4e9:
@@ -138,6 +138,20 @@ def _jobs(status: Mapping[str, Any], name: str, warnings: list[str]) -> list[Map
     return plain
 
 
+def _as_asked(job: Mapping[str, Any], options: Any, warnings: list[str]) -> Mapping[str, Any]:
+    """A job with what it was asked to do: not with the reads of what it wrote, which come after, nor with trims."""
+    own = job.get("job options")
+    every = {**(options if isinstance(options, dict) else {}), **(own if isinstance(own, dict) else {})}
+    name = job.get("jobname")
+    trims, reads = job.get("trim"), job.get("read")
+    if isinstance(trims, dict) and _real(trims.get("total_ios")):
+        warnings.append(f"{name}: its trims are left out, for results have reads and writes only")
+    if not (_READS.get(_way(every)) == 0 and "verify" in every and isinstance(reads, dict) and reads.get("total_ios")):
+        return job
+    warnings.append(f"{name}: the reads that verified what it wrote are left out")
+    return {key: value for key, value in job.items() if key != "read"}
+
+
 def _row(
     jobs: Sequence[Mapping[str, Any]],
     options: Mapping[str, Any],
@@ -155,8 +169,9 @@ def _row(
     names = dict.fromkeys(str(job.get("jobname") or "") for job in jobs)
     hosts = {(job.get("hostname"), job.get("port")) for job in jobs if job.get("hostname")}
     errors = [int(error) for job in jobs if (error := _real(job.get("error")))]
-    # fio's client prints the options of the first job only; elsewhere none of its own means the global ones.
-    told = all("job options" in job or not job.get("hostname") for job in jobs)
+    # fio's client prints the options of the first job only, and early fio 2 none; else none of its own means the
+    # global ones.
+    told = all("job options" in job or (options and not job.get("hostname")) for job in jobs)
     counts = _threads(jobs, every)
     asked = _asked(every, counts) if told else Asked()
     hidden = round(total.iops * (total.mean or 0.0) / 1e9 / asked.outstanding) if asked.outstanding else 1
@@ -306,19 +321,12 @@ def _asked(every: Sequence[Mapping[str, Any]], counts: Sequence[int]) -> Asked:
         for key in options
     )
     offered = _offered(every, counts) if rated else None
-    alike = {
-        key: _same(every, key) for key in ("bs", "blocksize", "bssplit", "rw", "readwrite", "rwmixread", "rwmixwrite")
-    }
-    rw = str(alike["rw"] or alike["readwrite"] or "read" if _has(every, "rw", "readwrite") else "").split(":")[0]
-    random = None
-    if rw:
-        random = 1.0 if rw.startswith("rand") else 0.0
-        if rw.startswith("rand") and (share := _same(every, "percentage_random")) is not None:
-            random = _percent(share)
+    alike = {key: _same(every, key) for key in ("bs", "blocksize", "bssplit", "rwmixread", "rwmixwrite")}
+    ways, random = {_way(options) for options in every}, {_random(options) for options in every}
     return Asked(
         block=_block(alike, every),
-        read_fraction=_read_fraction(rw, alike),
-        random_fraction=random,
+        read_fraction=_read_fraction(ways.pop(), alike, every, counts) if len(ways) == 1 else None,
+        random_fraction=random.pop() if len(random) == 1 else None,
         queue_depth=depths[0] if len(set(depths)) == 1 and (offered or not rated) else None,
         jobs=sum(counts),
         # Rates and targets of latency are caps on what a closed load may do: how much was outstanding isn't told then.
@@ -331,6 +339,17 @@ def _asked(every: Sequence[Mapping[str, Any]], counts: Sequence[int]) -> Asked:
 
 def _has(every: Sequence[Mapping[str, Any]], *keys: str) -> bool:
     return any(key in options for options in every for key in keys)
+
+
+def _way(options: Mapping[str, Any]) -> str:
+    """`randrw` of `rw=randrw:8`; fio's own default is to read."""
+    return str(options.get("rw") or options.get("readwrite") or "read").split(":")[0]
+
+
+def _random(options: Mapping[str, Any]) -> float | None:
+    if not _way(options).startswith("rand"):
+        return 0.0
+    return _percent(options.get("percentage_random", 100))
 
 
 def _threads(jobs: Sequence[Mapping[str, Any]], every: Sequence[Mapping[str, Any]]) -> list[int]:
@@ -347,8 +366,19 @@ def _depth(options: Mapping[str, Any]) -> int:
 
 
 def _offered(every: Sequence[Mapping[str, Any]], counts: Sequence[int]) -> float | None:
-    rates = [_integer(str(options.get("rate_iops", "")).split(",")[0]) for options in every]
-    return float(sum(n * (rate or 0) for n, rate in zip(counts, rates, strict=True))) if all(rates) else None
+    rates = [_rates(options) for options in every]
+    return sum(n * sum(pair) for n, pair in zip(counts, rates, strict=True)) if all(map(sum, rates)) else None
+
+
+def _rates(options: Mapping[str, Any]) -> tuple[int, int]:
+    """Reads and writes a second that a job offers; 0 where it offers none, or no number for all that it does."""
+    reads, _, writes = str(options.get("rate_iops", "")).partition(",")
+    share = _READS.get(_way(options))
+    # Without a comma the rate holds for each of the two; a third one is of trims.
+    each = _integer(reads) or 0, _integer(writes.split(",")[0] if writes else reads) or 0
+    if share is not None:
+        return (each[0], 0) if share else (0, each[1])
+    return each if all(each) else (0, 0)
 
 
 def _block(alike: Mapping[str, Any], every: Sequence[Mapping[str, Any]]) -> tuple[tuple[int, float], ...]:
@@ -369,11 +399,19 @@ def _split(text: str) -> tuple[tuple[int, float], ...]:
     return tuple((size, share) for size, share in found if size) if all(size for size, _ in found) else ()
 
 
-def _read_fraction(rw: str, alike: Mapping[str, Any]) -> float | None:
+def _read_fraction(
+    rw: str, alike: Mapping[str, Any], every: Sequence[Mapping[str, Any]], counts: Sequence[int]
+) -> float | None:
     if rw in _READS:
         return _READS[rw]
     if rw not in {"rw", "readwrite", "randrw"}:
         return None
+    if _has(every, "rate", "rate_iops"):
+        # Reads and writes have rates of their own, and fio keeps these and not the mix.
+        offered = _offered(every, counts)
+        return (
+            sum(n * _rates(options)[0] for n, options in zip(counts, every, strict=True)) / offered if offered else None
+        )
     if alike["rwmixwrite"] is not None and alike["rwmixread"] is None:
         share = _percent(alike["rwmixwrite"])
         return None if share is None else 1 - share

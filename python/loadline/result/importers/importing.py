@@ -101,10 +101,10 @@ def _read(path: Path, maps: Mapping[str, Meaning | None]) -> Imported:
         return own.read(data, str(path))
     if not table.looks_so(data):
         raise InputError(f"{path}: no text", "Files are fio's JSON, CSV, TSV, Markdown or HTML tables.")
-    if path.suffix.lower() == ".json":
-        raise _no_json(data, path)
     if path.suffix.lower() not in table.ENDINGS and fio.is_text(data):
         raise InputError(f"{path}: fio's text, which is for people", "Write it with fio --output-format=json+.")
+    if path.suffix.lower() == ".json":
+        raise _no_json(data, path)
     return table.read(data, str(path), maps)
 
 
