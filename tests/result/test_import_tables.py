@@ -47,6 +47,10 @@ def one(folder: Path, text: str, **more: object) -> Result:
         ("p99 latency, us", "latency_p99_ns", "us"),
         ("p99", "latency_p99_ns", ""),
         ("99th %ile (us)", "latency_p99_ns", "us"),
+        ("99.9% (µs)", "latency_p999_ns", "us"),
+        ("95%ile Read", "read_latency_p95_ns", ""),
+        ("Throughput (IOPS)", "iops", ""),
+        ("% CPU Utilization (total)", "cpu_fraction", "%"),
         ("rkB/s", "read_bytes_per_s", "kB/s"),
         ("i/o rate", "iops", ""),
         ("bytes i/o", "block", "B"),
@@ -300,3 +304,55 @@ def test_a_column_that_importing_fills_itself_is_a_tag_and_a_known_origin_is_the
     assert (model.origin, other.origin) == ("simulated", "imported")
     assert other.tags == {"origin": "vendor", "run": "r2", "point": "p1", "target": "t1", "role": "x"}
     assert (other.run, other.role) == ("t.csv", "point")
+
+
+def test_rows_of_one_load_with_different_figures_are_one_result(tmp_path: Path) -> None:
+    lines = [
+        "load,A,B",
+        '"4k read, IOPS",1000,2000',
+        '"4k read, latency ms",4,2',
+        '"4k read, p99 latency, ms",9,8',
+        '"64k read, MB/s",500,600',
+    ]
+    found = rows(tmp_path, "\n".join(lines)).results
+    told = [(row.tags.get("system", row.system), row.profile, row.total.iops) for row in found]
+    assert told[:2] == [("A", "4k read", 1000.0), ("B", "4k read", 2000.0)]
+    assert [(row.total.latency_mean_ns, row.total.latency_p99_ns) for row in found[:2]] == [(4e6, 9e6), (2e6, 8e6)]
+    assert [(row.profile, row.total.bytes_per_s) for row in found[2:]] == [
+        ("64k read, MB/s", 5e8),
+        ("64k read, MB/s", 6e8),
+    ]
+
+
+def test_a_curve_as_spc_prints_it_is_a_row_a_load(tmp_path: Path) -> None:
+    text = ",10% Load,95% Load\nI/O Request Throughput (IOPS),10003,95004\nAverage Response Time (ms),0.31,1.21\n"
+    found = rows(tmp_path, text).results
+    assert [(row.total.iops, row.total.latency_mean_ns, row.total.bytes_per_s) for row in found] == [
+        (10_003.0, 310_000.0, None),
+        (95_004.0, 1_210_000.0, None),
+    ]
+
+
+def test_a_row_of_one_wide_cell_is_a_remark_and_no_result(tmp_path: Path) -> None:
+    text = (
+        "<table><tr><th colspan=3>OLTP</tr><tr><th>array<th>IOPS<th>ms</tr><tr><td>A<td>1000<td>2</tr>"
+        "<tr><td colspan=3>1 pre-production</tr></table>"
+    )
+    row = one(tmp_path, text, name="t.html")
+    assert (row.tags["array"], row.total.iops) == ("A", 1000.0)
+
+
+@pytest.mark.parametrize("data", ["IOPS,µs\n10,5\n".encode("cp1252"), "IOPS\tµs\r\n10\t5\r\n".encode("utf-16")])
+def test_a_table_is_read_in_the_encodings_of_spreadsheets(data: bytes, tmp_path: Path) -> None:
+    (tmp_path / "t.csv").write_bytes(data)
+    assert read_files([tmp_path / "t.csv"]).results[0].total.latency_mean_ns == 5_000
+
+
+def test_a_row_with_more_cells_than_heads_is_warned_of(tmp_path: Path) -> None:
+    assert "row 2 has more cells" in rows(tmp_path, "IOPS,ms\n10,5\n20,2,5\n").warnings[0]
+
+
+def test_a_share_or_size_that_cannot_be_is_unknown_and_warned_of(tmp_path: Path) -> None:
+    found = rows(tmp_path, "read %,block,IOPS\n150%,0,10\n")
+    assert found.results[0].workload is None
+    assert ["'150%'" in found.warnings[0], "'0'" in found.warnings[1]] == [True, True]

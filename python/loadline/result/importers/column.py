@@ -37,6 +37,10 @@ _TIME_WORDS = {
 _RATE_FORM = re.compile(r"([kmgt]?)(i?)(b(?:it|yte)?s?)\s*(?:/|per\s*|p)\s*s(?:ec(?:ond)?)?", re.IGNORECASE)
 _COUNT_FORM = re.compile(r"\bk(?=\s?iops|\s?i/os?)|\bthousands?\b|(?<=[(\[])k(?=[)\]])", re.IGNORECASE)
 
+_IOPS = re.compile(
+    r"\biops?\b|\bkiops\b|\bi/o rate\b|\bi/?os?(?: ?/ ?s| per s)|requests? ?(?:/ ?s|per s)|\btps\b|transfers ?/ ?s"
+)
+
 _STATISTICS: tuple[tuple[str, str], ...] = (
     (r"std|stdev|\bsd\b|deviation|sigma", "stddev"),
     (r"max|worst|longest", "max"),
@@ -178,7 +182,10 @@ def _times(text: str, words: set[str], way: str, rate: str) -> Meaning | None:
 
 def _latency(text: str, words: set[str], way: str, rate: str) -> Meaning | None:
     unit = _time_unit(text)
-    percentile = re.match(r"(?:p(?:50|9\d+(?:\.\d+)?)|\d{2}(?:\.\d+)?(?:th|st) ?(?:%|percent))", text)
+    percentile = re.match(r"p(?:50|9\d+(?:\.\d+)?)|\d{2}(?:\.\d+)?(?:(?:th|st) ?(?:%|percent)| ?%-?iles?\b)", text)
+    if unit and not percentile:
+        # `99.9% (us)` is a percentile, and `95% load` isn't.
+        percentile = re.match(r"(?:50|9\d)(?:[.,]\d+)? ?%", text)
     named = percentile or re.search(r"laten|\blat\b|\bclat\b|respon|\bresp\b|\bart\b|\brt\b|await|svctm", text)
     # `read ms` is a latency of reads; a rate or a share of something in seconds isn't.
     if rate or not (named or (unit in {"ns", "us", "ms"} and len(words) <= 3)):
@@ -193,7 +200,8 @@ def _latency(text: str, words: set[str], way: str, rate: str) -> Meaning | None:
 
 def _bandwidth(text: str, words: set[str], way: str, rate: str) -> Meaning | None:
     del words
-    if rate or re.search(r"throughput|bandwidth|\bbw\b|transfer rate", text):
+    # SPC calls the rate a throughput: `I/O Request Throughput (IOPS)`.
+    if rate or (not _IOPS.search(text) and re.search(r"throughput|bandwidth|\bbw\b|transfer rate", text)):
         if re.search(r"min|max|peak|std|dev", text):
             return None
         return Meaning(f"{way}bytes_per_s", rate)
@@ -204,10 +212,7 @@ def _iops(text: str, words: set[str], way: str, rate: str) -> Meaning | None:
     del words, rate
     if re.search(r"peak|min\b|max|std|dev|per (?:disk|drive|\$|dollar|watt)", text):
         return None
-    if re.search(
-        r"\biops?\b|\bkiops\b|\bi/o rate\b|\bi/?os?(?: ?/ ?s| per s)|requests? ?(?:/ ?s|per s)|\btps\b|transfers ?/ ?s",
-        text,
-    ):
+    if _IOPS.search(text):
         return Meaning(f"{way}iops", "k" if _COUNT_FORM.search(text) else "")
     if re.fullmatch(r"r/s|reads? ?(?:/ ?s(?:ec)?|per sec(?:ond)?)", text):
         return Meaning("read_iops")
@@ -218,7 +223,7 @@ def _iops(text: str, words: set[str], way: str, rate: str) -> Meaning | None:
 
 def _host(text: str, words: set[str], way: str, rate: str) -> Meaning | None:
     del words, way, rate
-    if re.fullmatch(r"(?:host |total )?cpu(?: ?(?:%|use|usage|util\w*|load))*|% ?cpu(?: \w+)?", text):
+    if re.fullmatch(r"(?:host |total )?cpu(?: ?(?:%|use|usage|util\w*|load))*|% ?cpu(?: \w+)?(?: \(total\))?", text):
         return Meaning("cpu_fraction", "%")
     if re.fullmatch(r"% ?util\w*|util\w* ?%?|(?:device |disk )?busy ?%?|(?:device |disk )?util\w* ?%?", text):
         return Meaning("busy_fraction", "%")

@@ -20,11 +20,17 @@ _RULE = re.compile(r"\s*:?-{2,}:?\s*")
 
 @dataclass(frozen=True, slots=True)
 class Grid:
-    """One table; every row has as many cells as there are heads. `line` is that of the heads, from 1; 0: unknown."""
+    """One table; every row has as many cells as there are heads.
+
+    Attributes:
+        line: that of the heads, from 1; 0: unknown.
+        longer: the rows, from 1, that had more cells, which are left out.
+    """
 
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     line: int = 0
+    longer: tuple[int, ...] = ()
 
 
 def grids(text: str, ending: str, name: str) -> list[Grid]:
@@ -38,7 +44,7 @@ def grids(text: str, ending: str, name: str) -> list[Grid]:
     elif ending in {".md", ".markdown"} or re.search(r"^\s*\|?[\s:|-]*-{3}[\s:|-]*\|", text, re.MULTILINE):
         found = list(_of_markdown(text))
     else:
-        found = list(_of_separated(text))
+        found = list(_of_separated(text, name))
     found = [grid for grid in found if grid.rows and 2 <= len(grid.heads) <= MOST_COLUMNS]
     if not found:
         raise InputError(
@@ -48,12 +54,12 @@ def grids(text: str, ending: str, name: str) -> list[Grid]:
     return found
 
 
-def _of_separated(text: str) -> Iterator[Grid]:
+def _of_separated(text: str, name: str) -> Iterator[Grid]:
     """CSV and TSV. Tables are parted by empty lines or by lines of a single cell, as Iometer and spreadsheets do."""
     lines = text.splitlines()
     delimiter = max("\t;,|", key=lambda sign: _regular(lines[:50], sign))
     rows: list[tuple[int, list[str]]] = []
-    reader = csv.reader(io.StringIO(text), delimiter=delimiter)
+    reader = csv.reader(io.StringIO(text, newline=None), delimiter=delimiter)
     try:
         for line in reader:
             cells = [cell.strip() for cell in line]
@@ -67,7 +73,7 @@ def _of_separated(text: str) -> Iterator[Grid]:
                 yield from _grid(rows)
                 rows = []
     except csv.Error as error:
-        raise InputError(f"line {reader.line_num}: {error}", "Write it as plain CSV.") from None
+        raise InputError(f"{name}: line {reader.line_num}: {error}", "Write it as plain CSV.") from None
     yield from _grid(rows)
 
 
@@ -81,7 +87,8 @@ def _grid(rows: Sequence[tuple[int, list[str]]]) -> Iterator[Grid]:
     if len(rows) < 2:
         return
     line, heads = rows[0]
-    yield Grid(tuple(heads), tuple(_fit(cells, len(heads)) for _, cells in rows[1:]), line)
+    longer = tuple(number for number, (_, cells) in enumerate(rows[1:], 1) if any(cells[len(heads) :]))
+    yield Grid(tuple(heads), tuple(_fit(cells, len(heads)) for _, cells in rows[1:]), line, longer)
 
 
 def _fit(cells: Sequence[str], number: int) -> tuple[str, ...]:
@@ -117,13 +124,14 @@ def _plain(cell: str) -> str:
 
 
 class _Tables(HTMLParser):
-    """Collects tables; a cell that spans several stands in each."""
+    """Collects tables; a cell that spans several stands in each, and one that spans a whole row is a remark."""
 
     def __init__(self) -> None:
         super().__init__(convert_charrefs=True)
         self.tables: list[list[list[str]]] = []
         self._open: list[dict[tuple[int, int], str]] = []
         self._at: list[list[int]] = []
+        self._first: list[dict[int, int]] = []
         self._span = (1, 1)
         self._text: list[str] | None = None
 
@@ -131,6 +139,7 @@ class _Tables(HTMLParser):
         if tag == "table":
             self._open.append({})
             self._at.append([-1, 0])
+            self._first.append({})
         elif not self._open:
             return
         elif tag == "tr":
@@ -150,11 +159,11 @@ class _Tables(HTMLParser):
         elif tag == "table" and self._open:
             self._close()
             self._at.pop()
-            cells = self._open.pop()
+            cells, first = self._open.pop(), self._first.pop()
             height, width = (max((place[axis] for place in cells), default=-1) + 1 for axis in (0, 1))
             if width <= MOST_COLUMNS:
-                rows = [[cells.get((row, column), "") for column in range(width)] for row in range(height)]
-                self.tables.append(rows)
+                kept = (row for row in range(height) if width < 2 or first.get(row) != width)
+                self.tables.append([[cells.get((row, column), "") for column in range(width)] for row in kept])
 
     def handle_data(self, data: str) -> None:
         if self._text is not None:
@@ -169,6 +178,8 @@ class _Tables(HTMLParser):
         row = max(row, 0)
         while (row, column) in cells:
             column += 1
+        if not column:
+            self._first[-1][row] = self._span[1]
         for down in range(self._span[0]):
             for right in range(self._span[1]):
                 cells[row + down, column + right] = text

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import shlex
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import pairwise
@@ -44,6 +45,7 @@ _NAMES = re.compile(r"(?:test|load|case|scenario|benchmark|operation|type|patter
 EVERY = "*"
 
 _NAN = float("nan")
+_UTF_16 = (b"\xff\xfe", b"\xfe\xff")
 _RESULTS = frozenset({"iops", "bytes_per_s", "latency_mean_ns"})
 
 # Columns whose values importing gives a row itself: what a table says there is a tag.
@@ -52,7 +54,17 @@ _GIVEN = ("run", "point", "target", "role")
 
 def looks_so(data: bytes) -> bool:
     """Any text may hold a table."""
-    return b"\0" not in data[:4096]
+    return data.startswith(_UTF_16) or b"\0" not in data[:4096]
+
+
+def _text(data: bytes) -> str:
+    """As spreadsheets write it: UTF-8, UTF-16 with its mark, else Windows' own 8 bits, in which a µ is a byte."""
+    if data.startswith(_UTF_16):
+        return data.decode("utf-16", "replace")
+    try:
+        return data.decode("utf-8-sig")
+    except UnicodeDecodeError:
+        return data.decode("cp1252", "replace")
 
 
 def read(data: bytes, name: str, maps: Mapping[str, Meaning | None]) -> Imported:
@@ -65,8 +77,7 @@ def read(data: bytes, name: str, maps: Mapping[str, Meaning | None]) -> Imported
         InputError: no table, or a head in `maps` that no table has.
     """
     ending = "." + name.rpartition(".")[2].lower() if "." in name else ""
-    text = data.decode("utf-8-sig", "replace")
-    found = grids(text, ending, name)
+    found = grids(_text(data), ending, name)
     heads = {head for grid in found for head in grid.heads}
     for head in maps:
         if head not in {*heads, EVERY}:
@@ -98,6 +109,11 @@ def read(data: bytes, name: str, maps: Mapping[str, Meaning | None]) -> Imported
                 for head in _no_figures(shown, meanings, line):
                     wrong.setdefault(head, []).append((number_of_row, line[shown.heads.index(head)]))
         warnings += no_figures(wrong)
+        if grid.longer:
+            warnings.append(
+                f"row {grid.longer[0]} has more cells than there are heads, and these are left out"
+                f"{f'; so in {len(grid.longer) - 1} more' if len(grid.longer) > 1 else ''}: is a comma within a number?"
+            )
         warnings += [one for one in _assumed(shown, meanings, maps) if one not in warnings]
     if not rows:
         raise InputError(
@@ -205,6 +221,7 @@ def _melted(grid: Grid, every: Meaning | None = None) -> Grid | None:
     """A table whose rows are loads and whose columns are systems: each cell is a result.
 
     The unit stands behind the load's name (`64 KB seq. read, MB/s`), else in `every`. Rows that say none are left out.
+    What is said of one load in several rows (`4k read, IOPS` and `4k read, latency ms`) is one result.
     """
     names = list(grid.heads[1:])
     match = [re.fullmatch(r"(\D+?)\s*(\d+)", name) for name in names]
@@ -212,20 +229,40 @@ def _melted(grid: Grid, every: Meaning | None = None) -> Grid | None:
     factor, values = (
         (common.pop(), [found[2] for found in match if found]) if len(common) == 1 and all(match) else ("system", names)
     )
-    rows = []
-    for label, *cells in grid.rows:
-        # Without what stands in brackets: `read cache rate, requests/s (4 hosts)`.
-        parts = [*reversed(re.sub(r"\([^)]*\)", "", label).split(",")), label]
-        known = (one for part in parts if (one := meaning(part.strip())) is not None and one.to in _RESULTS)
-        what = next(known, every)
-        if what is None:
-            continue
+    said = [(*_figure_of_row(label, every), label, cells) for label, *cells in grid.rows]
+    told = [(what, load, label, cells) for what, load, label, cells in said if what is not None]
+    kinds = Counter(load for _, load, _, _ in told)
+    alike = Counter((load, what.to) for what, load, _, _ in told)
+    # Of two rows with the same figure of a load nobody knows which of them the others belong to.
+    twice = {load for (load, _), number in alike.items() if number > 1}
+    heads = {"iops": "IOPS", "bytes_per_s": "throughput", "latency_mean_ns": "latency"}
+    heads |= {what.to: what.to for what, _, _, _ in told if what.to not in heads}
+    rows: dict[tuple[int, str, str], dict[str, str]] = {}
+    for number, (what, load, label, cells) in enumerate(told):
+        joined = kinds[load] > 1 and load not in twice
         for value, text in zip(values, cells, strict=True):
             if cell(text).value is not None:
-                figures = dict.fromkeys(("iops", "bytes_per_s", "latency_mean_ns"), "")
-                figures[what.to] = f"{text} {_unit_of(what)}".strip()
-                rows.append((label, value, *figures.values()))
-    return Grid(("profile", factor, "IOPS", "throughput", "latency"), tuple(rows), grid.line) if rows else None
+                key = (-1, load, value) if joined else (number, label, value)
+                rows.setdefault(key, {})[what.to] = f"{text} {_unit_of(what)}".strip()
+    lines = tuple((load, value, *(figures.get(to, "") for to in heads)) for (_, load, value), figures in rows.items())
+    return Grid(("profile", factor, *heads.values()), lines, grid.line) if lines else None
+
+
+def _figure_of_row(label: str, every: Meaning | None) -> tuple[Meaning | None, str]:
+    """What the name of a row says of its cells, and the load that is left of the name."""
+    # Units may stand in brackets, which else hold remarks: `read cache rate, requests/s (4 hosts)`.
+    text = re.sub(
+        r"\(([^)]*)\)", lambda found: f", {found[1]}" if re.fullmatch(r"[A-Za-zµμ/]+", found[1]) else "", label
+    )
+    parts = [part.strip() for part in text.split(",")]
+    of = {part: one for part in (*reversed(parts), label) if (one := meaning(part)) is not None}
+    what = next((one for one in of.values() if one.to in _RESULTS), every)
+    if what is not None and what.to == "latency_mean_ns":
+        # `p99 latency, ms`: the unit alone would be that of a mean. A shortest one is no figure.
+        whole = meaning(" ".join(parts))
+        what = None if whole is None else replace(what, to=re.sub(r"^(?:read|write)_", "", whole.to))
+        what = what if what is None or "latency" in what.to else Meaning("latency_mean_ns", what.unit)
+    return what, ", ".join(part for part in parts if not _is_figure(of.get(part)))
 
 
 def _no_figures(grid: Grid, meanings: Sequence[Meaning | None], line: Sequence[str]) -> list[str]:
@@ -233,10 +270,17 @@ def _no_figures(grid: Grid, meanings: Sequence[Meaning | None], line: Sequence[s
     return [
         head
         for head, one, text in zip(grid.heads, meanings, line, strict=True)
-        if _is_figure(one)
-        and re.search(r"\w", text)
-        and not can_be(_NAN if (value := cell(text).value) is None else value)
+        if re.search(r"\w", text) and not _can_be(one, cell(text))
     ]
+
+
+def _can_be(one: Meaning | None, found: Cell) -> bool:
+    """Whether a cell says what its column holds, as far as that is a figure or a number of the load."""
+    if one is not None and one.to == "block":
+        return bool(found.size_bytes(SIZE.get(one.unit)))
+    if one is not None and one.to in {"read_fraction", "random_fraction"}:
+        return found.value is not None and 0 <= found.value * _factor(one, found) <= 1
+    return not _is_figure(one) or can_be(_NAN if found.value is None else found.value)
 
 
 def _row(
@@ -320,7 +364,8 @@ def _put(
     if one.to == "outstanding":
         asked["outstanding_said"] = value
     elif one.to in {"read_fraction", "random_fraction"}:
-        asked[one.to] = min(1.0, value)
+        if value <= 1:
+            asked[one.to] = value
     elif one.to in {"queue_depth", "jobs", "hosts", "guests"}:
         asked[one.to] = int(value)
     elif one.to == "offered_per_s":
