@@ -11,6 +11,7 @@ from judging.made import sound, workload
 
 from loadline.judging.audit import audit, has_error
 from loadline.judging.checks import CHECKS
+from loadline.judging.finding import short
 from loadline.judging.link import link_bytes_per_s
 from loadline.judging.setup import setup_of
 from loadline.result.schema import Flow, Result
@@ -333,3 +334,28 @@ def test_many_sound_rows_of_one_run_say_nothing_of_each_other() -> None:
     dice = Random(5)
     rows = [replace(sound(dice), point=f"p{n}") for n in range(60)]
     assert not [one for row in audit(rows) for one in row.findings if one["severity"] != "note"]
+
+
+def test_what_the_row_says_was_outstanding_is_what_a_link_must_carry() -> None:
+    row = replace(ROW, total=Flow(iops=1e6, latency_mean_ns=300.0), read=Flow(), write=Flow())
+    assert "link-limit" in checks(row)
+    assert "link-limit" not in checks(replace(row, outstanding_achieved=1.0))
+
+
+def test_what_is_only_told_of_reads_is_not_called_missing() -> None:
+    row = replace(ROW, total=Flow(), read=Flow(bytes_per_s=1e9), write=Flow())
+    assert "no rate or throughput" not in str([one["message"] for one in audit([row])[0].findings])
+
+
+def test_a_rate_short_by_no_more_than_chance_is_not_doubted() -> None:
+    offered = replace(ROW, offered_per_s=500.0, outstanding_asked=None, read=Flow(), write=Flow())
+    row = replace(offered, total=Flow(iops=466.0, latency_mean_ns=1e6))
+    assert "load-generator" in checks(row)
+    assert "load-generator" not in checks(replace(row, runtime_ns=2 * 10**9))
+
+
+@pytest.mark.parametrize(
+    ("value", "digits", "said"), [(999.7, 3, "1,000"), (16_384, 3, "16,384"), (0.0319, 3, "0.0319")]
+)
+def test_a_number_in_a_sentence_is_no_power_of_ten(value: float, digits: int, said: str) -> None:
+    assert short(value, digits) == said

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from statistics import fmean, pstdev
 
-from loadline.judging.finding import Doubt
+from loadline.judging.finding import Doubt, short
 from loadline.judging.subject import Subject
 
 NAME = "clock"
@@ -29,7 +29,7 @@ def check(subjects: Sequence[Subject]) -> Iterator[tuple[Subject, Doubt]]:
         if lag:
             seconds = lag * subject.series.step_s
             when = "behind" if lag > 0 else "ahead of"
-            message = f"the CPU's series is {abs(seconds):,.3g} s ({abs(lag)} steps) {when} the rate's"
+            message = f"the CPU's series is {short(abs(seconds))} s ({abs(lag)} steps) {when} the rate's"
             remedy = "Shift it back before you read one beside the other; charts of this row do."
             yield subject, Doubt("warning", message, remedy, {"lag_s": seconds, "lag_steps": lag})
 

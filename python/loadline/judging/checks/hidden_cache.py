@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from loadline.judging.finding import Doubt
+from loadline.judging.finding import Doubt, short
 from loadline.judging.setup import Setup
 from loadline.judging.subject import Subject, like
 
@@ -66,7 +66,7 @@ def _faster(subject: Subject, write_ns: float, read_ns: float, rounding: float) 
         return None
     said = "although the cache is said to be off" if setup.cache_off_said else "and no write-back cache is declared"
     message = (
-        f"writes take {write_ns / 1e6:,.3g} ms and reads {read_ns / 1e6:,.3g} ms, {said}: on rotating media a write"
+        f"writes take {short(write_ns / 1e6)} ms and reads {short(read_ns / 1e6)} ms, {said}: on rotating media a write"
         " can't be sooner than a read of the same pattern"
     )
     numbers = {"write_latency_mean_ns": write_ns, "read_latency_mean_ns": read_ns, "share": share}
@@ -115,8 +115,8 @@ def _below_rotation(subject: Subject) -> Iterator[Doubt]:
         least_ns = half_ns * (subject.random_fraction or 0.0)
         if mean_ns is not None and mean_ns < least_ns * (1 - FASTER - subject.coarseness(column)):
             message = (
-                f"random {name}{'s' if name else 'requests'} take {mean_ns / 1e6:,.3g} ms, less than the half turn of a"
-                f" disk that they wait for on average ({half_ns / 1e6:,.3g} ms)"
+                f"random {name}{'s' if name else 'requests'} take {short(mean_ns / 1e6)} ms, less than the half turn of"
+                f" a disk that they wait for on average ({short(half_ns / 1e6)} ms)"
             )
             numbers = {"latency_mean_ns": mean_ns, "half_turn_ns": half_ns}
             remedy = _CACHE_REMEDY if name == "write" else f"{_CACHE_REMEDY} Reads: take a larger working set."
@@ -143,8 +143,8 @@ def _beyond_drives(subject: Subject) -> Iterator[Doubt]:
         if each > rate * (1 + ABOVE):
             with_parity = f" with the layout's redundancy (x {1 / parity:.3g})" if parity < 1 else ""
             message = (
-                f"{passed / 1e6:,.4g} MB/s of {name}{with_parity} are {each / 1e6:,.4g} MB/s for each of {setup.drives}"
-                f" drives, which do {rate / 1e6:,.4g}"
+                f"{short(passed / 1e6, 4)} MB/s of {name}{with_parity} are {short(each / 1e6, 4)} MB/s for each of"
+                f" {setup.drives} drives, which do {short(rate / 1e6, 4)}"
             )
             numbers = {"drive_bytes_per_s": each, "possible_bytes_per_s": rate}
             yield Doubt("error", message, _CACHE_REMEDY, numbers)
@@ -163,7 +163,7 @@ def _below_floor(subject: Subject) -> Iterator[Doubt]:
         return
     if mean_ns < floor_ns * (1 - FASTER):
         message = (
-            f"reads take {mean_ns / 1e3:,.3g} us on average, and the drive needs {floor_ns / 1e3:,.3g} us at least"
+            f"reads take {short(mean_ns / 1e3)} us on average, and the drive needs {short(floor_ns / 1e3)} us at least"
         )
         numbers = {"read_latency_mean_ns": mean_ns, "floor_ns": floor_ns}
         yield Doubt("error", message, "Read with direct I/O, and more than any cache holds.", numbers)
@@ -176,16 +176,17 @@ def _inside_cache(subject: Subject) -> Iterator[Doubt]:
         return
     touched = subject.working_set_bytes
     if touched is not None and touched <= cache:
-        message = f"the working set of {touched / 2**20:,.4g} MiB fits into the cache of {cache / 2**20:,.4g} MiB"
+        message = (
+            f"the working set of {short(touched / 2**20, 4)} MiB fits into the cache of {short(cache / 2**20, 4)} MiB"
+        )
         numbers = {"working_set_bytes": touched, "cache_bytes": cache}
         yield Doubt("warning", message, "Take a working set of several times the cache.", numbers)
     rate = row.write.bytes_per_s or (row.total.bytes_per_s if subject.read_fraction == 0 else None)
     if setup.write_cache is not False and rate and row.runtime_ns:
         written = rate * (row.runtime_ns + (row.warmup_ns or 0)) / 1e9
         if written < cache:
-            message = (
-                f"it wrote {written / 2**20:,.4g} MiB in all, less than the cache of {cache / 2**20:,.4g} MiB holds"
-            )
+            holds = short(cache / 2**20, 4)
+            message = f"it wrote {short(written / 2**20, 4)} MiB in all, less than the cache of {holds} MiB holds"
             numbers = {"written_bytes": written, "cache_bytes": cache}
             yield Doubt("warning", message, "Run until the cache has been filled several times.", numbers)
 

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
-from loadline.judging.finding import Doubt
+from loadline.judging.finding import Doubt, short
 from loadline.judging.subject import Subject
 
 NAME = "link-limit"
@@ -66,19 +67,21 @@ def _implied(subject: Subject, ceiling: float, said: str) -> Iterator[Doubt]:
     asked, mean_ns, size = subject.closed, subject.latency_ns, subject.size_bytes
     if asked is None or not mean_ns or size is None or subject.waits:
         return
+    # What is known to have been outstanding moves no more than itself.
+    asked = min(asked, math.ceil(subject.row.outstanding_achieved or asked))
     share = subject.read_fraction
     implied = asked * size / (mean_ns / 1e9) * (0.5 if share is None else max(share, 1 - share))
     if implied <= ceiling * (1 + ABOVE + subject.coarseness("latency_mean_ns")):
         return
     fit = ceiling * (mean_ns / 1e9) / size
     message = (
-        f"{asked:,} outstanding of {size / 1024:,.4g} KiB at {mean_ns / 1e6:,.3g} ms would be {_rate(implied)}, and the"
-        f" link carries {_rate(ceiling)} ({said}): latency is in another unit, or the depth was never reached"
-        f" (about {fit:,.2g} outstanding would fit)"
+        f"{asked:,} outstanding of {short(size / 1024, 4)} KiB at {short(mean_ns / 1e6)} ms would be {_rate(implied)},"
+        f" and the link carries {_rate(ceiling)} ({said}): latency is in another unit, or the depth was never reached"
+        f" (about {short(fit, 2)} outstanding would fit)"
     )
     numbers = {"implied_bytes_per_s": implied, "link_bytes_per_s": ceiling, "fitting_outstanding": fit}
     yield Doubt("error", message, "Check the unit of latency, and what was really outstanding.", numbers)
 
 
 def _rate(bytes_per_s: float) -> str:
-    return f"{bytes_per_s / 1e9:,.3g} GB/s" if bytes_per_s >= 1e9 else f"{bytes_per_s / 1e6:,.3g} MB/s"
+    return f"{short(bytes_per_s / 1e9)} GB/s" if bytes_per_s >= 1e9 else f"{short(bytes_per_s / 1e6)} MB/s"

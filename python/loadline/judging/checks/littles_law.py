@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from loadline.judging.finding import Doubt
+from loadline.judging.finding import Doubt, short
 from loadline.judging.subject import Subject, like
 
 NAME = "littles-law"
@@ -38,7 +38,7 @@ def check(subjects: Sequence[Subject]) -> Iterator[tuple[Subject, Doubt]]:
 def _of_row(subject: Subject) -> Iterator[Doubt]:
     row, asked = subject.row, subject.closed
     if asked is not None and row.outstanding_achieved is not None and row.outstanding_achieved > asked * (1 + EXCESS):
-        message = f"{row.outstanding_achieved:,.4g} outstanding are more than the {asked:,} that were asked for"
+        message = f"{short(row.outstanding_achieved, 4)} outstanding are more than the {asked:,} that were asked for"
         numbers = {"achieved": row.outstanding_achieved, "asked": asked}
         yield Doubt("error", message, "Ask what that column counts.", numbers)
     product = _product(subject)
@@ -47,7 +47,8 @@ def _of_row(subject: Subject) -> Iterator[Doubt]:
     times = f"IOPS{' (MB/s over block size)' if subject.derived else ''} x mean latency"
     of_rate = {"iops_derived": subject.iops} if subject.derived and subject.iops else {}
     if _is_a_column(subject) and abs(product / (row.outstanding_achieved or 1) - 1) > UNLIKE:
-        message = f"the row says that {row.outstanding_achieved:,.4g} were outstanding, {times} {product:,.4g}"
+        achieved = short(row.outstanding_achieved or 0.0, 4)
+        message = f"the row says that {achieved} were outstanding, {times} {short(product, 4)}"
         numbers = {"by_littles_law": product, "achieved": row.outstanding_achieved or 0.0, **of_rate}
         yield Doubt("warning", message, "Ask what that column counts.", numbers)
     if asked is None:
@@ -56,11 +57,12 @@ def _of_row(subject: Subject) -> Iterator[Doubt]:
     share = product / asked
     numbers = {"by_littles_law": product, "asked": asked, "share": share, **of_rate}
     if share > 1 + EXCESS + rounding + _edge(subject, asked):
-        message = f"{times} is {product:,.4g} outstanding, {share - 1:.1%} more than the {asked:,} asked for"
+        more = f"{share - 1:.1%} more than" if share < 10 else f"{short(share)} times"
+        message = f"{times} is {short(product, 4)} outstanding, {more} the {asked:,} asked for"
         yield Doubt("error", f"{message}{_cause(subject, asked, share)}", _REMEDY_MORE, numbers)
     elif share < 1 - DEFICIT - rounding and not _explained(subject, product):
         message = (
-            f"{times} is {product:,.3g} outstanding of the {asked:,} asked for: latency is in another unit"
+            f"{times} is {short(product)} outstanding of the {asked:,} asked for: latency is in another unit"
             " or of something else, or the depth was never reached"
         )
         yield Doubt("warning", message, _REMEDY_LESS, numbers)
@@ -112,7 +114,7 @@ def _cause(subject: Subject, asked: int, share: float) -> str:
     if read.iops and write.iops and read.latency_mean_ns and write.latency_mean_ns:
         weighted = (read.iops * read.latency_mean_ns + write.iops * write.latency_mean_ns) / 1e9
         if abs(weighted / asked - 1) <= EXCESS:
-            return f"; weighted by I/Os, reads and writes together give {weighted:,.4g}"
+            return f"; weighted by I/Os, reads and writes together give {short(weighted, 4)}"
     if ((row.jobs or 1) > 1 or (row.hosts or 1) > 1) and share <= 1 + UNWEIGHTED:
         return ": the mean latency isn't weighted by I/Os, so slow jobs or guests count as much as those that did more"
     return ": one of the two is of another load, or in another unit"
@@ -137,8 +139,8 @@ def _unlike_products(subjects: Sequence[Subject]) -> Iterator[tuple[Subject, Dou
         if most / least > 1.05 + 2 * rounding:
             subject = group[products.index(most)]
             message = (
-                f"IOPS x mean latency goes from {least:,.3g} to {most:,.3g} over rows of {subject.row.profile}: at one"
-                " fixed number outstanding it would be the same"
+                f"IOPS x mean latency goes from {short(least)} to {short(most)} over rows of {subject.row.profile}: at"
+                " one fixed number outstanding it would be the same"
             )
             yield (
                 subject,

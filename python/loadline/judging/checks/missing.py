@@ -23,7 +23,7 @@ def check(subjects: Sequence[Subject]) -> Iterator[tuple[Subject, Doubt]]:
 
 def _lacks(subject: Subject) -> Iterator[tuple[str, str]]:
     row = subject.row
-    if row.total.iops is None and row.total.bytes_per_s is None and row.read.iops is None and row.write.iops is None:
+    if all(flow.iops is None and flow.bytes_per_s is None for flow in (row.total, row.read, row.write)):
         yield "rate or throughput", "there is nothing to judge"
         return
     known = [subject.latency_ns, row.read.latency_mean_ns, row.write.latency_mean_ns]

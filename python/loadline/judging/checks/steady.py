@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from statistics import fmean, stdev
 
-from loadline.judging.finding import Doubt
+from loadline.judging.finding import Doubt, short
 from loadline.judging.subject import Subject, like
 from loadline.units import format_signed
 
@@ -54,7 +54,7 @@ def _by_row(subject: Subject) -> Iterator[Doubt]:
         yield Doubt("warning", "it wasn't steady when it ended", "Run longer, with a warm-up.")
     if row.runtime_ns is not None and not row.quick:
         if row.runtime_ns < SHORTEST_NS:
-            message = f"it ran for {row.runtime_ns / 1e9:,.3g} s: too short to be steady"
+            message = f"it ran for {short(row.runtime_ns / 1e9)} s: too short to be steady"
             yield Doubt("warning", message, "Run for a minute at least.", {"runtime_ns": row.runtime_ns})
         elif subject.ios is not None and 0 < subject.ios < FEWEST:
             message = f"{subject.ios:,.0f} I/Os in all: few enough for chance to show"
@@ -127,7 +127,7 @@ def _modes(iops: list[float], mean: float) -> Doubt | None:
     # A trend spreads evenly; modes leave a gap between them.
     gap = ordered[at] - ordered[at - 1]
     if high - low > MODES * mean and high - low > APART * within and gap > (high - low) / 4:
-        message = f"two modes: {low:,.4g} IOPS for {at / number:.0%} of the time, {high:,.4g} for the rest"
+        message = f"two modes: {short(low, 4)} IOPS for {at / number:.0%} of the time, {short(high, 4)} for the rest"
         numbers = {"low_iops": low, "high_iops": high, "low_share": at / number}
         return Doubt("warning", message, "Find out what changes between them; a mean stands for neither.", numbers)
     return None

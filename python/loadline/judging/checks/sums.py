@@ -6,7 +6,7 @@ import math
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from loadline.judging.finding import Doubt
+from loadline.judging.finding import Doubt, short
 from loadline.judging.subject import Subject
 from loadline.result.schema import Flow
 
@@ -83,8 +83,8 @@ def _mean(subject: Subject) -> Iterator[Doubt]:
             plain = abs(2 * total / (read + write) - 1) <= allowed
             why = ": it's the plain mean of the two" if plain else ""
             message = (
-                f"the mean latency of all is {total / 1e6:,.4g} ms, and those of reads and writes weighted by I/Os give"
-                f" {weighted / 1e6:,.4g} ms{why}"
+                f"the mean latency of all is {short(total / 1e6, 4)} ms, and those of reads and writes weighted by I/Os"
+                f" give {short(weighted / 1e6, 4)} ms{why}"
             )
             yield Doubt("warning", message, "Weight means by I/Os.", {**numbers, "weighted_ns": weighted})
 
@@ -96,7 +96,7 @@ def _percentiles(subject: Subject) -> Iterator[Doubt]:
         known = [(name, value) for name in _ORDER if (value := getattr(flow, f"latency_{name}_ns")) is not None]
         for (low, below), (high, above) in pairwise(known):
             if below > above * (1 + BIN) + 1:
-                message = f"{low} of {of} ({below / 1e6:,.4g} ms) is above its {high} ({above / 1e6:,.4g} ms)"
+                message = f"{low} of {of} ({short(below / 1e6, 4)} ms) is above its {high} ({short(above / 1e6, 4)} ms)"
                 numbers = {f"{low}_ns": below, f"{high}_ns": above}
                 yield Doubt("error", message, "Percentiles were averaged or mixed up: ask for histograms.", numbers)
                 break

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from loadline.judging.finding import Doubt
+from loadline.judging.finding import Doubt, short
 from loadline.judging.subject import Subject
 
 NAME = "units"
@@ -68,7 +68,8 @@ def _throughput(subject: Subject) -> Iterator[Doubt]:
         if not factor and min(sizes) < mean_bytes < max(sizes):
             yield Doubt(
                 "warning",
-                f"I/Os{of} have {mean_bytes:,.6g} bytes on average, {subject.size_bytes:,.6g} in the asked mix",
+                f"I/Os{of} have {short(mean_bytes, 6)} bytes on average, {short(subject.size_bytes, 6)} in the"
+                " asked mix",
                 "Check the mix. Without norandommap fio cuts random blocks where used ones begin.",
                 numbers,
             )
@@ -76,7 +77,7 @@ def _throughput(subject: Subject) -> Iterator[Doubt]:
         why = f": its unit seems to be {factor}" if factor else ""
         yield Doubt(
             "error" if abs(share - 1) > GRAVE else "warning",
-            f"throughput{of} is {share:,.3g} x IOPS x size ({subject.size_bytes:,.6g} bytes){why}",
+            f"throughput{of} is {short(share)} x IOPS x size ({short(subject.size_bytes, 6)} bytes){why}",
             "Check the units of throughput and of the block size.",
             numbers,
         )
