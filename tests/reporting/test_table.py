@@ -160,3 +160,14 @@ def test_long_lists_of_names_are_cut_and_names_with_commas_parted_by_semicolons(
     assert listed(["oltp, 84", "log"], 2) == "oltp, 84; log"
     assert listed(["databases and mail", "logs", "files"], 2) == "databases and mail; logs and 1 more"
     assert (listed(["a"], 2), listed(["a", "b", "c"], 3), listed([], 3)) == ("a", "a, b and c", "nothing")
+
+
+def test_what_is_known_only_of_parts_or_only_of_all_has_its_columns() -> None:
+    parts = result("a", "random", total=Flow(), read=Flow(iops=7_000.0, bytes_per_s=28e6))
+    whole = result("b", "random", total=Flow(iops=5.0, bytes_per_s=2e6, latency_p99_ns=3_000_000), read=Flow())
+    table = results_table([parts, whole])
+    heads = [head.replace("\n", " ") for head in table.heads]
+    of_parts, of_whole = (dict(zip(heads, row, strict=True)) for row in table.groups[0].rows)
+    assert (of_parts["IOPS"], of_parts["read IOPS"], of_parts["read MB/s"]) == (UNKNOWN, "7,000", "28.0")
+    assert of_whole["p99 ms"] == "3.00"
+    assert "read IOPS" not in [head.replace("\n", " ") for head in results_table([whole]).heads]

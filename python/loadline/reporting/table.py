@@ -23,7 +23,10 @@ _GAP = 2
 _FEW_MESSAGES = 3
 
 # Heads of columns that only some tables have.
-_SURE, _MEAN = "±\n%", "mean\nms"
+_SURE, _MEAN, _P99 = "±\n%", "mean\nms", "p99\nms"
+_RATES, _BYTES = ("read\nIOPS", "write\nIOPS"), ("read\nMB/s", "write\nMB/s")
+
+_SOME = frozenset({_SURE, *_RATES, *_BYTES, _MEAN, _P99})
 
 #: A word of text that is longer, such as a path, may be folded.
 _LONGEST_WORD = 12
@@ -152,8 +155,20 @@ def results_table(results: Sequence[Result], histograms: Histograms = lambda _: 
     """
     naming = _naming(results)
     some = _some(results)
-    sure, mean = ((head,) if head in some else () for head in (_SURE, _MEAN))
-    figures = ("IOPS", *sure, "MB/s", *mean, "read\nms", "write\nms", "read\np99 ms", "write\np99 ms")
+    every = (
+        "IOPS",
+        _SURE,
+        *_RATES,
+        "MB/s",
+        *_BYTES,
+        _MEAN,
+        "read\nms",
+        "write\nms",
+        _P99,
+        "read\np99 ms",
+        "write\np99 ms",
+    )
+    figures = tuple(head for head in every if head in some or head not in _SOME)
     spread = ("spread\n%",) if "repeat" in naming else ()
     names = {result.access_class for result in results}
     classes = [*(c for c in CLASSES if c in names), *sorted((c or "") for c in names - set(CLASSES))]
@@ -173,13 +188,17 @@ def results_table(results: Sequence[Result], histograms: Histograms = lambda _: 
 
 
 def _some(results: Sequence[Result]) -> frozenset[str]:
-    """The heads of columns that this table needs: how sure; the mean of all I/Os, where a row has no other."""
-    sure = any(result.iops_ci95 is not None for result in results)
-    mean = any(
-        result.total.latency_mean_ns is not None and result.read.latency_mean_ns is result.write.latency_mean_ns is None
-        for result in results
-    )
-    return frozenset(head for head, has in ((_SURE, sure), (_MEAN, mean)) if has)
+    """The heads of columns that this table needs: how sure; what is known of all I/Os only, or only of their parts."""
+    found = {_SURE} if any(result.iops_ci95 is not None for result in results) else set()
+    for result in results:
+        total, parts = result.total, (result.read, result.write)
+        for figure, head in (("latency_mean_ns", _MEAN), ("latency_p99_ns", _P99)):
+            if getattr(total, figure) is not None and all(getattr(part, figure) is None for part in parts):
+                found.add(head)
+        for figure, heads in (("iops", _RATES), ("bytes_per_s", _BYTES)):
+            if getattr(total, figure) is None and any(getattr(part, figure) is not None for part in parts):
+                found |= set(heads)
+    return frozenset(found)
 
 
 def _naming(results: Sequence[Result]) -> tuple[str, ...]:
@@ -262,9 +281,12 @@ def _result_row(result: Result, naming: Sequence[str], some: frozenset[str], rep
     figures = (
         count(result.total.iops),
         *((percent_of(result.iops_ci95, result.total.iops),) if _SURE in some else ()),
+        *(count(f.iops) for f in (result.read, result.write) if some.issuperset(_RATES)),
         megabytes(result.total),
+        *(megabytes(f) for f in (result.read, result.write) if some.issuperset(_BYTES)),
         *((milliseconds(result.total.latency_mean_ns),) if _MEAN in some else ()),
         *(milliseconds(f.latency_mean_ns) for f in (result.read, result.write)),
+        *((milliseconds(result.total.latency_p99_ns),) if _P99 in some else ()),
         *(milliseconds(f.latency_p99_ns) for f in (result.read, result.write)),
     )
     return (*(named[head] for head in naming), *figures)
