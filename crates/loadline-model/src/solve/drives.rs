@@ -4,10 +4,10 @@
 //! data and parity; new ones). `docs/background/solver.md` derives the equations.
 
 use super::fork::slowest_ns;
+use super::queues::{Queues, between};
 use crate::device::disk::service::ServiceTime;
-use crate::memo::Memo;
 use std::ops::Range;
-use std::sync::{Arc, LazyLock, OnceLock};
+use std::sync::{Arc, OnceLock};
 
 /// How near `rise` comes, of what it looks for; the most it asks; and every which of its steps halves.
 const EXACT: f64 = 1e-12;
@@ -21,7 +21,7 @@ const ENDLESS: f64 = 16_384.0;
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Curve {
     /// Number of accesses, ascending from 1, with the times.
-    points: Vec<(f64, ServiceTime)>,
+    pub(super) points: Vec<(f64, ServiceTime)>,
 }
 
 impl Curve {
@@ -359,7 +359,7 @@ impl Drives {
     }
 
     /// Residence at groups at which so many sets always are, 1 if it is less: one leaves and the next comes.
-    fn only_ns(&self, inside: f64) -> f64 {
+    pub(super) fn only_ns(&self, inside: f64) -> f64 {
         let inside = inside.max(1.0);
         let here = self.curve.at(inside * self.each);
         let whole = self.each * here.mean_ns;
@@ -389,44 +389,6 @@ impl Drives {
         let apart = 1.0 - ((self.wide - 1.0) / (self.count - 1.0).max(1.0)).min(1.0);
         let square = whole * whole * single.way_scv / self.each + apart * wait * wait;
         (mean, square / (mean * mean))
-    }
-
-    /// Queues of one group.
-    fn queues(&self) -> Arc<Queues> {
-        let Choice {
-            copies,
-            shortest,
-            share,
-        } = self.choice;
-        let numbers = [
-            self.each,
-            self.wide,
-            share,
-            f64::from(copies),
-            f64::from(u8::from(shortest)),
-        ];
-        let times = self
-            .curve
-            .points
-            .iter()
-            .flat_map(|&(queued, time)| [queued, time.mean_ns, time.scv, time.way_scv]);
-        let asked = numbers.into_iter().chain(times).map(f64::to_bits);
-        QUEUES.ask(asked.collect(), || Arc::new(self.find_queues()))
-    }
-
-    fn find_queues(&self) -> Queues {
-        let single_ns = self.curve.at(self.each).mean_ns;
-        let step_ns = self.each * self.curve.last().mean_ns;
-        let found = USED.map(|used| {
-            let per_ns = used / step_ns;
-            let residence = self.arriving_ns(per_ns, 1.0, single_ns);
-            (per_ns * residence, residence)
-        });
-        let points = [(0.0, self.only_ns(1.0))].into_iter().chain(found);
-        Queues {
-            points: points.collect(),
-            step_ns,
-        }
     }
 }
 
@@ -480,46 +442,11 @@ fn rise(target: f64, range: Range<f64>, of: impl Fn(f64) -> f64) -> f64 {
     middle
 }
 
-/// Utilisations at which queues are looked at: between them residences grow nearly in proportion to numbers, and beyond them altogether.
-const USED: [f64; 11] = [0.1, 0.2, 0.3, 0.4, 0.5, 0.6, 0.68, 0.76, 0.83, 0.89, 0.94];
-
-/// What was found of groups, by all that it hangs on.
-static QUEUES: LazyLock<Memo<Vec<u64>, Arc<Queues>>> = LazyLock::new(|| Memo::new(1 << 12));
-
-/// One group under Poisson arrivals: mean numbers there, ascending from none, with mean residences.
-#[derive(Debug, Clone)]
-pub(super) struct Queues {
-    points: Vec<(f64, f64)>,
-    /// What each one more adds in long queues.
-    step_ns: f64,
-}
-
-impl Queues {
-    /// Where so many are as a mean.
-    fn residence_ns(&self, inside: f64) -> f64 {
-        let last = self.points[self.points.len() - 1].0;
-        between(&self.points, inside) + (inside - last).max(0.0) * self.step_ns
-    }
-}
-
 /// Numbers from 1 to `most` at which a smooth curve is known: each at first, then in steps of a twelfth.
 fn grid(most: f64) -> impl Iterator<Item = f64> {
     let next =
         move |&last: &f64| (last < most).then(|| (last + (last / 12.0).ceil().max(1.0)).min(most));
     std::iter::successors(Some(1.0), next)
-}
-
-/// Between ascending points; outside of them the nearest.
-fn between(points: &[(f64, f64)], at: f64) -> f64 {
-    let next = points.partition_point(|point| point.0 <= at);
-    match (next, points.get(next)) {
-        (0, _) => points[0].1,
-        (_, None) => points[points.len() - 1].1,
-        (_, Some(&(to, end))) => {
-            let (from, begin) = points[next - 1];
-            begin + (at - from) / (to - from) * (end - begin)
-        }
-    }
 }
 
 #[cfg(test)]

@@ -2,13 +2,13 @@
 //! they leave in the background.
 
 use super::ask::{Ask, Destage, Survey};
+use super::content::Content;
 use super::course::{Destages, Streams};
 use super::direct::Direct;
 use super::drives::Order;
 use super::mix::{Background, Kind, Lines, Mix, Waits};
 use super::network::Class;
 use super::parts::Passing;
-use super::popularity::{Leaving, Popularity};
 use super::runs::Runs;
 use super::uneven::{Uneven, reached};
 use super::windows::Ahead;
@@ -181,7 +181,7 @@ fn sum(profiles: &[(f64, &Profile)], of: impl Fn(f64, &Profile) -> f64) -> f64 {
         .sum()
 }
 
-fn scattered(profile: &Profile) -> bool {
+pub(super) fn scattered(profile: &Profile) -> bool {
     profile.random_fraction > 0.0
 }
 
@@ -516,87 +516,6 @@ fn steady(profile: &Profile) -> Place {
             streams: profile.sequential_streams,
             gap: 0,
         }
-    }
-}
-
-/// What the cache holds of a profile in the long run, bytes.
-struct Content {
-    clean: f64,
-    /// Where destaging settles, or less if the working set isn't that large.
-    dirty: f64,
-    working_set: f64,
-    /// What never leaves it.
-    low: f64,
-}
-
-impl Content {
-    fn of(
-        system: &SystemDescription,
-        cache: Option<&Cache>,
-        profile: &Profile,
-        share: f64,
-    ) -> Self {
-        let working_set = profile.working_set.0 as f64;
-        let Some(cache) = cache else {
-            return Content {
-                clean: 0.0,
-                dirty: 0.0,
-                working_set,
-                low: 0.0,
-            };
-        };
-        let writes = system.writes_back() && profile.read_fraction < 1.0;
-        let write = if writes {
-            share * cache.write.0 as f64
-        } else {
-            0.0
-        };
-        let low = write * cache.low_water;
-        let settled = f64::midpoint(low, write * cache.high_water);
-        let dirty = if working_set <= low {
-            working_set
-        } else {
-            settled.min(f64::midpoint(low, working_set))
-        };
-        let free = if cache.shared {
-            share * cache.write.0 as f64 - dirty
-        } else {
-            0.0
-        };
-        Content {
-            clean: share * cache.read.0 as f64 + free.max(0.0),
-            dirty,
-            working_set,
-            low,
-        }
-    }
-
-    fn bytes(&self) -> f64 {
-        self.clean + self.dirty
-    }
-
-    /// Hits of a sequential stream that begins again at the start: all or nothing.
-    fn loops(&self) -> f64 {
-        if self.working_set <= self.clean {
-            1.0
-        } else {
-            0.0
-        }
-    }
-
-    /// Share of writes that find their place dirty.
-    fn absorbed(&self, profile: &Profile, cache: &Cache) -> f64 {
-        if self.working_set <= self.low {
-            return 1.0;
-        }
-        if !scattered(profile) {
-            return 0.0;
-        }
-        let leaving = match cache.destage_order {
-            cache::Order::Ascending => Leaving::Swept,
-            cache::Order::Oldest => Leaving::LeastRecent,
-        };
-        Popularity::of(profile).hit_fraction(self.dirty, leaving)
     }
 }
 

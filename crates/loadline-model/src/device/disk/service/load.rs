@@ -1,0 +1,101 @@
+//! What is asked of a drive: kinds of accesses, and where they go.
+
+use crate::device::SECTOR_BYTES;
+use crate::device::disk::Model;
+use crate::units::Time;
+use std::ops::Range;
+
+/// What is asked of a drive.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Load {
+    /// The kinds of accesses; each drawn as often as its weight says.
+    pub accesses: Vec<Access>,
+    /// Bytes of the drive that are touched: random places lie evenly over them.
+    pub span: Range<u64>,
+    /// Streams that take turns at the drive, from 1: an access that goes on does so from the last one of its stream.
+    pub streams: u32,
+    /// From an answer to the next request of who got it: hosts, links and processors lie between. A drive that is free at once
+    /// chooses among one less; one that streams has gone on.
+    pub turnaround: Time,
+}
+
+/// One kind of access.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Access {
+    /// How often such an access is drawn, beside the others' weights.
+    pub weight: f64,
+    /// What it does.
+    pub kind: Kind,
+    /// Size, from 1 byte.
+    pub bytes: u32,
+    /// Where it goes.
+    pub place: Place,
+    /// It belongs to work that no host waits for.
+    pub background: bool,
+}
+
+/// What an access does.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Kind {
+    /// Reads.
+    Read,
+    /// Writes.
+    Write,
+    /// Reads, and writes the same place as soon as the read is answered: two accesses, as of a small write to parity RAID.
+    Rewrite,
+}
+
+/// Where an access goes.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub enum Place {
+    /// Anywhere, at a multiple of its size.
+    Random,
+    /// On from where the last access of its stream and its way ended, whatever that was.
+    Onward,
+    /// On from the last access of its stream.
+    Ascending {
+        /// How many streams take turns, from 1; they begin evenly spread over the span.
+        streams: u32,
+        /// Mean of the bytes that are left out between two accesses of a stream, each number of them up to the double equally
+        /// likely: 0 for sequential accesses, above 0 for data that a cache writes back in the order of addresses.
+        gap: u64,
+    },
+}
+
+impl Load {
+    pub(super) fn check(&self, model: &Model) {
+        let Range { start, end } = self.span;
+        assert!(
+            start < end && end <= model.sectors() * SECTOR_BYTES,
+            "{start} to {end} isn't on the drive"
+        );
+        assert!(!self.accesses.is_empty(), "a load needs an access");
+        for access in &self.accesses {
+            let streams = match access.place {
+                Place::Random | Place::Onward => 1,
+                Place::Ascending { streams, .. } => streams,
+            };
+            let bytes = u64::from(access.bytes);
+            assert!(
+                access.weight > 0.0 && access.weight.is_finite(),
+                "{access:?} has no weight"
+            );
+            assert!(
+                bytes > 0 && streams > 0 && bytes <= end - start,
+                "{access:?} doesn't fit into {start} to {end}"
+            );
+        }
+    }
+
+    /// Where the streams of an access begin, and the first to have its turn.
+    pub(super) fn begins(&self, access: &Access) -> (Vec<u64>, usize) {
+        let streams = match access.place {
+            Place::Random | Place::Onward => 0,
+            Place::Ascending { streams, .. } => u64::from(streams),
+        };
+        let Range { start, end } = self.span;
+        let bytes = u64::from(access.bytes);
+        let begin = |stream| start + (end - start) / streams * stream / bytes * bytes;
+        ((0..streams).map(begin).collect(), 0)
+    }
+}
