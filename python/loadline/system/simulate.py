@@ -112,6 +112,7 @@ def simulate(
     Args:
         system: a name of the catalog, the path of a TOML file, or a System.
         workload: a suite's name, path or itself; a Workload, or several that run together; or points of a plan.
+        seed: of suites and workloads; points of a plan keep their own.
         settings: `pool.drives=84:336:42`, `volume.layout=raid5,raid10`; several make all combinations.
         options: what to change of a suite.
         ios: I/Os to count of each point, instead of a precision.
