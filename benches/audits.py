@@ -67,7 +67,8 @@ def _import(form: str, whole: dict[str, Any], folder: Path, repeats: int) -> Com
     jobs = whole["jobs"]
     status = {**whole, "jobs": [{**jobs[n % len(jobs)], "groupid": n} for n in range(GROUPS)]}
     path = folder / "large.json"
-    path.write_text(json.dumps(status, indent=1))
+    # As fio writes it.
+    path.write_text(json.dumps(status, indent=2, separators=(",", " : ")))
     data = path.read_bytes()
     ours, peers = [], []
     for _ in range(repeats):

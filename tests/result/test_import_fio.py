@@ -211,6 +211,16 @@ def test_a_mix_of_sizes_is_known_with_its_shares(tmp_path: Path) -> None:
     assert profile["read_fraction"] == 0.7
 
 
+def test_rates_without_a_count_of_requests_are_taken_as_they_stand(tmp_path: Path) -> None:
+    status = copy.deepcopy(OLD)
+    for way in ("read", "write"):
+        del status["jobs"][0][way]["total_ios"]  # type: ignore[index]
+    (row,) = rows(written(tmp_path, {**status, "fio version": "fio-2.1.11"})).results
+    (counted,) = rows(written(tmp_path, OLD)).results
+    assert (row.read, row.total) == (counted.read, counted.total)
+    assert row.read.iops == 10_000
+
+
 def test_a_compressed_file_is_read(tmp_path: Path) -> None:
     path = tmp_path / "fio.json.gz"
     path.write_bytes(gzip.compress(json.dumps(OLD).encode()))

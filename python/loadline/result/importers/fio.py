@@ -37,7 +37,7 @@ _SYNCHRONOUS = frozenset({"sync", "psync", "vsync", "pvsync", "pvsync2", "mmap"}
 _TEXT = re.compile(rb"^\S.*: \((?:g=\d+\): rw=|groupid=\d+, jobs=\d+\): err=)|^\d;fio-\d", re.MULTILINE)
 
 # `nan`, `-nan` and `inf` are printf's words, not JSON.
-_UNREAL = re.compile(rb"(?<=[:,\[])(\s*)-?(?:nan|inf)\b")
+_UNREAL = re.compile(r"(?<=[:,\[])(\s*)-?(?:nan|inf)\b")
 
 
 def looks_so(data: bytes) -> bool:
@@ -99,23 +99,20 @@ def _last_status(data: bytes, name: str, warnings: list[str]) -> dict[str, Any]:
         pass
     except RecursionError:
         raise InputError(f"{name}: JSON nested too deep", "It isn't fio's output.") from None
-    text = _UNREAL.sub(rb"\1null", body).decode("utf-8", "replace")
-    last, at, decoder = None, 0, json.JSONDecoder()
-    while (at := text.find("\n{", at) if at else 0) >= 0:
-        begin = at + (text[at] == "\n")
+    text, decoder = body.decode("utf-8", "replace"), json.JSONDecoder()
+    begin = end = len(text)
+    # From the end, for each status repeats what those before it have told. They begin in the first column.
+    while begin > 0:
+        begin = text.rfind("\n{", 0, end) + 1
         try:
-            value, at = decoder.raw_decode(text, begin)
+            value, _ = decoder.raw_decode(_UNREAL.sub(r"\1null", text[begin:end]))
         except (ValueError, RecursionError):
             warnings.append("a JSON value was cut off or broken, and passed over")
-            at = begin + 1
-            continue
-        if isinstance(value, dict) and ("jobs" in value or "client_stats" in value):
-            last = value
-    if last is None:
-        raise InputError(
-            f"{name}: no whole status of fio's in it", "Write it with fio --output-format=json --output=FILE."
-        )
-    return last
+        else:
+            if isinstance(value, dict) and ("jobs" in value or "client_stats" in value):
+                return value
+        end = begin
+    raise InputError(f"{name}: no whole status of fio's in it", "Write it with fio --output-format=json --output=FILE.")
 
 
 def _jobs(status: Mapping[str, Any], name: str, warnings: list[str]) -> list[Mapping[str, Any]]:
@@ -187,13 +184,14 @@ def _row(
         )
     # Of a group printed as one entry fio gives the mean of its threads.
     cpu = [(_real(job.get("usr_cpu")) or 0.0) + (_real(job.get("sys_cpu")) or 0.0) for job in jobs if "usr_cpu" in job]
+    flows = {part: part.flow() for part in dict.fromkeys((total, read, write))}
     result = Result(
         origin="imported",
         profile="+".join(filter(None, names)) or None,
         hosts=len(hosts) or 1,
-        total=total.flow(),
-        read=Flow() if unified else read.flow(),
-        write=Flow() if unified else write.flow(),
+        total=flows[total],
+        read=Flow() if unified else flows[read],
+        write=Flow() if unified else flows[write],
         outstanding_achieved=_achieved(jobs, every, counts),
         runtime_ns=round(runtime_ms * 1e6) or None,
         warmup_ns=_first(every, "ramp_time", _seconds) or 0,
@@ -233,6 +231,12 @@ class _Part:
     def of(flow: Any, version: str) -> _Part:
         if not isinstance(flow, dict):
             return _Part()
+        iops, ios = _real(flow.get("iops")) or 0.0, _real(flow.get("total_ios"))
+        if ios is None:
+            # Up to 2.1 fio doesn't count them, and cuts rates to whole numbers.
+            ios = iops * (_real(flow.get("runtime")) or 0.0) / 1e3
+        if not ios:
+            return _Part()
         old = re.match(r"fio-[12]\.", version) is not None and "lat_ns" not in flow
         factor = 1000.0 if old else 1.0
         latency = flow.get("lat" if old else "lat_ns") or {}
@@ -244,8 +248,8 @@ class _Part:
         timed = samples != 0 and (_real(latency.get("max")) or 0.0) > 0
         rate = _real(flow.get("bw_bytes"))
         return _Part(
-            ios=_real(flow.get("total_ios")) or 0.0,
-            iops=_real(flow.get("iops")) or 0.0,
+            ios=ios,
+            iops=iops,
             bytes_per_s=(_real(flow.get("bw")) or 0.0) * 1024 if rate is None else rate,
             mean=_scaled(latency.get("mean"), factor) if timed else None,
             stddev=_scaled(latency.get("stddev"), factor) if timed else None,
