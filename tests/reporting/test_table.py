@@ -171,3 +171,11 @@ def test_what_is_known_only_of_parts_or_only_of_all_has_its_columns() -> None:
     assert (of_parts["IOPS"], of_parts["read IOPS"], of_parts["read MB/s"]) == (UNKNOWN, "7,000", "28.0")
     assert of_whole["p99 ms"] == "3.00"
     assert "read IOPS" not in [head.replace("\n", " ") for head in results_table([whole]).heads]
+
+
+def test_columns_of_reads_and_writes_go_where_only_the_whole_is_known() -> None:
+    whole = Flow(iops=5.0, latency_mean_ns=2e6, latency_p99_ns=3_000_000)
+    heads = results_table([result("a", "random", total=whole, read=Flow(), write=Flow())]).heads
+    assert [head.replace("\n", " ") for head in heads] == ["point", "IOPS", "MB/s", "mean ms", "p99 ms"]
+    unknown = results_table([result("a", "random", total=Flow(iops=5.0), read=Flow(), write=Flow())]).heads
+    assert {"read\nms", "write\nms"} <= set(unknown)

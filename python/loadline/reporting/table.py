@@ -26,7 +26,8 @@ _FEW_MESSAGES = 3
 _SURE, _MEAN, _P99 = "±\n%", "mean\nms", "p99\nms"
 _RATES, _BYTES = ("read\nIOPS", "write\nIOPS"), ("read\nMB/s", "write\nMB/s")
 
-_SOME = frozenset({_SURE, *_RATES, *_BYTES, _MEAN, _P99})
+_MEANS, _P99S = ("read\nms", "write\nms"), ("read\np99 ms", "write\np99 ms")
+_SOME = frozenset({_SURE, *_RATES, *_BYTES, _MEAN, *_MEANS, _P99, *_P99S})
 
 #: A word of text that is longer, such as a path, may be folded.
 _LONGEST_WORD = 12
@@ -162,11 +163,9 @@ def results_table(results: Sequence[Result], histograms: Histograms = lambda _: 
         "MB/s",
         *_BYTES,
         _MEAN,
-        "read\nms",
-        "write\nms",
+        *_MEANS,
         _P99,
-        "read\np99 ms",
-        "write\np99 ms",
+        *_P99S,
     )
     figures = tuple(head for head in every if head in some or head not in _SOME)
     spread = ("spread\n%",) if "repeat" in naming else ()
@@ -192,12 +191,16 @@ def _some(results: Sequence[Result]) -> frozenset[str]:
     found = {_SURE} if any(result.iops_ci95 is not None for result in results) else set()
     for result in results:
         total, parts = result.total, (result.read, result.write)
-        for figure, head in (("latency_mean_ns", _MEAN), ("latency_p99_ns", _P99)):
-            if getattr(total, figure) is not None and all(getattr(part, figure) is None for part in parts):
+        for figure, head, heads in (("latency_mean_ns", _MEAN, _MEANS), ("latency_p99_ns", _P99, _P99S)):
+            if any(getattr(part, figure) is not None for part in parts):
+                found |= set(heads)
+            elif getattr(total, figure) is not None:
                 found.add(head)
         for figure, heads in (("iops", _RATES), ("bytes_per_s", _BYTES)):
             if getattr(total, figure) is None and any(getattr(part, figure) is not None for part in parts):
                 found |= set(heads)
+    # Where nothing is known of any, the columns of the parts say so.
+    found |= {head for one, heads in ((_MEAN, _MEANS), (_P99, _P99S)) if one not in found for head in heads}
     return frozenset(found)
 
 
@@ -285,9 +288,9 @@ def _result_row(result: Result, naming: Sequence[str], some: frozenset[str], rep
         megabytes(result.total),
         *(megabytes(f) for f in (result.read, result.write) if some.issuperset(_BYTES)),
         *((milliseconds(result.total.latency_mean_ns),) if _MEAN in some else ()),
-        *(milliseconds(f.latency_mean_ns) for f in (result.read, result.write)),
+        *(milliseconds(f.latency_mean_ns) for f in (result.read, result.write) if some.issuperset(_MEANS)),
         *((milliseconds(result.total.latency_p99_ns),) if _P99 in some else ()),
-        *(milliseconds(f.latency_p99_ns) for f in (result.read, result.write)),
+        *(milliseconds(f.latency_p99_ns) for f in (result.read, result.write) if some.issuperset(_P99S)),
     )
     return (*(named[head] for head in naming), *figures)
 
