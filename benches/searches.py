@@ -1,7 +1,7 @@
 """How many probes do searches for load lines take, and how near do they come, on curves whose load line is known?
 
-Made-up curves of many kinds, drawn at random; no system, so thousands take seconds. `loadline.system.curve` was chosen
-over such curves of seeds below 1,000; `make bench` takes others.
+Made-up curves of many kinds, drawn at random; no system, so thousands take seconds. The figures of
+`loadline.system.curve` and `search` were chosen over such curves of seeds below 1,000; `make bench` takes others.
 """
 
 from __future__ import annotations
@@ -76,7 +76,44 @@ def filling(luck: random.Random) -> list[float]:
     return [0.0, *(base[n] * factor ** (1 / (1 + (n / place) ** (-1 / width))) for n in range(1, MOST + 1))]
 
 
+def corners(luck: random.Random) -> list[float]:
+    """Two lines with a hyperbola between them, from round to sharp."""
+    place, width = 2 ** luck.uniform(0, 10), 10 ** luck.uniform(-2, 0)
+    return [0.0, *(0.5 * (1 + n / place + math.hypot(1 - n / place, 2 * width)) for n in range(1, MOST + 1))]
+
+
+def tiers(luck: random.Random) -> list[float]:
+    """A fast tier that is full soon, and behind it a slow one."""
+    soon, rise, sharp = 2 ** luck.uniform(0, 6), 10 ** luck.uniform(0.2, 1.2), luck.choice([1, 2, 3])
+    late = soon * 2 ** luck.uniform(1, 5)
+    return [
+        0.0,
+        *(
+            (1 + rise - rise / (1 + (n / soon) ** sharp)) * (1 + (n / late) ** sharp) ** (1 / sharp)
+            for n in range(1, MOST + 1)
+        ),
+    ]
+
+
+def powers(luck: random.Random) -> list[float]:
+    least, power = luck.uniform(0, 5), luck.uniform(0.1, 1.8)
+    return [0.0, *(least + n**power for n in range(1, MOST + 1))]
+
+
+def wandering(luck: random.Random) -> list[float]:
+    """No queue at all: how steep it is changes at each doubling, by up to a factor of 40."""
+    slopes = [math.exp(luck.uniform(math.log(0.03), math.log(1.3))) for _ in range(14)]
+    responses, height = [0.0, 1.0], 0.0
+    for load in range(2, MOST + 1):
+        doubling, rest = divmod(math.log2(load), 1)
+        height += (slopes[int(doubling)] * (1 - rest) + slopes[int(doubling) + 1] * rest) / load
+        responses.append(math.exp(height))
+    return responses
+
+
 CLOSED = (few, many, balanced, thinking, servers, elevators, thrashing, filling)
+#: What the search was only tried on, but for its last figures.
+OTHERS = (corners, tiers, powers, wandering)
 
 
 def erlang(servers: int, utilisation: float) -> float:
@@ -101,11 +138,14 @@ def opened(luck: random.Random) -> Callable[[float], float]:
 def compare(seed: int = 1000) -> list[Compared]:
     luck = random.Random(seed)
     curves = [kind(luck) for kind in CLOSED for _ in range(CURVES)]
-    rows = [_closed(curves, error, luck) for error in ERRORS]
-    return [*rows, _cliffs(curves, luck), *(_rates(error, luck) for error in ERRORS)]
+    others = [kind(luck) for kind in OTHERS for _ in range(CURVES)]
+    rows = [_closed("a load line", curves, error, luck) for error in ERRORS]
+    rows += [_closed("one of other curves", others, error, luck) for error in ERRORS]
+    rows.append(_cliffs(curves, luck))
+    return [*rows, *(_rates(error, known, luck) for known in (True, False) for error in ERRORS)]
 
 
-def _closed(curves: Sequence[Sequence[float]], error: float, luck: random.Random) -> Compared:
+def _closed(what: str, curves: Sequence[Sequence[float]], error: float, luck: random.Random) -> Compared:
     probes, right = [], 0
     for curve in curves:
         for _ in range(LIMITS):
@@ -116,13 +156,11 @@ def _closed(curves: Sequence[Sequence[float]], error: float, luck: random.Random
             number, found = _count(curve.__getitem__, limit, error, luck)
             probes.append(number)
             right += found == last
-    return _row(
-        f"probes of a load line, answers known to {error:.1%}", probes, f"the true one: {right / len(probes):.1%}"
-    )
+    return _row(f"probes of {what}, answers known to {error:.1%}", probes, f"the true one: {right / len(probes):.1%}")
 
 
 def _cliffs(curves: Sequence[Sequence[float]], luck: random.Random) -> Compared:
-    """Responses that jump where the load line is. Halving 1 to 1,023 takes 10 probes, if one knew it."""
+    """Responses that jump where the load line is. Halving 1 to 1,023 takes 10 probes, if one knew it, 1 to 4,096 12."""
     probes = []
     for curve in curves:
         last, factor = int(2 ** luck.uniform(0, 10)), 10 ** luck.uniform(0.3, 2.5)
@@ -131,7 +169,11 @@ def _cliffs(curves: Sequence[Sequence[float]], luck: random.Random) -> Compared:
         number, found = _count(cliff.__getitem__, limit, 0.0, luck)
         assert found == last, "a cliff's edge is found"
         probes.append(number)
-    return _row("probes of a load line, at a cliff", probes, "halving what is known: 10")
+    return _row(
+        "probes of a load line, at a cliff",
+        probes,
+        f"at most 13: {sum(number <= 13 for number in probes) / len(probes):.1%}",
+    )
 
 
 def _count(curve: Callable[[int], float], limit: float, error: float, luck: random.Random) -> tuple[int, int | None]:
@@ -145,23 +187,24 @@ def _count(curve: Callable[[int], float], limit: float, error: float, luck: rand
     return len(line.probes), line.highest.load if line.highest else None
 
 
-def _rates(error: float, luck: random.Random) -> Compared:
-    """Searches that are told a saturation known to 1 %, which counts as a probe."""
+def _rates(error: float, known: bool, luck: random.Random) -> Compared:
+    """Searches that are told a saturation known to 1 %, which counts as a probe, or have to find it."""
     probes, off = [], []
     for _ in range(CURVES * 10):
         curve, top, busy = opened(luck), 10 ** luck.uniform(2, 5), luck.uniform(0.4, 0.97)
         limit = curve(busy)
         if limit < 1.1 * curve(0.001):
             continue
-        line = _open(curve, top, limit, error, luck)
-        probes.append(1 + len(line.probes))
+        line = _open(curve, top, limit, error, known, luck)
+        probes.append(known + len(line.probes))
         off.append(abs(line.highest.load / top / busy - 1) if line.highest else 1.0)
     within = sum(one <= 0.02 for one in off) / len(off)
-    return _row(f"probes of a rate, answers known to {error:.1%}", probes, f"within 2 %: {within:.1%}")
+    said = "" if known else ", saturation not known"
+    return _row(f"probes of a rate{said}, answers known to {error:.1%}", probes, f"within 2 %: {within:.1%}")
 
 
 def _open(
-    curve: Callable[[float], float], top: float, limit: float, error: float, luck: random.Random
+    curve: Callable[[float], float], top: float, limit: float, error: float, known: bool, luck: random.Random
 ) -> LoadLine[float, float]:
     def ask(load: float) -> float:
         return curve(load / top) * math.exp(luck.gauss(0, error)) if load < top else math.inf
@@ -172,7 +215,7 @@ def _open(
         *(10.0, 1e6),
         lambda response: response / limit,
         lambda response: top if response == math.inf else None,
-        expected=top * math.exp(luck.gauss(0, 0.01)),
+        expected=top * math.exp(luck.gauss(0, 0.01)) if known else None,
         error=lambda _: error,
     )
 

@@ -73,13 +73,13 @@ def test_a_ramp_finds_the_load_line_that_theory_has(station: str) -> None:
 
 def test_probes_outlive_an_interruption_and_are_not_asked_again(station: str) -> None:
     def stop(what: event.Event) -> None:
-        if isinstance(what, event.PointStarted) and what.name != "reads-qd1":
+        if isinstance(what, event.PointStarted) and what.name != "reads-qd64":
             raise KeyboardInterrupt
 
     with pytest.raises(InterruptedRun):
         measured(station, stop)
     (run,) = STORE.runs()
-    assert (run.results(), [probe.point for probe in run.probes()]) == ([], ["reads-qd1"])
+    assert (run.results(), [probe.point for probe in run.probes()]) == ([], ["reads-qd64"])
     asked: list[str] = []
 
     def note(what: event.Event) -> None:
@@ -88,7 +88,7 @@ def test_probes_outlive_an_interruption_and_are_not_asked_again(station: str) ->
 
     resumed = loadline.resume(run, listen=note)
     assert resumed.results()[0].outstanding_asked == 5
-    assert asked and "reads-qd1" not in asked
+    assert asked and "reads-qd64" not in asked
 
 
 def test_a_limit_that_not_even_one_keeps_is_a_row_that_says_so(station: str) -> None:

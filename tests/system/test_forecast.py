@@ -70,7 +70,7 @@ def test_simulation_finds_the_load_line_that_theory_has() -> None:
     assert line.outstanding_asked == 4
     assert line.origin == "simulated" and line.total.latency_p99_ns is not None
     asked = {probe.outstanding_asked or 0 for probe in probes}
-    assert asked >= {1, 5} and max(asked) >= 10
+    assert 5 in asked and max(asked) >= 10
 
 
 def test_a_curve_goes_in_doublings_to_twice_the_load_line_and_is_what_theory_has() -> None:

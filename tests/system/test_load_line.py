@@ -8,7 +8,7 @@ from collections.abc import Callable
 from itertools import pairwise
 
 import pytest
-from hypothesis import given
+from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from loadline.result.schema import Flow, Result
@@ -68,6 +68,21 @@ def test_of_closed_queues_the_last_load_below_1024_takes_nine_probes_at_most(
     line = search_outstanding(responses.__getitem__, lambda r: r <= limit, 1, 4096, lambda r: r / limit)
     assert loads(line) == (last, last + 1)
     assert len(line.probes) <= 9
+
+
+@given(st.integers(1, 200), st.floats(1, 10), st.floats(0.7, 3))
+def test_of_many_servers_whose_queue_begins_suddenly_it_takes_no_more_than_halving(
+    servers: int, sharp: float, where: float
+) -> None:
+    """From a soft bend at saturation to a sharp one, the limit on either side of it."""
+    responses = [(1 + (load / servers) ** sharp) ** (1 / sharp) for load in range(4097)]
+    last = min(1023, max(1, int(where * servers)))
+    limit = (responses[last] + responses[last + 1]) / 2
+    assume(last * math.log(responses[last + 1] / responses[last]) > 0.02)
+    line = search_outstanding(responses.__getitem__, lambda r: r <= limit, 1, 4096, lambda r: r / limit)
+    assert loads(line) == (last, last + 1)
+    beyond = 1
+    assert len(line.probes) <= math.log2(4096) + beyond
 
 
 def test_a_flat_curve_takes_a_few_steps_more_than_halving_at_most() -> None:

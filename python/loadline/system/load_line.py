@@ -19,8 +19,11 @@ from loadline.workload.limit import Limit
 Load = TypeVar("Load", int, float)
 Answer = TypeVar("Answer")
 
-# A search goes up by no more at a time.
-_LEAP = 64
+# A search over outstanding I/Os begins with so many: an answer in the middle says more than that of a system at rest.
+_START = 64
+
+# It goes up by no more at a time.
+_LEAP = 16
 
 # Between loads further apart halfway is meant in the logarithm.
 _FAR = 4
@@ -31,12 +34,19 @@ _BEGIN = 0.6
 # At most so much nearer to saturation at a time.
 _NEARER = 8
 
+# Steps of a search over rates in the tolerance; with luck it ends after so many probes.
+_FINE = 2
+_ENOUGH = 6
+
 # Saturation is above a rate that was done, by so much at least.
 _ABOVE = 1.003
 
 # An answer without a confidence interval is taken to have that standard error (assumed: 1 % at 95 %, as points have).
 _ERROR = 0.005
 _T_975 = 1.96
+
+# By so many standard errors a load surely fails.
+_UNLIKE = 4.0
 
 # Doublings above a lowest load that fails, for one that holds.
 _BEYOND = 2
@@ -57,8 +67,9 @@ class LoadLine(Generic[Load, Answer]):
 
     Attributes:
         highest: the highest load that holds, below the first probe that fails; None: not even the lowest load holds.
+            Of rates whose responses have luck: the one that holds nearest to where the curve meets the limit.
         next: the next load, which fails; None: everything up to the highest load allowed holds.
-        monotone: no probe above a failing one holds. If one does, `highest` is only where it fails first.
+        monotone: no probe above a surely failing one holds. If one does, `highest` is only where it fails first.
         probes: everything that was asked, in order of load.
     """
 
@@ -98,7 +109,8 @@ def bounds(
     """From where to where the load line may lie by the 95 % confidence intervals of the probes' mean responses.
 
     As if all responses were higher by their half-widths, then lower: where these curves meet the limit. Between two
-    probes they are taken for straight, in response over outstanding I/Os, and in 1 / response over a rate.
+    probes they are taken for straight, in response over outstanding I/Os, and in 1 / response over a rate; so they are
+    below the lowest one.
 
     Args:
         rate: whether the loads are rates.
@@ -121,7 +133,8 @@ def bounds(
         return [(load, _bent(answer, sign, rate)) for load, answer in known]
 
     at = -1 / limit.bound_ns if rate else float(limit.bound_ns)
-    return _crossing(curve(1), at, first=True), _crossing(curve(-1), at, first=False)
+    low = None if line.highest is None else _crossing(curve(1), at, first=True)
+    return low, _crossing(curve(-1), at, first=False)
 
 
 def _bent(answer: Result, sign: int, rate: bool) -> float | None:
@@ -138,11 +151,11 @@ def _bent(answer: Result, sign: int, rate: bool) -> float | None:
 def _crossing(curve: Sequence[tuple[float, float | None]], limit: float, *, first: bool) -> float | None:
     """Where a curve passes the limit for the first or the last time; None where it doesn't, or isn't known."""
     pairs = list(pairwise(curve))
-    for (load, height), (above, higher) in pairs if first else reversed(pairs):
+    for number, ((load, height), (above, higher)) in enumerate(pairs if first else reversed(pairs)):
         if height is None or higher is None:
             return None
-        if height <= limit < higher:
-            return load + (limit - height) * (above - load) / (higher - height)
+        if (height <= limit or (first and not number)) and limit < higher and height < higher:
+            return max(0.0, load + (limit - height) * (above - load) / (higher - height))
     return None
 
 
@@ -159,7 +172,7 @@ def search_outstanding(
     Each probe is where a curve through the answers so far meets the limit, by what is known of queues and of luck
     (docs/background/load-lines.md); where answers aren't as expected, the gap is halved. Last comes a probe at twice
     the load line, unless there was one further up: a curve that isn't monotone shows there. What lies between two
-    probes isn't seen, if it's less than a doubling wide.
+    probes isn't seen, if it's less than a doubling wide, nor what lies below the lowest one.
 
     Args:
         share: of an answer's response in its limit; holds up to 1.
@@ -168,12 +181,13 @@ def search_outstanding(
     """
 
     def center(below: int, above: int) -> int:
-        one, other = low + below, low + above
+        one, other = low + max(below, 0), low + above
         return round(math.sqrt(one * other) if other > _FAR * one else (one + other) / 2) - low
 
-    probes = _Probes(ask, holds, low, high)
+    probes = _Probes(ask, holds, share, error, low, high)
     scale = Scale(lambda step: (low + step) / low, center, lambda step: (low + step) * _LEAP - low)
-    found = highest(probes.seen(lambda step: low + step, share, error), scale, high - low)
+    begin = min(max(low, _START), high) - low
+    found = highest(probes.seen(lambda step: low + step), scale, high - low, begin)
     return probes.line(low + found if found >= 0 else None, high)
 
 
@@ -190,16 +204,17 @@ def search_rate(
 ) -> LoadLine[float, Answer]:
     """The highest offered rate from `low` to `high` that holds; the `next` one is at most `tolerance_fraction` higher.
 
-    Searches as `search_outstanding` does, on rates that are so far apart. Once saturation is known, a rate counts as
-    1 / (1 - utilisation) outstanding.
+    Searches as `search_outstanding` does, on rates that are half as far apart. Once saturation is known, a rate counts
+    as 1 / (1 - utilisation) outstanding. Of answers with an `error` more are asked for near the limit, until the curve
+    through them says where that is met; the `next` one may be further off.
 
     Args:
         saturation: what an answer to a higher rate than the system can do says of the highest; None of other answers.
-        expected: the rate of saturation, if it's known before: the search begins below it.
+        expected: the rate of saturation, if it's known before: the search begins below it; else at `high`, which tells.
     """
-    step = math.log1p(0.999 * tolerance_fraction)
+    step = math.log1p(0.999 * tolerance_fraction) / _FINE
     last = math.ceil(math.log(high / low) / step)
-    probes = _Probes(ask, holds, low, high)
+    probes = _Probes(ask, holds, share, error, low, high)
 
     def rate(number: int) -> float:
         return low if number <= 0 else high if number >= last else low * math.exp(step * number)
@@ -214,25 +229,41 @@ def search_rate(
         load, top = rate(number), ceiling()
         return load / low if top is None else 1 / (1 - load / top) if load < top else math.inf
 
-    begin = 0 if expected is None else round(math.log(max(1.0, min(_BEGIN * expected, high) / low)) / step)
+    begin = last if expected is None else round(math.log(max(1.0, min(_BEGIN * expected, high) / low)) / step)
 
     def leap(number: int) -> int:
         top, load = ceiling(), rate(number)
         far = load * _LEAP if top is None else max(load, top * (1 - 1 / (_NEARER * depth(number))))
         return math.floor(math.log(far / low) / step)
 
-    scale = Scale(depth, lambda below, above: (below + above) // 2, leap)
-    found = highest(probes.seen(rate, share, error), scale, last, min(begin, last))
+    def center(below: int, above: int) -> int:
+        top = ceiling()
+        if below >= 0 or top is None:
+            return (below + above) // 2
+        return max(0, round(math.log(_BEGIN * top / low) / step))
+
+    scale = Scale(depth, center, leap, _ENOUGH if expected is not None else _ENOUGH + 2)
+    found = highest(probes.seen(rate), scale, last, min(begin, last))
     return probes.line(rate(found) if found >= 0 else None, min(high, ceiling() or high))
 
 
 class _Probes(Generic[Load, Answer]):
     """What was asked, by load."""
 
-    def __init__(self, ask: Callable[[Load], Answer], holds: Callable[[Answer], bool], low: Load, high: Load) -> None:
+    def __init__(
+        self,
+        ask: Callable[[Load], Answer],
+        holds: Callable[[Answer], bool],
+        share: Callable[[Answer], float],
+        error: Callable[[Answer], float],
+        low: Load,
+        high: Load,
+    ) -> None:
         assert 0 < low <= high, "a ramp goes up from above 0"
         self._ask: Callable[[Load], Answer] = ask
         self._holds = holds
+        self._share = share
+        self._error = error
         self.asked: dict[Load, Probe[Load, Answer]] = {}
 
     def probe(self, load: Load) -> Probe[Load, Answer]:
@@ -240,16 +271,18 @@ class _Probes(Generic[Load, Answer]):
         self.asked[load] = Probe(load, answer, self._holds(answer))
         return self.asked[load]
 
-    def seen(
-        self, load: Callable[[int], Load], share: Callable[[Answer], float], error: Callable[[Answer], float]
-    ) -> Callable[[int], Seen]:
+    def seen(self, load: Callable[[int], Load]) -> Callable[[int], Seen]:
         """What a search over steps sees of them."""
 
         def see(step: int) -> Seen:
             probe = self.probe(load(step))
-            return Seen(probe.holds, share(probe.answer), error(probe.answer))
+            return Seen(probe.holds, self._share(probe.answer), self._error(probe.answer))
 
         return see
+
+    def _surely_fails(self, probe: Probe[Load, Answer]) -> bool:
+        part, error = self._share(probe.answer), self._error(probe.answer)
+        return not probe.holds and (not error or not part <= 1 + _UNLIKE * error)
 
     def line(self, at: Load | None, most: Load) -> LoadLine[Load, Answer]:
         """The load line where a search found it, after a look above it, up to `most`."""
@@ -262,5 +295,6 @@ class _Probes(Generic[Load, Answer]):
                 if max(self.asked) < far:
                     self.probe(far)
         ordered = tuple(self.asked[load] for load in sorted(self.asked))
-        monotone = all(below.holds or not above.holds for below, above in pairwise(ordered))
+        first = min((probe.load for probe in ordered if self._surely_fails(probe)), default=ordered[-1].load)
+        monotone = not any(probe.holds and probe.load > first for probe in ordered)
         return LoadLine(None if at is None else self.asked[at], fails, monotone, ordered)
