@@ -6,6 +6,8 @@ use crate::wire::{Head, Refusal};
 use rustix::event::epoll::EventFlags;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
+use rustix::process::Pid;
+use rustix::net::sockopt::socket_peercred;
 use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -91,6 +93,8 @@ pub struct Connection {
     pub generation: u32,
     /// May give orders: it is on this machine.
     pub trusted: bool,
+    /// Its process, if it came over a Unix socket.
+    pub process: Option<Pid>,
     /// What comes next.
     pub phase: Phase,
     /// What was negotiated.
@@ -115,10 +119,12 @@ pub struct Connection {
 impl Connection {
     /// A client that hasn't said anything yet.
     pub fn new(socket: OwnedFd, generation: u32, trusted: bool) -> Self {
+        let process = socket_peercred(&socket).ok().map(|it| it.pid);
         Connection {
             socket,
             generation,
             trusted,
+            process,
             phase: Phase::Handshake(Handshake::default()),
             session: Session::default(),
             input: Vec::new(),

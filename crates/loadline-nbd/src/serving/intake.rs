@@ -256,6 +256,7 @@ impl Serving {
             return;
         }
         connection.in_flight += 1;
+        self.lively = connection.process;
         let refused = refusal(&request, self.export.size_bytes, connection.session.context);
         let action = action(&request).filter(|_| refused.is_none() && !self.calibrating);
         let way = action.map_or(Time::ZERO, |it| self.floor.of(it, request.bytes));

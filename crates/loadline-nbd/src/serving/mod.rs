@@ -2,11 +2,14 @@
 //!
 //! A turn looks at the clock, does what is due, and then takes what has come. Between turns it sleeps, but for the last
 //! [`SPIN`] before something is due it looks at the clock and the sockets again and again. `intake` has what comes in,
-//! `answering` what goes out, `telling` what is said about it.
+//! `answering` what goes out, `telling` what is said about it, `core` where the thread runs.
 
 mod answering;
+mod core;
 mod intake;
 mod telling;
+
+use self::core::Core;
 
 use crate::connection::{Connection, Gone, Phase};
 use crate::device::Device;
@@ -22,7 +25,7 @@ use loadline_model::units::Time;
 use rustix::event::Timespec;
 use rustix::event::epoll::{self, Event, EventData, EventFlags};
 use rustix::fd::OwnedFd;
-use rustix::process::{getpriority_process, setpriority_process};
+use rustix::process::{Pid, getpriority_process, setpriority_process};
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 use std::sync::Arc;
@@ -133,6 +136,8 @@ pub struct Serving {
     dirty: Vec<u32>,
     /// Clients of which nothing more is taken until there is room.
     waiting: Vec<u32>,
+    /// The process that asked for something last.
+    lively: Option<Pid>,
     room: Vec<u8>,
     scratch: Vec<u8>,
     stats: Stats,
@@ -184,6 +189,7 @@ impl Serving {
             zeroing: VecDeque::new(),
             dirty: Vec::new(),
             waiting: Vec::new(),
+            lively: None,
             room: vec![0; ROOM],
             scratch: vec![0; 256 << 10],
             stats: Stats::default(),
@@ -204,8 +210,13 @@ impl Serving {
             let _ = setpriority_process(None, NICE);
         }
         let mut events = [EVENT; 256];
+        let mut core = Core::new();
+        let mut awake_since = None;
         loop {
             let now = self.now();
+            if let Some(since) = awake_since {
+                core.watch(since, now, self.lively);
+            }
             if self.faults.next().is_some_and(|at| at <= now) {
                 self.strike(now);
             }
@@ -220,7 +231,9 @@ impl Serving {
             if now >= self.next_look {
                 self.look_around(now);
             }
-            let nap = self.nap(self.now());
+            let rest = self.now();
+            let nap = self.nap(rest);
+            awake_since = (nap == Timespec::default()).then_some(rest);
             let count = match epoll::wait(&self.epoll, &mut events[..], Some(&nap)) {
                 Ok(count) => count,
                 Err(rustix::io::Errno::INTR) => continue,
