@@ -3,6 +3,7 @@
 use crate::handshake::{Handshake, Session};
 use crate::store::Store;
 use crate::wire::{Head, Refusal};
+use loadline_model::units::Time;
 use rustix::event::epoll::EventFlags;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
@@ -105,6 +106,8 @@ pub struct Connection {
     pub in_flight: u32,
     /// What epoll watches.
     pub interest: EventFlags,
+    /// When it was last taken from or given something.
+    pub stirred: Time,
     /// When it came.
     pub begun: Instant,
     /// Waits to be sent to in this turn.
@@ -130,6 +133,7 @@ impl Connection {
             input: Vec::new(),
             in_flight: 0,
             interest: EventFlags::empty(),
+            stirred: Time::ZERO,
             begun: Instant::now(),
             dirty: false,
             replies: VecDeque::new(),

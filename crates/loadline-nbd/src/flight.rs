@@ -23,7 +23,7 @@ pub struct Flight {
     pub generation: u32,
     /// The request.
     pub request: Request,
-    /// When the client sent it: its arrival, less the way to here and back.
+    /// When the client sent it: its arrival, less the way to here and back, as long as that can be.
     pub asked: Time,
     /// When the device took it.
     pub submitted: Time,

@@ -45,6 +45,13 @@ impl Serving {
         let response = at.saturating_sub(flight.submitted).ns() as f64 * flight.factor;
         // Factors multiply, and may be more than time has room for: that is never.
         flight.due = Time::from_ns(flight.asked.ns().saturating_add(response as u64));
+        let client = self.connections.get(flight.slot as usize);
+        if let Some(client) = client.and_then(Option::as_ref) {
+            // It need not be woken, or not from so deep a sleep.
+            let waking = self.floor.waking(flight.due.saturating_sub(client.stirred));
+            let more = self.floor.longest_waking().saturating_sub(waking);
+            flight.due = Time::from_ns(flight.due.ns().saturating_add(more.ns()));
+        }
         if flight.due > now {
             self.due.push(Reverse((flight.due, tag)));
         } else {
@@ -96,11 +103,11 @@ impl Serving {
             if !self.calibrating {
                 self.stats.count(&flight, now);
             }
-            self.reply(&flight);
+            self.reply(&flight, now);
         }
     }
 
-    pub(super) fn reply(&mut self, flight: &Flight) {
+    pub(super) fn reply(&mut self, flight: &Flight, now: Time) {
         let slot = flight.slot;
         let Some(connection) = self.connections.get_mut(slot as usize) else {
             return;
@@ -117,6 +124,7 @@ impl Serving {
             bytes,
             ..
         } = flight.request;
+        connection.stirred = now;
         let structured = connection.session.structured;
         let (head, tail) = match (flight.request.command, flight.refusal) {
             (command::READ | command::BLOCK_STATUS, Some(refusal)) if structured => {

@@ -9,6 +9,7 @@ use loadline_model::emulation::Action;
 use loadline_model::units::Time;
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::fd::OwnedFd;
+use std::cmp::Reverse;
 use std::sync::Arc;
 use std::time::{Duration, Instant};
 
@@ -256,11 +257,12 @@ impl Serving {
             return;
         }
         connection.in_flight += 1;
+        connection.stirred = now;
         self.lively = connection.process;
         let refused = refusal(&request, self.export.size_bytes, connection.session.context);
         let action = action(&request).filter(|_| refused.is_none() && !self.calibrating);
         let way = action.map_or(Time::ZERO, |it| self.floor.of(it, request.bytes));
-        let asked = now.saturating_sub(way);
+        let asked = now.saturating_sub(way + self.floor.longest_waking());
         let mut flight = Flight {
             slot,
             generation: connection.generation,
@@ -295,7 +297,15 @@ impl Serving {
         if syncer.is_some() {
             flight.waits |= wait::SYNC;
         }
+        let wait = if self.calibrating { request.cookie } else { 0 };
+        if wait > 0 {
+            flight.waits |= wait::DEVICE;
+            flight.due = now + Time::from_ns(wait);
+        }
         let tag = self.flights.add(flight);
+        if wait > 0 {
+            self.due.push(Reverse((flight.due, tag)));
+        }
         if let Some(syncer) = syncer {
             syncer.ask(tag);
         }
