@@ -85,6 +85,11 @@ impl Floor {
         self.sleeping
     }
 
+    /// The most that is taken off for a request without data.
+    pub fn longest(&self) -> Time {
+        self.small + self.sleeping
+    }
+
     /// What a request of so many bytes costs. Data of a write come while its time passes already, and cost nothing more.
     pub fn of(&self, action: Action, bytes: u32) -> Time {
         let more = bytes.saturating_sub(SMALL);

@@ -10,11 +10,24 @@ use loadline_model::units::Time;
 use std::cmp::Reverse;
 
 impl Serving {
+    /// The device's time. While no request is under way it stays behind by as much as a client's way, so that the next one can be
+    /// submitted when it was asked.
+    pub(super) fn present(&self, now: Time) -> Time {
+        if self.flights.len() == 0 {
+            now.saturating_sub(self.floor.longest())
+        } else {
+            now
+        }
+    }
+
     /// Lets the device's time pass up to the present.
     pub(super) fn catch_up(&mut self, now: Time) {
         let mut budget = EVENTS;
         // Never further than to the next event: requests may still be submitted right behind it.
-        while let Some(until) = self.device.next_event().filter(|&it| it <= now) {
+        while let Some(until) = self.device.next_event() {
+            if until > self.present(now) {
+                break;
+            }
             match self.device.advance(until, &mut budget) {
                 Step::Answered { tag, at, lost } => self.answered(tag, at, lost, now),
                 Step::Reached => {}
@@ -52,6 +65,8 @@ impl Serving {
             let more = self.floor.longest_waking().saturating_sub(waking);
             flight.due = Time::from_ns(flight.due.ns().saturating_add(more.ns()));
         }
+        // A device that was busy took it later than it was asked, and says so no earlier.
+        flight.due = flight.due.max(at);
         if flight.due > now {
             self.due.push(Reverse((flight.due, tag)));
         } else {
@@ -71,7 +86,7 @@ impl Serving {
 
     /// The device has answered; unless a fault holds answers back, so may the server.
     pub(super) fn leave(&mut self, tag: u32, now: Time) {
-        if self.faults.held(now).is_some() {
+        if !self.calibrating && self.faults.held(now).is_some() {
             self.held.push(tag);
         } else {
             self.done(tag, wait::DEVICE, now);

@@ -57,3 +57,40 @@ fn last_core(process: Pid) -> Option<usize> {
     let (_, fields) = stat.rsplit_once(')')?;
     fields.split_ascii_whitespace().nth(PROCESSOR)?.parse().ok()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::process::{Command, Stdio};
+
+    #[test]
+    fn the_thread_leaves_the_core_of_a_client_that_took_it_and_stays_where_it_is_otherwise() {
+        // It sleeps until its input ends, on the core it had last.
+        let command = &mut Command::new("cat");
+        let mut client = command.stdin(Stdio::piped()).spawn().unwrap();
+        let pid = Pid::from_child(&client);
+        let theirs = std::iter::repeat_with(|| (asleep(pid), last_core(pid)))
+            .find_map(|(asleep, core)| core.filter(|_| asleep))
+            .unwrap();
+        let mut core = Core::new();
+        let mut only = CpuSet::new();
+        only.set(theirs);
+        sched_setaffinity(None, &only).unwrap();
+        let (begin, later) = (Time::ZERO, TAKEN + TAKEN);
+        let soon = TAKEN.saturating_sub(Time::from_ns(1));
+        core.watch(begin, soon, Some(pid));
+        core.watch(begin, later, None);
+        assert_eq!(sched_getcpu(), theirs);
+        core.next_look = Time::ZERO;
+        core.watch(begin, later, Some(pid));
+        let several = core.allowed.count() > 1;
+        assert_eq!(sched_getcpu() == theirs, !several);
+        drop(client.stdin.take());
+        client.wait().unwrap();
+    }
+
+    fn asleep(process: Pid) -> bool {
+        let stat = std::fs::read_to_string(format!("/proc/{}/stat", process.as_raw_pid()));
+        stat.unwrap().contains("(cat) S ")
+    }
+}

@@ -264,7 +264,8 @@ impl Serving {
     fn nap(&mut self, now: Time) -> Timespec {
         let mut next = self.next_look;
         if let Some(event) = self.device.next_event() {
-            next = next.min(event);
+            let behind = now.saturating_sub(self.present(now)).ns();
+            next = next.min(Time::from_ns(event.ns().saturating_add(behind)));
         }
         if let Some(&Reverse((due, _))) = self.due.peek() {
             next = next.min(due);
