@@ -7,8 +7,8 @@ use loadline_model::units::Time;
 use rustix::event::epoll::EventFlags;
 use rustix::fd::OwnedFd;
 use rustix::io::Errno;
-use rustix::net::sockopt::socket_peercred;
-use rustix::net::{RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
+use rustix::net::sockopt::{socket_domain, socket_peercred};
+use rustix::net::{AddressFamily, RecvFlags, SendAncillaryBuffer, SendFlags, recv, sendmsg};
 use rustix::process::Pid;
 use std::collections::VecDeque;
 use std::io::IoSlice;
@@ -122,12 +122,13 @@ pub struct Connection {
 impl Connection {
     /// A client that hasn't said anything yet.
     pub fn new(socket: OwnedFd, generation: u32, trusted: bool) -> Self {
-        let process = socket_peercred(&socket).ok().map(|it| it.pid);
+        let unix = socket_domain(&socket) == Ok(AddressFamily::UNIX);
+        let process = unix.then(|| socket_peercred(&socket).map(|it| it.pid).ok());
         Connection {
             socket,
             generation,
             trusted,
-            process,
+            process: process.flatten(),
             phase: Phase::Handshake(Handshake::default()),
             session: Session::default(),
             input: Vec::new(),
