@@ -230,7 +230,10 @@ class _Way:
     def lucky(self) -> bool:
         """Whether luck decides between the steps that are left, and may."""
         curve = self.curve()
-        if self.scale.enough is None or curve is None or not self.error or self.below not in self.seen:
+        if self.scale.enough is None or curve is None or not {self.below, self.above} <= self.seen.keys():
+            return False
+        ends = (self.seen[self.below], self.seen[self.above])
+        if not self.error or all(abs(_part(end)) > _UNLIKE * self.error for end in ends):
             return False
         return self.above - self.below <= 1 or len(self.seen) >= self.scale.enough or self.vague(curve) <= _VAGUE
 
