@@ -48,15 +48,15 @@ def two_modes(dwell_s: float, low: float, rng: random.Random) -> Levels:
 
 
 def followed(
-    levels: Levels, noise: float, phi: float, rng: random.Random, may_end_at: int = 0
+    levels: Levels, noise: float, phi: float, rng: random.Random, may_end_at: int = 0, moving: bool = False
 ) -> tuple[Judgement, float, int]:
     """The judgement at the end of a point, its mean in levels, and how many seconds were counted or left out."""
-    looks, found = Looks(0.01), None
+    looks, found = Looks(0.01, moving=moving), None
     for second, one in enumerate(observed(levels, noise, phi, rng), 1):
         found = looks.add(one, may_end=second >= may_end_at)
         if found is not None:
             break
-    judged = found or judge(looks.series, cut=True)
+    judged = found or judge(looks.series, cut=True, moving=moving)
     assert judged.iops is not None
     return judged, judged.iops.value / 1000, len(looks.series)
 
@@ -96,6 +96,15 @@ def test_of_a_drift_of_a_tenth_a_minute_the_interval_holds_the_last_level_or_it_
         return not judged.steady or covers(judged, levels[seconds - 1])
 
     assert share(case, "fast drift") >= LEAST_COVERED
+
+
+def test_of_a_load_that_moves_the_interval_holds_the_last_level_of_a_drift_that_noise_hides() -> None:
+    def case(rng: random.Random) -> bool:
+        levels = drift(rng.choice([0.01, 0.02, 0.03]))
+        judged, _, seconds = followed(levels, rng.choice([0.005, 0.02]), rng.choice([0.0, 0.3]), rng, moving=True)
+        return covers(judged, levels[seconds - 1])
+
+    assert share(case, "slow drift") >= LEAST_COVERED
 
 
 def test_of_two_modes_the_interval_holds_their_mean() -> None:

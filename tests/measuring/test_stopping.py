@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 from dataclasses import dataclass, field, replace
 from typing import Any
 
@@ -50,6 +51,16 @@ def second(ios: int = 1000, written_bytes: int = 0) -> Any:
 def oltp(runtime_s: int = 300) -> Point:
     (point,) = make_plan(load_suite("typical-12")[0], Options(only=("oltp-db",), runtime_ns=runtime_s * 10**9))
     return point
+
+
+@pytest.mark.parametrize(("name", "moves"), [("os-paging", True), ("oltp-db", False)])
+def test_a_load_in_sequence_has_to_show_what_it_ends_at_too(name: str, moves: bool) -> None:
+    """The rate falls by 2 % a minute, in noise that leaves a plain mean alone for long."""
+    (point,) = make_plan(load_suite("typical-12")[0], Options(only=(name,)))
+    stopping, chance = Stopping(point, 0), random.Random(1)
+    series = [second(round(3400 * (1 - 0.02 * now / 60) * chance.gauss(1, 0.01))) for now in range(300)]
+    ended = next((now for now, one in enumerate(series, 1) if stopping.enough(one)), len(series))
+    assert (ended > 30) is moves
 
 
 def ended_after(point: Point, cache_bytes: int | None, written_bytes: int) -> tuple[int, Stopping]:

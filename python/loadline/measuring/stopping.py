@@ -17,6 +17,9 @@ from loadline.workload.plan import Point
 # A write cache counts as left behind once so many times its size has been written.
 _TIMES = 2
 
+# With less than that at random addresses a load moves over its target.
+_RANDOM = 0.5
+
 
 class Stopping:
     """Follows a point by its measured intervals.
@@ -29,7 +32,9 @@ class Stopping:
     def __init__(self, point: Point, cache_bytes: int | None, *, cut: bool = True) -> None:
         self._point = point
         self._cache_bytes = cache_bytes if point.writes else 0
-        self._looks = None if point.precision_fraction is None else Looks(point.precision_fraction, cut=cut)
+        self._moving = all(stream.profile.random_fraction < _RANDOM for stream in point.streams)
+        wanted = point.precision_fraction
+        self._looks = None if wanted is None else Looks(wanted, cut=cut, moving=self._moving)
         self._cut = cut and self._looks is not None
         self._good: Judgement | None = None
         self._written_bytes = 0
@@ -58,7 +63,7 @@ class Stopping:
 
     def judged(self, measured: Sequence[_core.Interval]) -> Judgement:
         """What the point's intervals say at its end; of a fixed time nothing is left out."""
-        return self._good or judge([observed(interval) for interval in measured], cut=self._cut)
+        return self._good or judge([observed(one) for one in measured], cut=self._cut, moving=self._moving)
 
     def _may_end(self) -> bool:
         """Whether no write cache stands against it.
