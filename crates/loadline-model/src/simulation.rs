@@ -9,7 +9,8 @@ use crate::drive::DriveDescription;
 use crate::emulation::Emulation;
 use crate::layout::Layout;
 use crate::sim::{
-    Engine, Load, Network, Node, NodeId, Outcome, Plan, Run, Seed, Stop, Stream, Warmup, Work,
+    Engine, Load, Network, Node, NodeId, Outcome, Plan, Run, Seed, Stop, Stream, Until, Warmup,
+    Work,
 };
 use crate::system::{self, ServiceTime, SystemDescription};
 use std::sync::{Arc, OnceLock};
@@ -156,7 +157,7 @@ impl System {
         };
         let (array, nodes, groups) = Array::assemble(&self.description, drive, seed)?;
         let warming = Warming::new(&array, streams, seed)?;
-        let plan = array.plan_of(plan, streams);
+        let plan = array.whole_sweeps(array.plan_of(plan, streams), streams);
         let groups = groups
             .into_iter()
             .map(|Group { name, nodes }| Component {
@@ -316,6 +317,29 @@ impl Array {
             warmup: Warmup::Detected {
                 least: least.max(settled),
                 most: most.max(settled),
+            },
+            ..plan
+        }
+    }
+}
+
+impl Array {
+    /// A plan that doesn't call itself precise before a sweep of destaging has passed: how much is written back for a write swings with
+    /// it, by a twentieth of the throughput and more, while the batches within a part of it are alike.
+    fn whole_sweeps(&self, plan: Plan, streams: &[Stream]) -> Plan {
+        let Until::Precise {
+            relative,
+            least,
+            most,
+        } = plan.until
+        else {
+            return plan;
+        };
+        Plan {
+            until: Until::Precise {
+                relative,
+                least: least.max(self.ios_of_a_sweep(streams)).min(most),
+                most,
             },
             ..plan
         }

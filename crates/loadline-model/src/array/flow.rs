@@ -6,7 +6,7 @@ use super::parts::{self, ControllerNodes, Group, Parts};
 use super::rebuild::Rebuild;
 use super::writers::Writers;
 use crate::Error;
-use crate::cache::{Cache, DestageId, FetchId};
+use crate::cache::{Cache, DestageId, FetchId, Order};
 use crate::device::disk;
 use crate::layout::{Extent, Layout, Rows, Shape, WritePlan};
 use crate::sim::{Context, Engine, Flow, Io, Node, NodeId, Seed, Step, TaskId, Way, Work};
@@ -26,9 +26,11 @@ pub struct Array {
     pub(super) costs: Costs,
     pub(super) layout: Layout,
     pub(super) cache: Option<Cache>,
-    /// What the cache holds at most, how much of that lies above the low water mark, and what it allocates.
+    /// What the cache holds at most, how much of that lies above the low water mark, what is dirty at most and written back in
+    /// sweeps, and what it allocates.
     pub(super) cache_bytes: u64,
     pub(super) above_low_bytes: u64,
+    pub(super) swept_bytes: u64,
     pub(super) page_bytes: u64,
     pub(super) writes_back: bool,
     pub(super) mirrors: Mirrors,
@@ -219,6 +221,10 @@ impl Array {
             }),
             above_low_bytes: system.cache.as_ref().map_or(0, |cache| {
                 (cache.write.0 as f64 * (1.0 - cache.low_water)) as u64
+            }),
+            swept_bytes: system.cache.as_ref().map_or(0, |cache| {
+                let ascending = cache.destage_order == Order::Ascending;
+                u64::from(ascending) * (cache.write.0 as f64 * cache.high_water) as u64
             }),
             page_bytes: system.cache.as_ref().map_or(1, |cache| cache.page.0.max(1)),
             writes_back: system.writes_back(),

@@ -252,13 +252,26 @@ impl Array {
 
     /// I/Os in which destaging settles between the marks: several times those that fill what lies above the lower one.
     pub(crate) fn ios_to_settle(&self, streams: &[Stream]) -> u64 {
+        self.ios_that_write(3.0 * self.above_low_bytes as f64, streams)
+    }
+
+    /// I/Os of a sweep of destaging over scattered places: as many as write what is dirty at most.
+    pub(crate) fn ios_of_a_sweep(&self, streams: &[Stream]) -> u64 {
+        let scattered = streams
+            .iter()
+            .any(|stream| stream.profile.random_fraction > 0.0);
+        let bytes = if scattered { self.swept_bytes } else { 0 };
+        self.ios_that_write(bytes as f64, streams)
+    }
+
+    fn ios_that_write(&self, bytes: f64, streams: &[Stream]) -> u64 {
         let written =
             |stream: &Stream| (1.0 - stream.profile.read_fraction) * stream.profile.mean_bytes();
-        let bytes = streams.iter().map(written).sum::<f64>() / (streams.len().max(1) as f64);
-        if !self.writes_back || bytes <= 0.0 {
+        let each = streams.iter().map(written).sum::<f64>() / (streams.len().max(1) as f64);
+        if !self.writes_back || each <= 0.0 {
             return 0;
         }
-        ((3.0 * self.above_low_bytes as f64 / bytes) as u64).min(MOST)
+        ((bytes / each) as u64).min(MOST)
     }
 }
 
@@ -267,7 +280,7 @@ mod tests {
     use super::*;
     use crate::System;
     use crate::drive::DriveDescription;
-    use crate::sim::Arrival;
+    use crate::sim::{Arrival, Plan, Until};
     use crate::system::SystemDescription;
     use crate::units::Bytes;
 
@@ -331,5 +344,38 @@ volume = { layout = "raid5", size = "64GiB" }
         for share in dirty_fractions(Spread::Uniform, &oldest) {
             assert!((share - 0.25).abs() < 0.02);
         }
+    }
+
+    #[test]
+    fn a_precise_run_of_scattered_writes_lasts_for_a_sweep_and_others_for_as_long_as_they_need() {
+        let counted = |read_fraction: f64, settings: &[(String, String)]| {
+            let description = SystemDescription::from_toml(ARRAY, settings).unwrap();
+            let drive = DriveDescription::from_toml(DRIVE).unwrap();
+            let system = System::new(description, Some(&drive)).unwrap();
+            let stream = Stream {
+                profile: Profile {
+                    read_fraction,
+                    ..Profile::random_reads(Bytes(65536), Bytes(64 << 30))
+                },
+                arrival: Arrival::outstanding(8),
+            };
+            let until = Until::Precise {
+                relative: 0.5,
+                least: 50,
+                most: 1 << 20,
+            };
+            let plan = Plan {
+                until,
+                ..Plan::ios(0)
+            };
+            let run = system.simulate(&[stream], plan, Seed(1)).unwrap();
+            run.finish().all().responses.ios()
+        };
+        // 32 MiB hold 512 writes; a tenth of the I/Os are writes.
+        let low = [("cache.high_water".to_owned(), "0.9".to_owned())];
+        let oldest = [("cache.destage_order".to_owned(), "oldest".to_owned())];
+        assert!(counted(0.9, &low) >= 4600, "{}", counted(0.9, &low));
+        assert!(counted(0.9, &oldest) < 2000, "{}", counted(0.9, &oldest));
+        assert!(counted(1.0, &[]) < 2000, "{}", counted(1.0, &[]));
     }
 }
