@@ -2,22 +2,25 @@
 
 A point is judged where the simulated mean response is within the limit of the catalog's ramps: beyond it queues tell
 their length. Its error is that of throughput or of mean response, whichever is larger. Simulations go on to a
-half-width; where several streams are written they are long enough for sweeps over all of them, for a short one sees
-the places of few. What is only read in order is simulated for as long as the suite lasts, as a mean over several phases
-of the drives: for longer it would come to other zones of them.
+half-width. Where a cache is written back they are long enough for a sweep over all of it, for a short one sees the
+places of a part. What is only read in order is simulated for as long as the suite lasts, as a mean over several phases
+of the drives: for longer it would come to other zones of them. Both are made again with more until their half-width is
+small beside what is judged, or the time for a point is over.
 """
 
 from __future__ import annotations
 
 import argparse
 import re
+import time
 from collections.abc import Sequence
 from dataclasses import dataclass
 
 import loadline
 from loadline.reporting.table import Group, Table
 from loadline.result.schema import Result
-from loadline.system.description import system_names
+from loadline.system.description import load_system, system_names
+from loadline.units import parse_bytes
 from loadline.workload.plan import Options, Point, make_plan
 from loadline.workload.suite import load_suite
 
@@ -25,12 +28,18 @@ SUITES = ("quick-look", "log-writer", "zone-profile", "hci", "six-patterns", "ty
 LIMIT_NS = 30e6
 MOST = 0.1
 
+#: Half-width, as a fraction, that is small beside what is judged.
+SMALL = 0.03
+
 #: Bytes that several streams write, which is a dozen times what the catalog's write caches hold.
 WRITTEN_BYTES = 9e9
 
 #: Of what is read in order: the fewest and most I/Os, and seeds, each of which has other phases of the drives.
 READ_IOS = (1_000, 100_000)
 PHASES = 4
+
+#: By how much a simulation that isn't known well enough is made larger.
+AGAIN = 4
 
 
 @dataclass(frozen=True, slots=True)
@@ -61,6 +70,7 @@ def main() -> None:
     parser.add_argument("--systems", default="", help="comma-separated; all that have drives unless given")
     parser.add_argument("--points", default="", help="only points whose names this regular expression finds")
     parser.add_argument("--until-precision", default="2%", help="half-width of simulations (2%%)")
+    parser.add_argument("--seconds", type=float, default=60, help="for a point that is simulated again (60)")
     parser.add_argument("--queue-depth", type=int, help="replaces those of the suites")
     options = parser.parse_args()
     plain = [name for name in system_names() if not name.startswith("station-")]
@@ -71,7 +81,7 @@ def main() -> None:
         plan = make_plan(load_suite(suite)[0], asked, 1)
         points = [point for point in plan if re.search(options.points, point.name)]
         for system in systems:
-            found = compared(system, suite, points, options.until_precision)
+            found = compared(system, suite, points, options.until_precision, options.seconds)
             judged = [one for one in found if one.judged]
             off = [one for one in judged if abs(one.error) > MOST]
             for one in sorted(off, key=lambda one: -abs(one.error)):
@@ -82,21 +92,13 @@ def main() -> None:
     print(Table(heads, (Group("", tuple(rows)),), text=frozenset({0, 1})).markdown())
 
 
-def compared(system: str, suite: str, points: Sequence[Point], precision: str) -> list[Compared]:
-    simulated: dict[str, Result] = {}
+def compared(system: str, suite: str, points: Sequence[Point], precision: str, seconds: float) -> list[Compared]:
     solved = by_name(loadline.solve(system, points))
-    long = [point for point in points if sweeps(point)]
-    passing = [point for point in points if passes(point)]
-    others = [point for point in points if not sweeps(point) and not passes(point)]
-    if others:
-        simulated |= by_name(loadline.simulate(system, others, until_precision=precision))
-    for point in passing:
-        lasts_s = (point.runtime_ns or 0) / 1e9
-        ios = min(max(int(lasts_s * (solved[point.name].total.iops or 0.0)), READ_IOS[0]), READ_IOS[1])
-        simulated |= by_name(loadline.simulate(system, [point], ios=ios, replications=PHASES))
-    for point in long:
-        ios = int(WRITTEN_BYTES / max(share.size_bytes for share in point.streams[0].profile.block))
-        simulated |= by_name(loadline.simulate(system, [point], ios=ios))
+    plain = [point for point in points if not passes(point) and not sweep_ios(system, point)]
+    simulated = by_name(loadline.simulate(system, plain, until_precision=precision)) if plain else {}
+    for point in points:
+        if point.name not in simulated:
+            simulated[point.name] = known(system, point, solved[point.name].total.iops or 0.0, seconds)
     return [
         Compared(system, suite, simulated[name], result)
         for name, result in solved.items()
@@ -104,10 +106,47 @@ def compared(system: str, suite: str, points: Sequence[Point], precision: str) -
     ]
 
 
-def sweeps(point: Point) -> bool:
-    """Whether several streams are written in sequence."""
+def known(system: str, point: Point, iops: float, seconds: float) -> Result:
+    """A point simulated to a small half-width: with more phases of the drives, or more I/Os, while there is time."""
+    ios, replications = sweep_ios(system, point), 1
+    if passes(point):
+        ios = min(max(int((point.runtime_ns or 0) / 1e9 * iops), READ_IOS[0]), READ_IOS[1])
+        replications = PHASES
+    begun = time.monotonic()
+    while True:
+        before = time.monotonic()
+        (result,) = loadline.simulate(system, [point], ios=ios, replications=replications)
+        took = time.monotonic() - before
+        if half_width(result) <= SMALL or before + took - begun + AGAIN * took > seconds:
+            return result
+        if passes(point):
+            replications *= AGAIN
+        else:
+            ios *= AGAIN
+
+
+def half_width(result: Result) -> float:
+    """Of throughput or mean response, the larger one, as a fraction."""
+    total = result.total
+    pairs = ((result.iops_ci95, total.iops), (result.latency_mean_ci95_ns, total.latency_mean_ns))
+    return max((width / mean for width, mean in pairs if width is not None and mean), default=0.0)
+
+
+def sweep_ios(system: str, point: Point) -> int:
+    """I/Os in which a sweep of destaging comes by everything that is written; 0 where none is needed.
+
+    Between two visits of a sweep to a place twice as much is written as is dirty on the whole.
+    """
     profile = point.streams[0].profile
-    return profile.random_fraction == 0 and profile.read_fraction == 0 and point.streams[0].arrival.jobs > 1
+    mean_bytes = max(share.size_bytes for share in profile.block)
+    if profile.random_fraction == 0 and profile.read_fraction == 0:
+        return int(WRITTEN_BYTES / mean_bytes) if point.streams[0].arrival.jobs > 1 else 0
+    figures = {key: value for key, value, _ in load_system(system).figures()}
+    if not profile.writes or "cache.write" not in figures:
+        return 0
+    page, cache = parse_bytes(figures["cache.page"]), parse_bytes(figures["cache.write"])
+    written = sum(share.share_fraction * -(-share.size_bytes // page) * page for share in profile.block)
+    return int(2 * cache / written / (1 - profile.read_fraction))
 
 
 def passes(point: Point) -> bool:
