@@ -312,11 +312,20 @@ impl Array {
         let Warmup::Detected { least, most } = plan.warmup else {
             return plan;
         };
-        let settled = self.ios_to_settle(streams);
+        let least = least.max(self.ios_to_settle(streams));
+        // What is read in order comes from zone to zone of the drives for ever: to wait until nothing changes leads away from where it began.
+        let in_order = |stream: &Stream| {
+            stream.profile.random_fraction == 0.0 && stream.profile.read_fraction >= 1.0
+        };
+        let looks = if streams.iter().all(in_order) {
+            2 * least
+        } else {
+            most
+        };
         Plan {
             warmup: Warmup::Detected {
-                least: least.max(settled),
-                most: most.max(settled),
+                least,
+                most: looks.max(least),
             },
             ..plan
         }
