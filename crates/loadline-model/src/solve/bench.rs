@@ -10,7 +10,7 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
-/// The drives' phases are apart by the golden section of a revolution.
+/// The drives' phases are apart by the golden section of a revolution, or multiples of it.
 const GOLDEN: u32 = 2_654_435_769;
 
 /// Drives to go over.
@@ -74,6 +74,8 @@ pub(super) enum Event {
 /// Modelled drives side by side, each with what waits for a tag.
 pub(super) struct Bench<'a> {
     ground: Ground<'a>,
+    /// How many golden sections the drives are apart.
+    sections: u32,
     drives: Vec<Option<Drive>>,
     /// Accesses at each drive.
     pub(super) inside: Vec<u64>,
@@ -103,11 +105,12 @@ struct Drive {
 }
 
 impl<'a> Bench<'a> {
-    /// Drives at rest.
-    pub(super) fn new(ground: Ground<'a>) -> Self {
+    /// Drives at rest, their phases so many golden sections apart, 1 or more.
+    pub(super) fn new(ground: Ground<'a>, sections: u32) -> Self {
         let count = ground.layout.disks() as usize;
         Bench {
             ground,
+            sections,
             drives: (0..count).map(|_| None).collect(),
             inside: vec![0; count],
             events: Events::default(),
@@ -150,8 +153,9 @@ impl<'a> Bench<'a> {
             lbn,
             sectors: (end - lbn) as u32,
         };
-        let ground = self.ground;
-        let drive = self.drives[number].get_or_insert_with(|| Drive::new(ground, extent.disk));
+        let (ground, apart) = (self.ground, self.sections.wrapping_mul(extent.disk));
+        let phase = GOLDEN.wrapping_mul(apart);
+        let drive = self.drives[number].get_or_insert_with(|| Drive::new(ground, phase));
         if self.inside[number] >= drive.disk.tags() as u64 {
             let lane = usize::from(ground.reads_first && way == Way::Write);
             drive.waiting[lane].push_back(request);
@@ -187,9 +191,9 @@ impl<'a> Bench<'a> {
 }
 
 impl Drive {
-    fn new(ground: Ground<'_>, number: u32) -> Self {
+    fn new(ground: Ground<'_>, phase: u32) -> Self {
         let options = Options {
-            phase: GOLDEN.wrapping_mul(number),
+            phase,
             ..ground.options.clone()
         };
         Drive {

@@ -18,6 +18,9 @@ use std::sync::{Arc, LazyLock};
 const BEFORE: usize = 400;
 const COUNTED: usize = 1600;
 
+/// In how many ways drives' spindles stand to each other, each for its part of these windows, where nothing but they tells reads how to meet.
+const PHASES: u32 = 8;
+
 /// The same with arrivals by chance.
 const COUNTED_OPEN: usize = 6400;
 
@@ -100,17 +103,31 @@ impl Streams {
     /// Follows the streams at a pace.
     pub(super) fn follow(&self, ground: Ground<'_>, pace: Pace) -> Arc<Course> {
         FOLLOWED.ask(Question::new(self, ground, pace), || {
-            Arc::new(self.walk(ground, pace))
+            let all = if pace.waits && self.destages.is_none() {
+                PHASES
+            } else {
+                1
+            };
+            let walks: Vec<Course> = (1..=all)
+                .map(|sections| self.walk(ground, pace, sections, all as usize))
+                .collect();
+            let mean = |of: fn(&Course) -> f64| walks.iter().map(of).sum::<f64>() / f64::from(all);
+            Arc::new(Course {
+                windows_per_ns: mean(|one| one.windows_per_ns.recip()).recip(),
+                waited_ns: mean(|one| one.waited_ns),
+            })
         })
     }
 
-    fn walk(&self, ground: Ground<'_>, pace: Pace) -> Course {
+    /// One of several walks, each with the drives' phases so many golden sections apart.
+    fn walk(&self, ground: Ground<'_>, pace: Pace, sections: u32, walks: usize) -> Course {
         let stripe_bytes = ground.layout.stripe_bytes();
         let mut walk = Walk {
             streams: self,
             pace,
             ground,
-            bench: Bench::new(ground),
+            bench: Bench::new(ground, sections),
+            walks,
             mirrors: Mirrors::new(self.mirror_read, ground.layout.disks()),
             ends: (0..self.count).map(|_| End::default()).collect(),
             jobs: Vec::new(),
@@ -156,6 +173,7 @@ enum Job {
 struct Walk<'a> {
     streams: &'a Streams,
     pace: Pace,
+    walks: usize,
     ground: Ground<'a>,
     bench: Bench<'a>,
     mirrors: Mirrors,
@@ -209,7 +227,8 @@ impl Walk<'_> {
         } else {
             COUNTED_OPEN
         };
-        while counted(self) < BEFORE + counts {
+        let (before, counts) = (BEFORE / self.walks, counts / self.walks);
+        while counted(self) < before + counts {
             let Some((now, event)) = self.bench.next() else {
                 break;
             };
@@ -221,7 +240,7 @@ impl Walk<'_> {
             }
         }
         let last = self.begun.len().max(1) - 1;
-        let first = BEFORE.min(last);
+        let first = before.min(last);
         Course {
             windows_per_ns: (last - first) as f64 / (self.begun[last] - self.begun[first]),
             waited_ns: self.waited[1] / self.waited[0].max(1.0),

@@ -24,6 +24,10 @@ const FEWEST: f64 = 2_000.0;
 const MOST: f64 = 16_000.0;
 const EACH: f64 = 8.0;
 
+/// In how many ways drives' spindles stand to each other at most, each for its part of these I/Os, and bytes a drive for each.
+const MOST_WALKS: f64 = 8.0;
+const WALK_BYTES: f64 = 4e6;
+
 /// I/Os after which reads and writes, each of which goes on from its own end, are as far apart as they will long be.
 const APART: u32 = 50_000;
 
@@ -77,10 +81,11 @@ impl Direct {
             number,
             times.map(f64::to_bits),
         );
-        FOLLOWED.ask(question, || self.walk(ground, coming))
+        FOLLOWED.ask(question, || self.walks(ground, coming))
     }
 
-    fn walk(&self, ground: Ground<'_>, coming: Coming) -> Option<Followed> {
+    /// The load over the drives, with their spindles as they may stand to each other.
+    fn walks(&self, ground: Ground<'_>, coming: Coming) -> Option<Followed> {
         let drives = f64::from(ground.layout.disks());
         let ios = |bytes: f64| bytes * drives / self.profile.mean_bytes();
         let outstanding = match coming {
@@ -90,6 +95,33 @@ impl Direct {
         let fewest = FEWEST.max(EACH * outstanding);
         let counted = ios(COUNTED_BYTES).clamp(fewest, MOST.max(fewest));
         let before = ios(BEFORE_BYTES).clamp(fewest / 4.0, MOST / 4.0);
+        // Nothing but the drives' own phases tells reads in order that are outstanding how to meet.
+        let fewest = ios(WALK_BYTES).max(EACH * outstanding);
+        let walks = if self.profile.read_fraction >= 1.0 && matches!(coming, Coming::Closed(..)) {
+            (counted / fewest).floor().clamp(1.0, MOST_WALKS)
+        } else {
+            1.0
+        };
+        let ios = [before / walks, (before + counted) / walks].map(|ios| ios as u32);
+        let found: Option<Vec<Followed>> = (1..=walks as u32)
+            .map(|sections| self.walk(ground, coming, ios, sections))
+            .collect();
+        let found = found?;
+        let mean = |of: &dyn Fn(&Followed) -> f64| found.iter().map(of).sum::<f64>() / walks;
+        Some(Followed {
+            per_ns: mean(&|one| one.per_ns.recip()).recip(),
+            waited_ns: [0, 1].map(|way| mean(&|one| one.waited_ns[way])),
+        })
+    }
+
+    /// One walk, with the drives' phases so many golden sections apart.
+    fn walk(
+        &self,
+        ground: Ground<'_>,
+        coming: Coming,
+        [before, until]: [u32; 2],
+        sections: u32,
+    ) -> Option<Followed> {
         let cache = self
             .cache
             .as_ref()
@@ -104,14 +136,14 @@ impl Direct {
             coming,
             ground,
             requests,
-            bench: Bench::new(ground),
+            bench: Bench::new(ground, sections),
             mirrors: Mirrors::new(self.mirror_read, ground.layout.disks()),
             writers: Writers::default(),
             cache,
             awaiting: Vec::new(),
             jobs: Vec::new(),
-            before: before as u32,
-            until: (before + counted) as u32,
+            before,
+            until,
             ended: 0,
             begun_at: 0,
             sums: [[0.0; 2]; 2],
