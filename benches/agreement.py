@@ -1,11 +1,11 @@
 """How far apart are simulate and solve? Prints each point of the suites at its own load that is off, and a table.
 
 A point is judged where the simulated mean response is within the limit of the catalog's ramps: beyond it queues tell
-their length. Its error is that of throughput or of mean response, whichever is larger. Simulations go on to a
-half-width. Where a cache is written back they are long enough for a sweep over all of it, for a short one sees the
-places of a part. What is only read in order is simulated for as long as the suite lasts, as a mean over several phases
-of the drives: for longer it would come to other zones of them. Both are made again with more until their half-width is
-small beside what is judged, or the time for a point is over.
+their length. Its error is that of throughput or of mean response, whichever is larger. Simulations are made again with
+more I/Os until their half-width is small beside what is judged, or the time for a point is over. Where a cache is
+written back they are long enough for a sweep over all of it, for a short one sees the places of a part. What is only
+read in order is simulated for as long as the suite lasts, as a mean over several phases of the drives, more of them
+instead of more I/Os: for longer it would come to other zones of the drives.
 """
 
 from __future__ import annotations
@@ -30,6 +30,9 @@ MOST = 0.1
 
 #: Half-width, as a fraction, that is small beside what is judged.
 SMALL = 0.03
+
+#: I/Os to begin with.
+IOS = 50_000
 
 #: Bytes that several streams write, which is a dozen times what the catalog's write caches hold.
 WRITTEN_BYTES = 9e9
@@ -69,8 +72,7 @@ def main() -> None:
     parser.add_argument("--suites", default=",".join(SUITES), help="comma-separated")
     parser.add_argument("--systems", default="", help="comma-separated; all that have drives unless given")
     parser.add_argument("--points", default="", help="only points whose names this regular expression finds")
-    parser.add_argument("--until-precision", default="2%", help="half-width of simulations (2%%)")
-    parser.add_argument("--seconds", type=float, default=60, help="for a point that is simulated again (60)")
+    parser.add_argument("--seconds", type=float, default=60, help="for a point (60)")
     parser.add_argument("--queue-depth", type=int, help="replaces those of the suites")
     options = parser.parse_args()
     plain = [name for name in system_names() if not name.startswith("station-")]
@@ -81,7 +83,7 @@ def main() -> None:
         plan = make_plan(load_suite(suite)[0], asked, 1)
         points = [point for point in plan if re.search(options.points, point.name)]
         for system in systems:
-            found = compared(system, suite, points, options.until_precision, options.seconds)
+            found = compared(system, suite, points, options.seconds)
             judged = [one for one in found if one.judged]
             off = [one for one in judged if abs(one.error) > MOST]
             for one in sorted(off, key=lambda one: -abs(one.error)):
@@ -92,23 +94,19 @@ def main() -> None:
     print(Table(heads, (Group("", tuple(rows)),), text=frozenset({0, 1})).markdown())
 
 
-def compared(system: str, suite: str, points: Sequence[Point], precision: str, seconds: float) -> list[Compared]:
+def compared(system: str, suite: str, points: Sequence[Point], seconds: float) -> list[Compared]:
     solved = by_name(loadline.solve(system, points))
-    plain = [point for point in points if not passes(point) and not sweep_ios(system, point)]
-    simulated = by_name(loadline.simulate(system, plain, until_precision=precision)) if plain else {}
-    for point in points:
-        if point.name not in simulated:
-            simulated[point.name] = known(system, point, solved[point.name].total.iops or 0.0, seconds)
-    return [
-        Compared(system, suite, simulated[name], result)
-        for name, result in solved.items()
-        if result.error is None and simulated[name].error is None
+    found = [
+        Compared(system, suite, known(system, point, solved[point.name].total.iops or 0.0, seconds), solved[point.name])
+        for point in points
+        if solved[point.name].error is None
     ]
+    return [one for one in found if one.simulated.error is None]
 
 
 def known(system: str, point: Point, iops: float, seconds: float) -> Result:
     """A point simulated to a small half-width: with more phases of the drives, or more I/Os, while there is time."""
-    ios, replications = sweep_ios(system, point), 1
+    ios, replications = max(sweep_ios(system, point), IOS), 1
     if passes(point):
         ios = min(max(int((point.runtime_ns or 0) / 1e9 * iops), READ_IOS[0]), READ_IOS[1])
         replications = PHASES
@@ -117,7 +115,7 @@ def known(system: str, point: Point, iops: float, seconds: float) -> Result:
         before = time.monotonic()
         (result,) = loadline.simulate(system, [point], ios=ios, replications=replications)
         took = time.monotonic() - before
-        if half_width(result) <= SMALL or before + took - begun + AGAIN * took > seconds:
+        if result.error or half_width(result) <= SMALL or before + took - begun + AGAIN * took > seconds:
             return result
         if passes(point):
             replications *= AGAIN

@@ -1,7 +1,6 @@
 //! Drives under arrivals from outside: how many sets are at them at a rate.
 
 use super::drives::{Choice, Drives};
-use super::fork::slowest_ns;
 
 /// Queues that are followed one by one; beyond them the rate of service doesn't change, and the rest is geometric.
 const LONGEST: usize = 4096;
@@ -41,7 +40,7 @@ impl Drives {
             rested.mean_ns * (1.0 - used) + single_ns * used
         });
         let residence = self.arriving_ns(per_ns / self.groups(), scv, first_ns);
-        per_ns * (residence + self.join_ns(residence))
+        per_ns * (residence + self.join_ns(residence, per_ns * residence))
     }
 
     /// Mean residence of sets at a group to which so many come per ns, without that of their joins; a single access takes `first_ns`.
@@ -75,7 +74,7 @@ impl Drives {
             1.0
         };
         let waiting = waiting * (share * chosen + (1.0 - share) * varied(scv, c2));
-        waiting + slowest_ns(self.wide, whole, single.way_scv / self.each)
+        waiting + self.own_ns(single)
     }
 }
 

@@ -3,8 +3,8 @@
 //! I/Os go to the drives in *sets* of accesses that run side by side: a read is one set, a small write to parity RAID two (old
 //! data and parity; new ones). `docs/background/solver.md` derives the equations.
 
-use super::fork::slowest_ns;
 use super::queues::{Queues, between};
+use super::shapes::Shape;
 use crate::device::disk::service::ServiceTime;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -87,7 +87,7 @@ pub(super) struct Drives {
     pub(super) each: f64,
     /// Drives of a set, as a mean.
     pub(super) wide: f64,
-    /// Accesses of a set that hosts wait for, and the drives that it is at, as means; and the same of one in the background.
+    /// Sets that hosts wait for, and those in the background.
     pub(super) shapes: [Shape; 2],
     /// Sets per ns that the loops carry.
     pub(super) most_per_ns: f64,
@@ -103,13 +103,6 @@ pub(super) struct Drives {
     pub(super) order: Option<Order>,
     /// What was found of one group of them.
     pub(super) queues: OnceLock<Arc<Queues>>,
-}
-
-/// Accesses of a set and the drives that it is at, as means.
-#[derive(Debug, Clone, Copy, PartialEq, Default)]
-pub(super) struct Shape {
-    pub(super) accesses: f64,
-    pub(super) drives: f64,
 }
 
 /// Reads of mirrored data, which take one of several copies.
@@ -170,8 +163,7 @@ impl Drives {
     fn residence_ns(&self, inside: f64) -> f64 {
         let here = self.begun_before(inside);
         let whole = self.each * here.mean_ns;
-        let slowest = slowest_ns(self.wide, whole, here.way_scv / self.each);
-        let mut residence = inside * whole + (slowest - whole);
+        let mut residence = inside * whole + (self.own_ns(here) - whole);
         if inside >= 2.0 {
             // Who comes while another is served waits for the rest of that service only (Reiser 1979); who comes from the same
             // group, one of so many, for all of it.
@@ -197,36 +189,6 @@ impl Drives {
             return self.rates(ENDLESS).at(ENDLESS);
         }
         (self.groups() / (self.each * self.curve.last().mean_ns)).min(self.most_per_ns)
-    }
-
-    /// Share of sets in the background among `inside` sets. They needn't be there in the shares in which they are done: a drive
-    /// that serves the nearest first has sorted writes wait for less time than scattered reads, and who waits for the slowest of several
-    /// drives waits for longer.
-    pub(super) fn background(&self, inside: f64) -> f64 {
-        // Who is at a drive is there with those that others have there.
-        let others = (inside - 1.0).max(0.0);
-        let queued = (1.0 + others / self.groups()) * self.each;
-        let accesses = self.curve.at(queued.max(1.0)).background_fraction;
-        let sets = accesses / self.background_accesses(others);
-        sets / (sets + 1.0 - accesses).max(1e-300)
-    }
-
-    /// Accesses at the drives of a set in the background, as a mean over its time there, as a multiple of those of a set that hosts
-    /// wait for, with so many others.
-    pub(super) fn background_accesses(&self, others: f64) -> f64 {
-        let (_, scv) = self.varied(if self.order.is_some() {
-            0.0
-        } else {
-            self.among_ns(others)
-        });
-        let [hosts, background] = self
-            .shapes
-            .map(|shape| shape.accesses / slowest_ns(shape.drives, 1.0, scv));
-        if background > 0.0 {
-            background / hosts.max(1e-300)
-        } else {
-            1.0
-        }
     }
 
     /// The number of sets among which so many are in the background.
@@ -325,14 +287,14 @@ impl Drives {
         let points = grid(most).map(|inside| {
             let residence = self.among_ns(inside - 1.0);
             // Sets whose first accesses have ended take part in nothing but the count.
-            let joined = inside * (residence + self.join_ns(residence)) / residence;
+            let joined = inside * (residence + self.join_ns(residence, inside - 1.0)) / residence;
             (joined, (inside / residence).min(self.most_per_ns))
         });
         Rates::Grid(points.collect())
     }
 
     /// Residence of a set among so many others, without that of its join.
-    fn among_ns(&self, others: f64) -> f64 {
+    pub(super) fn among_ns(&self, others: f64) -> f64 {
         // The fewer groups, the less their numbers can differ.
         let alone = self.pools().map(|(share, pools, _)| share / pools);
         let apart = 1.0 - alone.iter().sum::<f64>();
@@ -363,32 +325,7 @@ impl Drives {
         let inside = inside.max(1.0);
         let here = self.curve.at(inside * self.each);
         let whole = self.each * here.mean_ns;
-        (inside - 1.0) * whole + slowest_ns(self.wide, whole, here.way_scv / self.each)
-    }
-
-    /// Time that a set waits for the slowest of its accesses because their queues differ; that their services differ is in the
-    /// residence.
-    ///
-    /// Waits of a queue are taken as exponential, as they are in the long run at one server (Kingman 1961), and those of a set's drives as
-    /// independent but for the part of all drives that the set is at itself.
-    pub(super) fn join_ns(&self, residence_ns: f64) -> f64 {
-        let single = self.curve.at(self.each);
-        let whole = self.each * single.mean_ns;
-        let fork = slowest_ns(self.wide, whole, single.way_scv / self.each) - whole;
-        let (mean, scv) = self.varied(residence_ns);
-        slowest_ns(self.wide, mean, scv) - mean - fork
-    }
-
-    /// The mean time at one drive of a set with this residence, and its squared coefficient of variation.
-    fn varied(&self, residence_ns: f64) -> (f64, f64) {
-        let single = self.curve.at(self.each);
-        let whole = self.each * single.mean_ns;
-        let fork = slowest_ns(self.wide, whole, single.way_scv / self.each) - whole;
-        let mean = (residence_ns - fork).max(whole);
-        let wait = mean - whole;
-        let apart = 1.0 - ((self.wide - 1.0) / (self.count - 1.0).max(1.0)).min(1.0);
-        let square = whole * whole * single.way_scv / self.each + apart * wait * wait;
-        (mean, square / (mean * mean))
+        (inside - 1.0) * whole + self.own_ns(here)
     }
 }
 
@@ -452,6 +389,13 @@ fn grid(most: f64) -> impl Iterator<Item = f64> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::solve::fork::slowest_ns;
+
+    const ONE: Shape = Shape {
+        share: 1.0,
+        accesses: 1.0,
+        drives: 1.0,
+    };
 
     /// Drives whose accesses always take as long.
     fn drives(count: f64, scv: f64) -> Drives {
@@ -466,7 +410,7 @@ mod tests {
             count,
             each: 1.0,
             wide: 1.0,
-            shapes: [Shape::default(); 2],
+            shapes: [ONE, Shape::default()],
             queues: OnceLock::new(),
             most_per_ns: f64::INFINITY,
             rested: None,
@@ -540,9 +484,35 @@ mod tests {
     }
 
     #[test]
+    fn a_read_beside_wide_sets_in_the_background_takes_its_own_time_alone() {
+        // Each read leaves a set at four of so many drives that they hardly ever meet.
+        let [hosts, background] = [1.0, 4.0].map(|drives| Shape {
+            share: 0.5,
+            accesses: drives,
+            drives,
+        });
+        let mut drives = Drives {
+            wide: 2.5,
+            shapes: [hosts, background],
+            ..drives(1e5, 0.2)
+        };
+        for (_, time) in &mut drives.curve.points {
+            time.background_fraction = 0.8;
+        }
+        let reads_per_ns = drives.hosts(1, f64::INFINITY)[0] * hosts.share;
+        assert!((reads_per_ns * 1e6 - 1.0).abs() < 1e-3, "{reads_per_ns}");
+    }
+
+    #[test]
     fn the_slowest_of_a_wide_set_ends_it() {
+        let wide = Shape {
+            accesses: 4.0,
+            drives: 4.0,
+            ..ONE
+        };
         let drives = Drives {
             wide: 4.0,
+            shapes: [wide, Shape::default()],
             ..drives(4.0, 0.2)
         };
         let alone = 1.0 / drives.rates(1.0).at(1.0);

@@ -5,9 +5,10 @@ use super::bench::Ground;
 use super::course::{Course, Streams};
 use super::direct::{Coming, Direct, Followed};
 use super::driven::in_phases;
-use super::drives::{Choice, Curve, Drives, Order, Shape};
+use super::drives::{Choice, Curve, Drives, Order};
 use super::network::Class;
 use super::parts::Passing;
+use super::shapes::Shape;
 use super::uneven::Uneven;
 use super::view::View;
 use super::windows::{Ahead, Pace};
@@ -291,6 +292,7 @@ impl Mix {
             most_per_ns * sets
         };
         let shape = |background: bool| Shape {
+            share: all(Ask::steps, background) / sets,
             accesses: a_set(Ask::count, background),
             drives: a_set(Ask::drives, background),
         };

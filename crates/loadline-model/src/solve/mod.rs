@@ -28,6 +28,7 @@ mod queues;
 mod rule;
 mod ruled;
 mod runs;
+mod shapes;
 mod solver;
 mod stations;
 mod system;

@@ -46,7 +46,13 @@ impl Drives {
             .points
             .iter()
             .flat_map(|&(queued, time)| [queued, time.mean_ns, time.scv, time.way_scv]);
-        let asked = numbers.into_iter().chain(times).map(f64::to_bits);
+        let shapes = self
+            .shapes
+            .iter()
+            .flat_map(|shape| [shape.share, shape.accesses, shape.drives]);
+        let alone = self.curve.at(1.0).background_fraction;
+        let numbers = numbers.into_iter().chain(shapes).chain([alone]);
+        let asked = numbers.chain(times).map(f64::to_bits);
         QUEUES.ask(asked.collect(), || Arc::new(self.find_queues()))
     }
 

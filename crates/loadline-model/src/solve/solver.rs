@@ -96,7 +96,7 @@ impl<'a> Solver<'a> {
                 if sets.foreground > 0.0 {
                     // With one drive there are always as many destages at it; elsewhere they come and go.
                     let one = (view.pool.drives == 1).then(|| {
-                        let held = background * drives.background_accesses(0.0);
+                        let held = background * drives.background_accesses();
                         let per_ns = mix.cliff_per_ns(view, turnaround_ns, held)?;
                         Some(drives.inside_at(per_ns * sets.all()))
                     });

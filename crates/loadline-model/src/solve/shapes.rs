@@ -1,0 +1,130 @@
+//! Sets of accesses that hosts wait for, and those in the background: how long each of them is at the drives.
+
+use super::drives::Drives;
+use super::fork::slowest_ns;
+use crate::device::disk::service::ServiceTime;
+
+/// Sets of a kind: which share of all they are, and accesses of one and the drives that it is at, as means.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Shape {
+    pub(super) share: f64,
+    pub(super) accesses: f64,
+    pub(super) drives: f64,
+}
+
+impl Drives {
+    /// Time of a set that is alone, until the slowest of its drives is done, as a mean over all kinds.
+    pub(super) fn own_ns(&self, time: ServiceTime) -> f64 {
+        self.mean(
+            self.kinds(time)
+                .map(|(shape, whole_ns)| Self::fork_ns(shape, whole_ns, time)),
+        )
+    }
+
+    /// Sets that hosts wait for and those in the background, each with its time at one drive where that takes so long as a mean.
+    fn kinds(&self, time: ServiceTime) -> [(Shape, f64); 2] {
+        let background = self.curve.at(1.0).background_fraction;
+        let [hosts, others] = self.shapes;
+        // What a set of all takes at its drives together, by kind.
+        let whole_ns = self.wide * self.each * time.mean_ns;
+        let of = |shape: Shape, part: f64| {
+            (
+                shape,
+                part * whole_ns / (shape.share * shape.drives).max(1e-300),
+            )
+        };
+        [of(hosts, 1.0 - background), of(others, background)]
+    }
+
+    fn fork_ns(shape: Shape, whole_ns: f64, time: ServiceTime) -> f64 {
+        slowest_ns(
+            shape.drives,
+            whole_ns,
+            time.way_scv * shape.drives / shape.accesses.max(1e-300),
+        )
+    }
+
+    /// Of what sets of both kinds have.
+    fn mean(&self, of: [f64; 2]) -> f64 {
+        self.shapes
+            .iter()
+            .zip(of)
+            .map(|(shape, of)| shape.share * of)
+            .sum()
+    }
+
+    /// Time that a set waits for the slowest of its accesses because their queues differ; that their services differ is in the
+    /// residence.
+    ///
+    /// Waits of a queue are taken as exponential, as they are in the long run at one server (Kingman 1961), and those of a set's drives as
+    /// independent but for the part of all drives that the set is at itself.
+    pub(super) fn join_ns(&self, residence_ns: f64, others: f64) -> f64 {
+        let waits_ns = self.waits_ns(residence_ns, others);
+        self.mean([0, 1].map(|kind| self.joins_ns(kind, waits_ns[kind])))
+    }
+
+    fn joins_ns(&self, kind: usize, wait_ns: f64) -> f64 {
+        let single = self.curve.at(self.each);
+        let (shape, whole_ns) = self.kinds(single)[kind];
+        let mean_ns = whole_ns + wait_ns;
+        let apart = 1.0 - ((shape.drives - 1.0) / (self.count - 1.0).max(1.0)).clamp(0.0, 1.0);
+        let own = whole_ns * whole_ns * single.way_scv * shape.drives / shape.accesses.max(1e-300);
+        let scv = (own + apart * wait_ns * wait_ns) / (mean_ns * mean_ns).max(1e-300);
+        let fork_ns = Self::fork_ns(shape, whole_ns, single) - whole_ns;
+        slowest_ns(shape.drives, mean_ns, scv) - mean_ns - fork_ns
+    }
+
+    /// What sets of each kind wait at a drive where a mean set has this residence among so many others: as its accesses do there.
+    fn waits_ns(&self, residence_ns: f64, others: f64) -> [f64; 2] {
+        let wait_ns = (residence_ns - self.own_ns(self.curve.at(self.each))).max(0.0);
+        // Who is at a drive is there with those that others have there.
+        let queued = ((1.0 + others / self.groups()) * self.each).max(1.0);
+        let fractions = |of: ServiceTime| [1.0 - of.background_fraction, of.background_fraction];
+        let there = fractions(self.curve.at(queued));
+        let alone = fractions(self.curve.at(1.0));
+        let waits: [f64; 2] = std::array::from_fn(|kind| {
+            let Shape {
+                share, accesses, ..
+            } = self.shapes[kind];
+            (queued * there[kind] - alone[kind]).max(0.0) / (share * accesses).max(1e-300)
+        });
+        let mean = self.mean(waits);
+        waits.map(|wait| wait_ns * if mean > 0.0 { wait / mean } else { 1.0 })
+    }
+
+    /// Share of sets in the background among `inside` sets. They needn't be there in the shares in which they are done: a drive
+    /// that serves the nearest first has sorted writes wait for less time than scattered reads, and who has more accesses, or waits for the
+    /// slowest of several drives, is there for longer.
+    pub(super) fn background(&self, inside: f64) -> f64 {
+        let others = (inside - 1.0).max(0.0);
+        if self.order.is_some() {
+            let queued = ((1.0 + others / self.groups()) * self.each).max(1.0);
+            let accesses = self.curve.at(queued).background_fraction;
+            let sets = accesses / self.background_accesses();
+            return sets / (sets + 1.0 - accesses).max(1e-300);
+        }
+        let single = self.curve.at(self.each);
+        let kinds = self.kinds(single);
+        let waits_ns = self.waits_ns(self.among_ns(others), others);
+        let [hosts, background] = [0, 1].map(|kind| {
+            let (shape, whole_ns) = kinds[kind];
+            let own_ns = Self::fork_ns(shape, whole_ns, single);
+            shape.share * (own_ns + waits_ns[kind] + self.joins_ns(kind, waits_ns[kind]))
+        });
+        background / (hosts + background)
+    }
+
+    /// Accesses at the drives of a set in the background, as a mean over its time there, as a multiple of those of a set that hosts
+    /// wait for.
+    pub(super) fn background_accesses(&self) -> f64 {
+        let scv = self.curve.at(self.each).way_scv / self.each;
+        let [hosts, background] = self
+            .shapes
+            .map(|shape| shape.accesses / slowest_ns(shape.drives, 1.0, scv));
+        if background > 0.0 {
+            background / hosts.max(1e-300)
+        } else {
+            1.0
+        }
+    }
+}
