@@ -23,8 +23,10 @@ pub struct Flight {
     pub generation: u32,
     /// The request.
     pub request: Request,
-    /// When the client sent it: its arrival, less the way to here and back, as long as that can be.
+    /// When the client sent it: its arrival, less the way to here and back.
     pub asked: Time,
+    /// What of that way is the waking of a client that sleeps.
+    pub waking: Time,
     /// When the device took it.
     pub submitted: Time,
     /// When it's to be answered.

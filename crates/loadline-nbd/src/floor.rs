@@ -85,9 +85,9 @@ impl Floor {
         self.sleeping
     }
 
-    /// The most that is taken off for a request without data.
-    pub fn longest(&self) -> Time {
-        self.small + self.sleeping
+    /// What is taken off for a request without data.
+    pub fn small(&self) -> Time {
+        self.small
     }
 
     /// What a request of so many bytes costs. Data of a write come while its time passes already, and cost nothing more.

@@ -14,9 +14,18 @@ impl Serving {
     /// submitted when it was asked.
     pub(super) fn present(&self, now: Time) -> Time {
         if self.flights.len() == 0 {
-            now.saturating_sub(self.floor.longest())
+            now.saturating_sub(self.floor.small() + self.longest_waking())
         } else {
             now
+        }
+    }
+
+    /// The most that waking a client costs: nothing to speak of on this thread's own core.
+    pub(super) fn longest_waking(&self) -> Time {
+        if self.core.apart() {
+            self.floor.longest_waking()
+        } else {
+            Time::ZERO
         }
     }
 
@@ -62,7 +71,7 @@ impl Serving {
         if let Some(client) = client.and_then(Option::as_ref) {
             // It need not be woken, or not from so deep a sleep.
             let waking = self.floor.waking(flight.due.saturating_sub(client.stirred));
-            let more = self.floor.longest_waking().saturating_sub(waking);
+            let more = flight.waking.saturating_sub(waking);
             flight.due = Time::from_ns(flight.due.ns().saturating_add(more.ns()));
         }
         // A device that was busy took it later than it was asked, and says so no earlier.

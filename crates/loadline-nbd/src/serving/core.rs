@@ -1,4 +1,4 @@
-//! Which core the thread runs on: not the one that its client was given.
+//! Which core the thread runs on: not its client's, once the two are in each other's way.
 //!
 //! Linux takes who wakes another for about to sleep, and likes to put the woken one on its core (`wake_affine`, with the
 //! synchronous wake-ups of sockets). A thread that looks at the clock doesn't sleep: client and server then take turns on one
@@ -7,11 +7,13 @@
 use loadline_model::units::Time;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
+use rustix::time::{ClockId, clock_gettime};
 
-/// A turn that didn't sleep takes less than this unless something else ran on the core.
+/// A turn that doesn't sleep is off its core for less than this unless something else runs there.
 const TAKEN: Time = Time::from_ns(15_000);
-/// How long it's left at that after a look at who it was: a look takes longer than a turn.
-const PAUSE: Time = Time::from_ns(1_000_000);
+/// So often within so long it's taken by one with which it shares the core.
+const OFTEN: u32 = 2;
+const WINDOW: Time = Time::from_ns(10_000_000);
 /// Where in `/proc/PID/stat`, counted behind the command's name, is the core that a process ran on last (`proc_pid_stat(5)`).
 const PROCESSOR: usize = 36;
 
@@ -19,36 +21,68 @@ const PROCESSOR: usize = 36;
 #[derive(Debug)]
 pub(super) struct Core {
     allowed: CpuSet,
-    next_look: Time,
+    apart: bool,
+    /// Since when, and how often, the core was taken from the thread.
+    since: Time,
+    taken: u32,
 }
 
 impl Core {
-    /// Of the present thread.
+    /// Of the present thread, or those that it starts.
     pub fn new() -> Self {
         Core {
             allowed: sched_getaffinity(None).unwrap_or_default(),
-            next_look: Time::ZERO,
+            apart: false,
+            since: Time::ZERO,
+            taken: 0,
         }
     }
 
-    /// Whether the thread had its core from the one time to the other, between which it didn't sleep; stays off it from now on
-    /// if it's the client's.
-    pub fn watch(&mut self, from: Time, to: Time, client: Option<Pid>) {
-        if to.saturating_sub(from) < TAKEN || to < self.next_look {
+    /// Whether it keeps off its client's core: then waking the client takes longer.
+    pub fn apart(&self) -> bool {
+        self.apart
+    }
+
+    /// Hears for how long the thread was off its core in a turn in which it didn't sleep, up to now, and how many requests were there when
+    /// it was back: of several, one at least came earlier and wasn't seen. Stays off that core from now on if it's the client's. A
+    /// client with one request outstanding may share it: nowhere is it woken sooner.
+    pub fn missed(&mut self, off: Time, requests: u64, now: Time, client: Option<Pid>) {
+        if off < TAKEN || requests < 2 {
             return;
         }
-        self.next_look = to + PAUSE;
+        if now.saturating_sub(self.since) > WINDOW {
+            (self.since, self.taken) = (now, 0);
+        }
+        self.taken += 1;
+        if self.taken == OFTEN {
+            self.part(client);
+        }
+    }
+
+    /// Stays off the core that the client ran on last, if that is this one.
+    pub fn part(&mut self, client: Option<Pid>) {
         let here = sched_getcpu();
         if client.and_then(last_core) != Some(here) {
             return;
         }
         let mut others = self.allowed;
         others.unset(here);
-        if others.count() > 0 {
-            // If that is refused, all is as it was.
-            let _ = sched_setaffinity(None, &others);
+        // If that is refused, all is as it was.
+        self.apart |= others.count() > 0 && sched_setaffinity(None, &others).is_ok();
+    }
+
+    /// May run anywhere again.
+    pub fn join(&mut self) {
+        if self.apart {
+            self.apart = sched_setaffinity(None, &self.allowed).is_err();
         }
     }
+}
+
+/// For how long this thread has had a core, without the interrupts.
+pub(super) fn on_core() -> Time {
+    let time = clock_gettime(ClockId::ThreadCPUTime);
+    Time::from_ns(time.tv_sec as u64 * 1_000_000_000 + time.tv_nsec as u64)
 }
 
 /// The core on which a process ran last: its first thread, which is all that most clients have.
@@ -76,15 +110,24 @@ mod tests {
         let mut only = CpuSet::new();
         only.set(theirs);
         sched_setaffinity(None, &only).unwrap();
-        let (begin, later) = (Time::ZERO, TAKEN + TAKEN);
-        let soon = TAKEN.saturating_sub(Time::from_ns(1));
-        core.watch(begin, soon, Some(pid));
-        core.watch(begin, later, None);
+        for number in 1..=u64::from(OFTEN) {
+            core.missed(TAKEN.saturating_sub(Time::from_ns(1)), 2, WINDOW, Some(pid));
+            core.missed(TAKEN, 1, WINDOW, Some(pid));
+            core.missed(TAKEN, 2, Time::from_ns(4 * WINDOW.ns() * number), Some(pid));
+            core.missed(TAKEN, 2, Time::ZERO, None);
+        }
         assert_eq!(sched_getcpu(), theirs);
-        core.next_look = Time::ZERO;
-        core.watch(begin, later, Some(pid));
+        core.taken = 0;
+        for _ in 0..OFTEN {
+            core.missed(TAKEN, 2, core.since, Some(pid));
+        }
         let several = core.allowed.count() > 1;
-        assert_eq!(sched_getcpu() == theirs, !several);
+        assert_eq!(
+            (core.apart(), sched_getcpu() == theirs),
+            (several, !several)
+        );
+        core.join();
+        assert_eq!(sched_getaffinity(None).unwrap(), core.allowed);
         drop(client.stdin.take());
         client.wait().unwrap();
     }

@@ -24,6 +24,9 @@ impl Serving {
             self.connections.push(None);
             self.connections.len() as u32 - 1
         });
+        if self.clients() == 1 {
+            self.core.join();
+        }
         let mut connection = Connection::new(socket, self.generation, trusted);
         let mut words = Vec::new();
         greet(&mut words);
@@ -108,6 +111,7 @@ impl Serving {
                 Order::Begin(floor) => {
                     self.floor = floor;
                     self.calibrating = false;
+                    self.core.join();
                     self.open();
                 }
                 Order::Synced(tags, safe) => {
@@ -259,15 +263,18 @@ impl Serving {
         connection.in_flight += 1;
         connection.stirred = now;
         self.lively = connection.process;
+        self.requests += 1;
         let refused = refusal(&request, self.export.size_bytes, connection.session.context);
         let action = action(&request).filter(|_| refused.is_none() && !self.calibrating);
         let way = action.map_or(Time::ZERO, |it| self.floor.of(it, request.bytes));
-        let asked = now.saturating_sub(way + self.floor.longest_waking());
+        let waking = self.longest_waking();
+        let asked = now.saturating_sub(way + waking);
         let mut flight = Flight {
             slot,
             generation: connection.generation,
             request,
             asked,
+            waking,
             submitted: asked,
             due: now,
             factor: 1.0,
@@ -299,6 +306,7 @@ impl Serving {
         }
         let wait = if self.calibrating { request.cookie } else { 0 };
         if wait > 0 {
+            self.core.part(connection.process);
             flight.waits |= wait::DEVICE;
             flight.due = now + Time::from_ns(wait);
         }

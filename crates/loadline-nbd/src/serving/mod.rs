@@ -9,7 +9,7 @@ mod core;
 mod intake;
 mod telling;
 
-use self::core::Core;
+use self::core::{Core, on_core};
 
 use crate::connection::{Connection, Gone, Phase};
 use crate::device::Device;
@@ -63,6 +63,17 @@ const EVENT: Event = Event {
 
 const LISTENER: u64 = u64::MAX;
 const WAKER: u64 = u64::MAX - 1;
+
+/// What the thread does between turns.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+enum Rest {
+    /// Something is due in a moment.
+    Not,
+    /// Nothing is due: whoever waits for this core goes first, the client most of all.
+    Yield,
+    /// Sleeps for so long unless something comes.
+    Sleep(Timespec),
+}
 
 /// What other threads ask of the one that serves.
 pub enum Order {
@@ -138,6 +149,9 @@ pub struct Serving {
     waiting: Vec<u32>,
     /// The process that asked for something last.
     lively: Option<Pid>,
+    /// How many have come.
+    requests: u64,
+    core: Core,
     room: Vec<u8>,
     scratch: Vec<u8>,
     stats: Stats,
@@ -190,6 +204,8 @@ impl Serving {
             dirty: Vec::new(),
             waiting: Vec::new(),
             lively: None,
+            requests: 0,
+            core: Core::new(),
             room: vec![0; ROOM],
             scratch: vec![0; 256 << 10],
             stats: Stats::default(),
@@ -210,12 +226,15 @@ impl Serving {
             let _ = setpriority_process(None, NICE);
         }
         let mut events = [EVENT; 256];
-        let mut core = Core::new();
         let mut awake_since = None;
         loop {
             let now = self.now();
-            if let Some(since) = awake_since {
-                core.watch(since, now, self.lively);
+            if let Some((since, before, requests)) = awake_since {
+                let off = now
+                    .saturating_sub(since)
+                    .saturating_sub(on_core().saturating_sub(before));
+                self.core
+                    .missed(off, self.requests - requests, now, self.lively);
             }
             if self.faults.next().is_some_and(|at| at <= now) {
                 self.strike(now);
@@ -231,9 +250,18 @@ impl Serving {
             if now >= self.next_look {
                 self.look_around(now);
             }
-            let rest = self.now();
-            let nap = self.nap(rest);
-            awake_since = (nap == Timespec::default()).then_some(rest);
+            let begun = self.now();
+            let rest = self.rest(begun);
+            let awake = !matches!(rest, Rest::Sleep(_));
+            awake_since = awake.then(|| (begun, on_core(), self.requests));
+            let nap = match rest {
+                Rest::Not => Timespec::default(),
+                Rest::Yield => {
+                    std::thread::yield_now();
+                    Timespec::default()
+                }
+                Rest::Sleep(nap) => nap,
+            };
             let count = match epoll::wait(&self.epoll, &mut events[..], Some(&nap)) {
                 Ok(count) => count,
                 Err(rustix::io::Errno::INTR) => continue,
@@ -260,8 +288,8 @@ impl Serving {
         Time::from_ns(self.origin.elapsed().as_nanos() as u64)
     }
 
-    /// How long to sleep unless something comes.
-    fn nap(&mut self, now: Time) -> Timespec {
+    /// What to do until something comes.
+    fn rest(&mut self, now: Time) -> Rest {
         let mut next = self.next_look;
         if let Some(event) = self.device.next_event() {
             let behind = now.saturating_sub(self.present(now)).ns();
@@ -279,14 +307,12 @@ impl Serving {
         let idle = self.zeroing.is_empty() && self.dirty.is_empty() && self.landed.is_empty();
         let nap = next.saturating_sub(now).saturating_sub(SPIN);
         if !idle || nap == Time::ZERO {
-            return Timespec::default();
+            return Rest::Not;
         }
         if now < self.lingers_until {
-            // Nothing is due: whoever waits for this core goes first, the client most of all.
-            std::thread::yield_now();
-            return Timespec::default();
+            return Rest::Yield;
         }
-        Timespec::try_from(Duration::from_nanos(nap.ns())).unwrap_or_default()
+        Rest::Sleep(Timespec::try_from(Duration::from_nanos(nap.ns())).unwrap_or_default())
     }
 
     /// Has a client looked after in the next turn.
