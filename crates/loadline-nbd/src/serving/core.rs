@@ -17,10 +17,11 @@ const WINDOW: Time = Time::from_ns(10_000_000);
 /// Where in `/proc/PID/stat`, counted behind the command's name, is the core that a process ran on last (`proc_pid_stat(5)`).
 const PROCESSOR: usize = 36;
 
-/// Where the thread may run.
+/// Where the thread may run, and where its client does.
 #[derive(Debug)]
 pub(super) struct Core {
     allowed: CpuSet,
+    /// When it was last looked.
     apart: bool,
     /// Since when, and how often, the core was taken from the thread.
     since: Time,
@@ -38,7 +39,7 @@ impl Core {
         }
     }
 
-    /// Whether it keeps off its client's core: then waking the client takes longer.
+    /// Whether its client is on another core: then waking it takes longer.
     pub fn apart(&self) -> bool {
         self.apart
     }
@@ -59,6 +60,13 @@ impl Core {
         }
     }
 
+    /// Looks whether the client ran on this core last.
+    pub fn look(&mut self, client: Option<Pid>) {
+        if let Some(theirs) = client.and_then(last_core) {
+            self.apart = theirs != sched_getcpu();
+        }
+    }
+
     /// Stays off the core that the client ran on last, if that is this one.
     pub fn part(&mut self, client: Option<Pid>) {
         let here = sched_getcpu();
@@ -73,9 +81,7 @@ impl Core {
 
     /// May run anywhere again.
     pub fn join(&mut self) {
-        if self.apart {
-            self.apart = sched_setaffinity(None, &self.allowed).is_err();
-        }
+        self.apart &= sched_setaffinity(None, &self.allowed).is_err();
     }
 }
 
@@ -116,7 +122,8 @@ mod tests {
             core.missed(TAKEN, 2, Time::from_ns(4 * WINDOW.ns() * number), Some(pid));
             core.missed(TAKEN, 2, Time::ZERO, None);
         }
-        assert_eq!(sched_getcpu(), theirs);
+        core.look(Some(pid));
+        assert_eq!((core.apart(), sched_getcpu()), (false, theirs));
         core.taken = 0;
         for _ in 0..OFTEN {
             core.missed(TAKEN, 2, core.since, Some(pid));
@@ -126,7 +133,13 @@ mod tests {
             (core.apart(), sched_getcpu() == theirs),
             (several, !several)
         );
+        core.apart = false;
+        core.look(None);
+        assert!(!core.apart());
+        core.look(Some(pid));
+        assert_eq!(core.apart(), several);
         core.join();
+        assert!(!core.apart());
         assert_eq!(sched_getaffinity(None).unwrap(), core.allowed);
         drop(client.stdin.take());
         client.wait().unwrap();

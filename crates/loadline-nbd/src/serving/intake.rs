@@ -69,7 +69,7 @@ impl Serving {
         self.closed_until = None;
     }
 
-    /// What isn't done every turn: opens the door again, and shows those out who don't say what they want.
+    /// What isn't done every turn: opens the door again, shows those out who don't say what they want, and looks where the client runs.
     pub(super) fn look_around(&mut self, now: Time) {
         let instant = Instant::now();
         if self.closed_until.is_some_and(|until| until <= instant) && self.clients() < MOST_CLIENTS
@@ -84,6 +84,7 @@ impl Serving {
                 self.with(slot, |_, _| Err(Gone));
             }
         }
+        self.core.look(self.lively);
         let pause = if self.closed_until.is_some() {
             CROWDED
         } else {
