@@ -435,3 +435,9 @@ fn long_bursts_respond_as_each_rate_does_and_others_are_refused() {
     let refused = bursts(0.1).unwrap_err().to_string();
     assert!(refused.contains("--method simulate"), "{refused}");
 }
+
+#[test]
+fn thousands_in_order_that_no_cache_stands_before_are_followed() {
+    let solved = solve(&system("md-raid5-8x2tb", &[]), 1 << 20, 1.0, 0.0, 4096);
+    assert!(solved.at.unwrap().throughput_per_s > 100.0);
+}

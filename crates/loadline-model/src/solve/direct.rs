@@ -93,8 +93,9 @@ impl Direct {
             Coming::Open(_) => 1.0,
         };
         let fewest = FEWEST.max(EACH * outstanding);
-        let counted = ios(COUNTED_BYTES).clamp(fewest, MOST.max(fewest));
-        let before = ios(BEFORE_BYTES).clamp(fewest / 4.0, MOST / 4.0);
+        let most = MOST.max(fewest);
+        let counted = ios(COUNTED_BYTES).clamp(fewest, most);
+        let before = ios(BEFORE_BYTES).clamp(fewest / 4.0, most / 4.0);
         // Nothing but the drives' own phases tells reads in order that are outstanding how to meet.
         let fewest = ios(WALK_BYTES).max(EACH * outstanding);
         let walks = if self.profile.read_fraction >= 1.0 && matches!(coming, Coming::Closed(..)) {
