@@ -3,6 +3,7 @@
 from collections.abc import Callable, Sequence
 from typing import Self, TypedDict, final
 
+from loadline.workload.limit import Limit
 from loadline.workload.model import ModelStream
 
 @final
@@ -235,6 +236,16 @@ class System:
         Raises:
             ValueError: (key, what is wrong) for streams that can't be or don't fit, or closed and open ones together.
         """
+    def load_line(
+        self, streams: Sequence[ModelStream], limit: Limit, loads: tuple[int, int, int]
+    ) -> tuple[Solution, tuple[float, float, float | None, float | None] | None, list[bool]]:
+        """The load line of closed streams under a limit of the mean, of numbers outstanding from the first to the
+        second, every so many: the solution at the last one before the first that fails, or at the lowest; the point of
+        the first that fails; and which of them keep the limit, as far as it can hold.
+
+        Raises:
+            ValueError: as `solve`.
+        """
     def rule(self, streams: Sequence[ModelStream]) -> Rule:
         """The rule of thumb. Raises ValueError as `solve`."""
 
@@ -350,9 +361,6 @@ class Solution:
         """With 1, 2 ... I/Os outstanding; of an open load what the same mix would do closed."""
     def point(self, outstanding: int) -> tuple[float, float, float | None, float | None]:
         """The point of the curve with so many outstanding. Raises IndexError where it doesn't go so far."""
-    def keeps(self, of: str, bound_ns: float, strict: bool, loads: tuple[int, int, int]) -> list[bool]:
-        """Whether the mean response of `all`, `reads` or `writes` keeps a limit, from the first number outstanding to
-        the last, every so many."""
     @property
     def at(self) -> tuple[float, float, float | None, float | None] | None:
         """At the load that was asked for; None of an open load above saturation."""

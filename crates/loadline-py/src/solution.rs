@@ -5,9 +5,9 @@ use pyo3::exceptions::PyIndexError;
 use pyo3::prelude::*;
 
 /// Throughput, and mean responses of all, reads and writes.
-type At = (f64, f64, Option<f64>, Option<f64>);
+pub type At = (f64, f64, Option<f64>, Option<f64>);
 
-fn at(point: &Point) -> At {
+pub fn at(point: &Point) -> At {
     let responses = (point.read_response_ns, point.write_response_ns);
     (
         point.throughput_per_s,
@@ -33,27 +33,6 @@ impl PySolution {
         point
             .map(at)
             .ok_or_else(|| PyIndexError::new_err("the curve doesn't go so far"))
-    }
-
-    /// Whether the mean response keeps a limit, from the first number outstanding to the last, every so many.
-    fn keeps(
-        &self,
-        of: &str,
-        bound_ns: f64,
-        strict: bool,
-        loads: (usize, usize, usize),
-    ) -> Vec<bool> {
-        let keeps = |point: &Point| {
-            let response_ns = match of {
-                "reads" => point.read_response_ns,
-                "writes" => point.write_response_ns,
-                _ => Some(point.response_ns),
-            };
-            response_ns.is_some_and(|ns| ns < bound_ns || !strict && ns <= bound_ns)
-        };
-        let (first, last, step) = loads;
-        let asked = self.0.curve.iter().take(last).skip(first.max(1) - 1);
-        asked.step_by(step.max(1)).map(keeps).collect()
     }
 
     #[getter]

@@ -6,14 +6,15 @@ use loadline_model::device::SECTOR_BYTES;
 use loadline_model::device::disk::Model;
 use loadline_model::drive::{self, DriveDescription};
 use loadline_model::sim::Seed;
+use loadline_model::solve::Loads;
 use loadline_model::system::{Setting, SystemDescription, unroll as unroll_settings};
 use loadline_model::{Error, Figure, System};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
 
 use crate::simulation::PySimulation;
-use crate::solution::{PyRule, PySolution};
-use crate::workload::{self, ModelStream};
+use crate::solution::{self, At, PyRule, PySolution};
+use crate::workload::{self, ModelLimit, ModelStream};
 
 type Pairs = Vec<(String, String)>;
 
@@ -170,6 +171,26 @@ impl PySystem {
         let streams = workload::streams(streams)?;
         let solution = py.detach(|| self.0.solve(&streams, most));
         solution.map(PySolution).map_err(|error| refused(&error))
+    }
+
+    /// The solution at the highest load below the first that fails the limit, that one, and which loads keep it.
+    fn load_line(
+        &self,
+        py: Python<'_>,
+        streams: Vec<ModelStream>,
+        limit: ModelLimit,
+        loads: (u32, u32, u32),
+    ) -> PyResult<(PySolution, Option<At>, Vec<bool>)> {
+        let streams = workload::streams(streams)?;
+        let limit = limit.into_model();
+        let (low, high, step) = loads;
+        let line = py.detach(|| {
+            self.0
+                .load_line(&streams, &limit, &Loads { low, high, step })
+        });
+        let line = line.map_err(|error| refused(&error))?;
+        let next = line.next.as_ref().map(solution::at);
+        Ok((PySolution(line.solution), next, line.kept))
     }
 
     fn rule(&self, streams: Vec<ModelStream>) -> PyResult<PyRule> {

@@ -1,7 +1,8 @@
 //! Streams and plans of the model, from the plain dataclasses of `loadline.workload.model`.
 
 use loadline_model::device::station::Service;
-use loadline_model::sim::{Arrival, Pattern, Plan, Profile, Spread, Stream, Until};
+use loadline_model::sim::{Arrival, Pattern, Plan, Profile, Spread, Stream, Until, Way};
+use loadline_model::solve::Limit;
 use loadline_model::units::{Bytes, Time};
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
@@ -45,6 +46,29 @@ enum ModelArrival {
         stays_ns: Vec<u64>,
         most_outstanding: Option<u32>,
     },
+}
+
+/// `loadline.workload.limit.Limit` of a mean.
+#[derive(FromPyObject)]
+pub struct ModelLimit {
+    of: String,
+    bound_ns: f64,
+    strict: bool,
+}
+
+impl ModelLimit {
+    pub fn into_model(self) -> Limit {
+        let of = match &*self.of {
+            "reads" => Some(Way::Read),
+            "writes" => Some(Way::Write),
+            _ => None,
+        };
+        Limit {
+            of,
+            bound_ns: self.bound_ns,
+            strict: self.strict,
+        }
+    }
 }
 
 /// The streams of a workload.

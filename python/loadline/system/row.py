@@ -70,15 +70,16 @@ def busiest(components: Mapping[str, float]) -> str | None:
 def load_line_rows(point: Point, line: LoadLine[Any, Result], saturation_iops: float | None = None) -> list[Result]:
     """The row at the load line, then the probes in order of load, the line's own left out.
 
-    Without a `saturation_iops` it is the highest rate of all probes.
+    Without a `saturation_iops`, infinite of what never saturates, it is the highest rate of all probes.
     """
     ramp = point.ramp
     assert ramp is not None, "only ramps have load lines"
     limit = str(ramp.limit)
     probes = [replace(probe.answer, role="probe", limit=limit) for probe in line.probes if probe is not line.highest]
-    where = _saturation([probe.answer for probe in line.probes])
-    if saturation_iops is not None:
-        where = {"saturation_iops": saturation_iops}
+    if saturation_iops is None:
+        where = _saturation([probe.answer for probe in line.probes])
+    else:
+        where = {"saturation_iops": saturation_iops if math.isfinite(saturation_iops) else None}
     by_rate = ramp.axis == "rate"
     low, high = bounds(line, ramp.limit, rate=by_rate, saturation_per_s=saturation_iops if by_rate else None)
     found: dict[str, Any] = {

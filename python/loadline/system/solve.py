@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import replace
 from functools import partial
@@ -11,7 +11,7 @@ from itertools import count, groupby, takewhile
 from operator import itemgetter
 from pathlib import Path
 from threading import Event, Lock
-from typing import Any
+from typing import Any, TypeVar
 
 from loadline import _core
 from loadline.errors import InputError
@@ -21,13 +21,11 @@ from loadline.system.description import System, load_system, unroll
 from loadline.system.load_line import LoadLine, Probe, keeps, search_rate, share
 from loadline.system.pool import Listener, in_order
 from loadline.system.row import best_rows, finding, load_line_rows, refused_row, row
+from loadline.workload.model import ModelStream
 from loadline.workload.plan import Options, Point
-from loadline.workload.profile import Closed, Open, Workload
+from loadline.workload.profile import Closed, Open
 
-# A curve is drawn so far at first, for that costs hardly more than its first points; then as far as the limit can hold,
-# then so many times as far while all of it does.
-_FIRST = 512
-_FURTHER = 4
+T = TypeVar("T")
 
 # The core solves for no more I/Os outstanding, all jobs together.
 _MOST = 16_384
@@ -150,7 +148,6 @@ class _Asking:
         self._suite = suite
         self._explain = explain
         self._curve = curve
-        self._last: tuple[tuple[Workload, ...], int, _core.Solution] | None = None
 
     def rows(self, point: Point) -> list[Result]:
         """The row of a plain point, or those of a search."""
@@ -158,9 +155,9 @@ class _Asking:
             return best_rows(point, [self.row(probe) for probe in point.grid()])
         return [self.row(point)] if point.ramp is None else self.ramp(point)
 
-    def row(self, point: Point) -> Result:
-        """The row of a plain point."""
-        found = self._solve(point, 1)
+    def row(self, point: Point, found: _core.Solution | None = None) -> Result:
+        """The row of a plain point, of its solution if that is known."""
+        found = found or self._solve(point, 1)
         offered = sum(stream.arrival.rate_per_s for stream in point.streams if isinstance(stream.arrival, Open))
         error = None
         if found.at is None:
@@ -197,10 +194,9 @@ class _Asking:
         else:
             line = self._by_outstanding(point, int(ramp.low), int(ramp.high))
         shown = [probe.answer for probe in line.probes if probe is line.highest or probe is line.next]
-        saturation_iops = shown[0].saturation_iops if shown else line.probes[0].answer.saturation_iops
-        rows = load_line_rows(point, line, saturation_iops)
+        saturation_iops = (shown or [line.probes[0].answer])[0].saturation_iops
         # What never saturates has no highest rate either.
-        return [replace(rows[0], saturation_iops=saturation_iops), *rows[1:]]
+        return load_line_rows(point, line, math.inf if saturation_iops is None else saturation_iops)
 
     def _by_rate(self, point: Point, low: float, high: float) -> LoadLine[float, Result]:
         assert point.ramp is not None, "only ramps are searched"
@@ -221,21 +217,19 @@ class _Asking:
         assert point.ramp is not None, "only ramps are searched"
         limit, each = point.ramp.limit, sum(stream.arrival.jobs for stream in point.streams)
         high = max(low, min(high, _MOST // each))
-        most = min(high, max(low, _FIRST))
-        while True:
-            found = self._solve(point.at(most), most * each)
-            kept = found.keeps(limit.of, limit.bound_ns, limit.strict, (low * each, most * each, each))
-            if most == high or not all(kept[-(len(kept) // 2 + 1) :]):
-                break
-            # By Little's law no more than that keep the limit; of reads or writes alone, or with pauses, they may.
-            least = found.saturation_per_s * limit.bound_ns / 1e9 / each
-            most = int(min(high, least + 2 if least > most else _FURTHER * most))
+        loads = (low * each, high * each, each)
+        found, next_at, kept = self._ask(point.at(high), lambda streams: self._built.load_line(streams, limit, loads))
         fails = kept.index(False) if False in kept else None
         monotone = fails is None or not any(kept[fails:])
         highest = low + (len(kept) if fails is None else fails) - 1
 
-        at_line = Probe(highest, self.row(point.at(highest)), True) if highest >= low else None
-        beyond = None if fails is None else Probe(low + fails, self._off_curve(point.at(low + fails), found), False)
+        # How many requests pause together hangs on the load, so only of others is the solution that of the load line.
+        pauses = any(stream.profile.think_time_ns for stream in point.streams)
+        there = None if highest < low else self.row(point.at(highest), None if pauses else found)
+        at_line = None if there is None else Probe(highest, there, True)
+        beyond = None
+        if next_at is not None:
+            beyond = Probe(highest + 1, self._off_curve(point.at(highest + 1), found, next_at), False)
         probes = [one for one in (at_line, beyond) if one is not None]
         if self._curve:
             probes += self._beside(point, low, min(high, 2 * (highest + 1)), {probe.load for probe in probes})
@@ -244,14 +238,15 @@ class _Asking:
     def _beside(self, point: Point, low: int, high: int, known: set[int]) -> list[Probe[int, Result]]:
         """Doubling loads, and `high`, but those that are known."""
         assert point.ramp is not None, "only ramps are searched"
-        found = self._solve(point.at(high), high * sum(stream.arrival.jobs for stream in point.streams))
+        each = sum(stream.arrival.jobs for stream in point.streams)
+        found = self._solve(point.at(high), high * each)
         doubled = takewhile(lambda load: load < high, (low * 2**step for step in count()))
-        answers = {load: self._off_curve(point.at(load), found) for load in (*doubled, high) if load not in known}
+        loads = [load for load in (*doubled, high) if load not in known]
+        answers = {load: self._off_curve(point.at(load), found, found.point(load * each)) for load in loads}
         return [Probe(load, answer, keeps(answer, point.ramp.limit)) for load, answer in answers.items()]
 
-    def _off_curve(self, point: Point, found: _core.Solution) -> Result:
-        """The row of a point that lies on the curve, its components left out."""
-        at = found.point(sum(stream.outstanding for stream in point.streams))
+    def _off_curve(self, point: Point, found: _core.Solution, at: _At) -> Result:
+        """The row of a point that lies there on the curve, its components left out."""
         total, read, write = _flows(point, at)
         return row(
             *(self._system, point, self._suite, "solved"),
@@ -264,16 +259,14 @@ class _Asking:
         )
 
     def _solve(self, point: Point, most: int) -> _core.Solution:
-        """The last one is kept, for a point's load line mostly lies on the curve that its own load is on."""
-        if self._last is not None and self._last[:2] == (point.streams, most):
-            return self._last[2]
+        return self._ask(point, lambda streams: self._built.solve(streams, most))
+
+    def _ask(self, point: Point, ask: Callable[[list[ModelStream]], T]) -> T:
         try:
-            found = self._built.solve(streams_of(point, self._built), most)
+            return ask(streams_of(point, self._built))
         except ValueError as error:
             said = ": ".join(map(str, error.args))
             raise InputError(f"{self._system.said}: {point.name}: {said}") from None
-        self._last = point.streams, most, found
-        return found
 
 
 def _saturation(found: _core.Solution) -> dict[str, Any]:
@@ -297,18 +290,16 @@ def _flows(point: Point, at: _At) -> tuple[Flow, Flow, Flow]:
     """Total, reads and writes, by the mix of the streams: each by the share that it has outstanding, or offers."""
     iops, *responses_ns = at
     weights = [s.outstanding if isinstance(s.arrival, Closed) else s.arrival.rate_per_s for s in point.streams]
-    shares: list[tuple[float, float, float]] = []
+    reads = read_bytes = all_bytes = 0.0
     for stream, weight in zip(point.streams, weights, strict=True):
-        profile = stream.profile
-        mean_bytes = sum(block.size_bytes * block.share_fraction for block in profile.block)
-        shares.append((weight / sum(weights), profile.read_fraction, mean_bytes))
-
-    def flow(part: Sequence[float], response_ns: float | None) -> Flow:
-        rate = iops * sum(share * each for (share, *_), each in zip(shares, part, strict=True))
-        size = sum(share * each * mean_bytes for (share, _, mean_bytes), each in zip(shares, part, strict=True))
-        return Flow(iops=rate, bytes_per_s=iops * size, latency_mean_ns=response_ns)
-
-    reads = [read for _, read, _ in shares]
-    parts: Any = ([1.0] * len(shares), reads, [1 - read for read in reads])
-    total, read, write = (flow(part, response) for part, response in zip(parts, responses_ns, strict=True))
+        profile, share = stream.profile, weight / sum(weights)
+        mean_bytes = share * sum(block.size_bytes * block.share_fraction for block in profile.block)
+        reads += share * profile.read_fraction
+        read_bytes += mean_bytes * profile.read_fraction
+        all_bytes += mean_bytes
+    parts = ((1.0, all_bytes), (reads, read_bytes), (1.0 - reads, all_bytes - read_bytes))
+    total, read, write = (
+        Flow(iops=iops * part, bytes_per_s=iops * size, latency_mean_ns=response_ns)
+        for (part, size), response_ns in zip(parts, responses_ns, strict=True)
+    )
     return total, read, write

@@ -16,6 +16,7 @@ mod driven;
 mod drives;
 mod explained;
 mod fork;
+mod load_line;
 mod merging;
 mod mix;
 mod network;
@@ -39,6 +40,7 @@ mod working;
 
 pub use bounds::{Asymptotes, Bounds};
 pub use closed::{Closed, ClosedCenter};
+pub use load_line::{Limit, LoadLine, Loads};
 pub use network::{Center, Class, Demand, Network, Servers};
 pub use open::{Method, Open, OpenCenter, erlang_c};
 pub use rule::{LOAD_LINE_FRACTION, Rule};

@@ -4,7 +4,7 @@ use super::drives::Drives;
 use super::mix::Mix;
 use super::network::Class;
 use super::parts::{self, Part, Passing};
-use super::system::{Asked, Solution};
+use super::system::{Asked, Point, Solution};
 use super::view::View;
 use crate::Error;
 use crate::sim::Way;
@@ -137,18 +137,14 @@ impl<'a> Solver<'a> {
         solver
     }
 
-    pub(super) fn solve(self, asked: &Asked, most: u32) -> Result<Solution, Error> {
-        let think_ns = match asked {
-            Asked::Closed { think_ns, .. } => *think_ns,
-            Asked::Open { .. } => 0.0,
-        };
-        let curve = self.curve(most, think_ns)?;
+    /// What is asked for, on the curve.
+    pub(super) fn solution(&self, curve: Vec<Point>, asked: &Asked) -> Result<Solution, Error> {
         let (limit, bottleneck) = self.limit.clone();
         let at = match asked {
             Asked::Closed { outstanding, .. } => Some(curve[*outstanding as usize - 1]),
             Asked::Open { per_s, scv } => self.open(*per_s, *scv)?,
         };
-        let power = |point: &super::Point| point.throughput_per_s / point.response_ns;
+        let power = |point: &Point| point.throughput_per_s / point.response_ns;
         let knee = (1..)
             .zip(&curve)
             .max_by(|a, b| power(a.1).total_cmp(&power(b.1)).then(b.0.cmp(&a.0)));

@@ -1,7 +1,7 @@
 //! Systems of plain queueing stations, solved.
 
 use super::network::{Center, Class, Demand, Network, Servers};
-use super::system::{Point, Solution};
+use super::system::{Asked, Point, Solution};
 use super::working::Working;
 use super::{Closed, Open};
 use crate::Error;
@@ -52,11 +52,11 @@ fn point(per_s: f64, response_ns: f64, ways: &[Way]) -> Point {
     }
 }
 
-/// Solves the network closed, up to `most`, and at what was asked: so many outstanding, or so many a second with arrivals of a variation.
+/// Solves the network closed, up to `most`, and at what was asked.
 pub(super) fn solve(
     network: &Network,
     most: u32,
-    asked: Result<u32, (f64, f64)>,
+    asked: &Asked,
     ways: &[Way],
 ) -> Result<Solution, Error> {
     let closed = Closed::solve(network, most)?;
@@ -65,8 +65,8 @@ pub(super) fn solve(
         .map(|(&per_s, &response)| point(per_s, response, ways))
         .collect();
     let saturation_per_s = network.saturation_per_s();
-    let (at, utilisations, working) = match asked {
-        Ok(outstanding) => {
+    let (at, utilisations, working) = match *asked {
+        Asked::Closed { outstanding, .. } => {
             let solved = Closed::solve(network, outstanding)?;
             let used: Vec<f64> = solved
                 .centers
@@ -79,7 +79,7 @@ pub(super) fn solve(
                 Working::closed(network, &solved),
             )
         }
-        Err((per_s, _)) if per_s >= saturation_per_s => {
+        Asked::Open { per_s, .. } if per_s >= saturation_per_s => {
             let used = |center: &Center| saturation_per_s / network.capacity_per_s(center);
             (
                 None,
@@ -87,7 +87,7 @@ pub(super) fn solve(
                 Working::demands(network),
             )
         }
-        Err((per_s, scv)) => {
+        Asked::Open { per_s, scv } => {
             let solved = Open::solve(network, per_s, scv)?;
             let used: Vec<f64> = solved
                 .centers

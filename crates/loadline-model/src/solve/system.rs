@@ -7,7 +7,7 @@ use super::view::View;
 use super::working::Working;
 use crate::Error;
 use crate::device::station::Service;
-use crate::sim::{Arrival, Pattern, Stream, Way};
+use crate::sim::{Arrival, Pattern, Profile, Stream, Way};
 use crate::simulation::System;
 use crate::system::Pool;
 
@@ -62,6 +62,18 @@ pub(super) enum Asked {
     },
 }
 
+impl Asked {
+    fn think_ns(&self) -> f64 {
+        match self {
+            Asked::Closed { think_ns, .. } => *think_ns,
+            Asked::Open { .. } => 0.0,
+        }
+    }
+}
+
+/// Profiles, each with its share of all I/Os.
+pub(super) type Shares<'a> = Vec<(f64, &'a Profile)>;
+
 impl System {
     /// Solves the system under `streams`, closed or open ones, up to `most` I/Os outstanding, or as many as are asked for.
     ///
@@ -88,6 +100,28 @@ impl System {
 
     /// The same with bursts taken as one variation of times between arrivals.
     fn solve_alike(&self, streams: &[Stream], most: u32) -> Result<Solution, Error> {
+        let (asked, profiles) = self.question(streams, most)?;
+        let most = match asked {
+            Asked::Closed { outstanding, .. } => most.max(outstanding),
+            Asked::Open { .. } => most.max(1),
+        };
+        let Some(view) = self.view()? else {
+            return self.stations(streams, &asked, most);
+        };
+        let outstanding = match asked {
+            Asked::Closed { outstanding, .. } => outstanding,
+            Asked::Open { .. } => most,
+        };
+        let solver = Solver::new(&view, view.mix(&profiles), outstanding);
+        solver.solution(solver.curve(most, asked.think_ns())?, &asked)
+    }
+
+    /// What is asked for, if it can be solved up to so many outstanding, and the profiles with their shares.
+    pub(super) fn question<'a>(
+        &self,
+        streams: &'a [Stream],
+        most: u32,
+    ) -> Result<(Asked, Shares<'a>), Error> {
         self.check(streams)?;
         let (asked, shares) = asked(streams)?;
         let rebuilt = |pool: &Pool| pool.failed > 0 && pool.rebuild_rate.is_some();
@@ -97,7 +131,7 @@ impl System {
         }
         let most = match asked {
             Asked::Closed { outstanding, .. } => most.max(outstanding),
-            Asked::Open { .. } => most.max(1),
+            Asked::Open { .. } => most,
         };
         if most > LARGEST {
             return Err(Error::at(
@@ -107,34 +141,26 @@ impl System {
                 ),
             ));
         }
-        let Some(view) = self.view()? else {
-            let (think_ns, asked) = match asked {
-                Asked::Closed {
-                    outstanding,
-                    think_ns,
-                } => (think_ns, Ok(outstanding)),
-                Asked::Open { per_s, scv } => (0.0, Err((per_s, scv))),
-            };
-            let reads = streams
-                .iter()
-                .any(|stream| stream.profile.read_fraction > 0.0);
-            let writes = streams
-                .iter()
-                .any(|stream| stream.profile.read_fraction < 1.0);
-            let ways = [reads.then_some(Way::Read), writes.then_some(Way::Write)];
-            let ways: Vec<Way> = ways.into_iter().flatten().collect();
-            let network = stations::network(&self.description().station, think_ns);
-            return stations::solve(&network, most, asked, &ways);
-        };
-        let profiles: Vec<_> = shares
-            .into_iter()
-            .zip(streams.iter().map(|stream| &stream.profile))
-            .collect();
-        let outstanding = match asked {
-            Asked::Closed { outstanding, .. } => outstanding,
-            Asked::Open { .. } => most,
-        };
-        Solver::new(&view, view.mix(&profiles), outstanding).solve(&asked, most)
+        let profiles = streams.iter().map(|stream| &stream.profile);
+        Ok((asked, shares.into_iter().zip(profiles).collect()))
+    }
+
+    /// A system of stations under what is asked for, up to so many outstanding.
+    pub(super) fn stations(
+        &self,
+        streams: &[Stream],
+        asked: &Asked,
+        most: u32,
+    ) -> Result<Solution, Error> {
+        let reads = |stream: &Stream| stream.profile.read_fraction > 0.0;
+        let writes = |stream: &Stream| stream.profile.read_fraction < 1.0;
+        let ways = [
+            streams.iter().any(reads).then_some(Way::Read),
+            streams.iter().any(writes).then_some(Way::Write),
+        ];
+        let ways: Vec<Way> = ways.into_iter().flatten().collect();
+        let network = stations::network(&self.description().station, asked.think_ns());
+        stations::solve(&network, most, asked, &ways)
     }
 }
 
@@ -211,7 +237,7 @@ fn mean_ns(service: &Service) -> f64 {
 }
 
 impl System {
-    fn view(&self) -> Result<Option<View<'_>>, Error> {
+    pub(super) fn view(&self) -> Result<Option<View<'_>>, Error> {
         let description = self.description();
         let (Some(pool), Some(layout), Some(model)) =
             (&description.pool, self.layout()?, self.drive())
