@@ -4,7 +4,7 @@
 //! data and parity; new ones). `docs/background/solver.md` derives the equations.
 
 use super::queues::{Queues, between};
-use super::shapes::Shape;
+use super::shapes::{Alone, Shape};
 use crate::device::disk::service::ServiceTime;
 use std::ops::Range;
 use std::sync::{Arc, OnceLock};
@@ -14,6 +14,9 @@ const EXACT: f64 = 1e-12;
 const MOST_STEPS: u32 = 200;
 const HALVING: u32 = 6;
 
+/// A number is looked for first within this factor of a guess.
+const NEAR: f64 = 1.02;
+
 /// Sets inside of a load that grows without end: a sequential one is on no more drives than these reach.
 const ENDLESS: f64 = 16_384.0;
 
@@ -22,6 +25,8 @@ const ENDLESS: f64 = 16_384.0;
 pub(super) struct Curve {
     /// Number of accesses, ascending from 1, with the times.
     pub(super) points: Vec<(f64, ServiceTime)>,
+    /// The numbers' logarithms.
+    logs: Vec<f64>,
 }
 
 impl Curve {
@@ -32,6 +37,7 @@ impl Curve {
             .zip(times.iter().copied());
         Curve {
             points: points.collect(),
+            logs: queued.iter().map(|&n| f64::from(n).ln()).collect(),
         }
     }
 
@@ -42,9 +48,10 @@ impl Curve {
         match (next, self.points.get(next)) {
             (0, _) => self.points[0].1,
             (_, None) => self.points[next - 1].1,
-            (_, Some(&(to, end))) => {
-                let (from, begin) = self.points[next - 1];
-                let share = (queued / from).ln() / (to / from).ln();
+            (_, Some(&(_, end))) => {
+                let begin = self.points[next - 1].1;
+                let (from, to) = (self.logs[next - 1], self.logs[next]);
+                let share = (queued.ln() - from) / (to - from);
                 let between = |a: f64, b: f64| a + share * (b - a);
                 ServiceTime {
                     mean_ns: between(begin.mean_ns, end.mean_ns),
@@ -59,6 +66,11 @@ impl Curve {
         }
     }
 
+    /// With one access.
+    pub(super) fn first(&self) -> ServiceTime {
+        self.points[0].1
+    }
+
     /// The most accesses that make a difference.
     pub(super) fn tags(&self) -> f64 {
         self.points[self.points.len() - 1].0
@@ -66,9 +78,9 @@ impl Curve {
 
     /// The same with another time of a single access.
     pub(super) fn starting(&self, single: ServiceTime) -> Self {
-        let mut points = self.points.clone();
-        points[0].1 = single;
-        Curve { points }
+        let mut curve = self.clone();
+        curve.points[0].1 = single;
+        curve
     }
 
     /// With any number of accesses.
@@ -101,8 +113,16 @@ pub(super) struct Drives {
     pub(super) choice: Choice,
     /// Of sequential loads: how sets lie beside each other.
     pub(super) order: Option<Order>,
+    pub(super) known: Known,
+}
+
+/// What follows from all else of drives, once it has been asked for.
+#[derive(Debug, Clone, Default)]
+pub(super) struct Known {
     /// What was found of one group of them.
-    pub(super) queues: OnceLock<Arc<Queues>>,
+    queues: OnceLock<Arc<Queues>>,
+    /// Sets that are alone.
+    pub(super) alone: OnceLock<Alone>,
 }
 
 /// Reads of mirrored data, which take one of several copies.
@@ -205,26 +225,36 @@ impl Drives {
         })
     }
 
-    /// The number of sets among which so many are waited for.
-    fn inside_for(&self, foreground: f64) -> f64 {
-        rise(foreground, foreground..1e9, |inside| {
-            inside * (1.0 - self.background(inside))
-        })
+    /// The number of sets among which so many are waited for, looked for first not far from `near`.
+    fn inside_for(&self, foreground: f64, near: f64) -> f64 {
+        let of = |inside: f64| inside * (1.0 - self.background(inside));
+        let (low, high) = (near / NEAR, near * NEAR);
+        let found = rise(foreground, low..high, of);
+        if low < found && found < high {
+            return found;
+        }
+        rise(foreground, foreground..1e9, of)
     }
 
     /// Sets per ns with 1, 2 ... `most` sets that hosts wait for, and up to `bound` sets in all.
     pub(super) fn hosts(&self, most: u32, bound: f64) -> Vec<f64> {
         let hosts: Vec<f64> = grid(f64::from(most)).collect();
-        let inside: Vec<f64> = hosts
-            .iter()
-            .map(|&n| self.inside_for(n).min(bound))
-            .collect();
+        let (mut last, mut share) = (0.0, self.background(1.0));
+        let inside = hosts.iter().map(|&n| {
+            // The share hardly changes from one number to the next, and more than the bound there never are.
+            if last < bound {
+                last = self.inside_for(n, n / (1.0 - share)).min(bound);
+                share = 1.0 - n / last;
+            }
+            last
+        });
+        let inside: Vec<f64> = inside.collect();
         let mut rates = self.together(&hosts, &inside);
         if let Some(single) = self.rested {
             let rested = Drives {
                 curve: self.curve.starting(single),
                 rested: None,
-                queues: OnceLock::new(),
+                known: Known::default(),
                 ..self.clone()
             };
             // The more a drive has to do, the less it rests.
@@ -269,7 +299,7 @@ impl Drives {
             each: self.each * self.clump,
             most_per_ns: self.most_per_ns / self.clump,
             clump: 1.0,
-            queues: OnceLock::new(),
+            known: Known::default(),
             ..self.clone()
         }
     }
@@ -302,6 +332,7 @@ impl Drives {
         if apart > 0.0 {
             residence += apart
                 * self
+                    .known
                     .queues
                     .get_or_init(|| self.queues())
                     .residence_ns(others / self.groups());
@@ -411,7 +442,7 @@ mod tests {
             each: 1.0,
             wide: 1.0,
             shapes: [ONE, Shape::default()],
-            queues: OnceLock::new(),
+            known: Known::default(),
             most_per_ns: f64::INFINITY,
             rested: None,
             clump: 1.0,

@@ -5,7 +5,7 @@ use super::bench::Ground;
 use super::course::{Course, Streams};
 use super::direct::{Coming, Direct, Followed};
 use super::driven::in_phases;
-use super::drives::{Choice, Curve, Drives, Order};
+use super::drives::{Choice, Curve, Drives, Known, Order};
 use super::network::Class;
 use super::parts::Passing;
 use super::shapes::Shape;
@@ -18,7 +18,7 @@ use crate::device::disk::{self, Options};
 use crate::sim::Way;
 use crate::units::Time;
 use std::ops::Range;
-use std::sync::{Arc, OnceLock};
+use std::sync::Arc;
 
 /// Of two busy drives of which the shorter queue is taken: share of the time in which one's queue isn't the longer one. Their difference d goes
 /// from 0 to 1 with each event; above that it falls with arrivals, at the rate of both drives, and with departures from the longer queue, and
@@ -303,7 +303,7 @@ impl Mix {
             each: accesses / wide,
             wide: wide / sets,
             shapes: [shape(false), shape(true)],
-            queues: OnceLock::new(),
+            known: Known::default(),
             most_per_ns: most_sets_per_ns,
             order: self.order,
             choice: self.choice(),

@@ -50,7 +50,7 @@ impl Drives {
             .shapes
             .iter()
             .flat_map(|shape| [shape.share, shape.accesses, shape.drives]);
-        let alone = self.curve.at(1.0).background_fraction;
+        let alone = self.curve.first().background_fraction;
         let numbers = numbers.into_iter().chain(shapes).chain([alone]);
         let asked = numbers.chain(times).map(f64::to_bits);
         QUEUES.ask(asked.collect(), || Arc::new(self.find_queues()))

@@ -12,7 +12,33 @@ pub(super) struct Shape {
     pub(super) drives: f64,
 }
 
+/// Sets of each kind that are alone at their drives.
+#[derive(Debug, Clone, Copy)]
+pub(super) struct Alone {
+    time: ServiceTime,
+    /// Time of a set at one drive where that takes so long as a mean, and until the slowest of its drives is done.
+    whole_ns: [f64; 2],
+    fork_ns: [f64; 2],
+    /// The latter as a mean over both.
+    own_ns: f64,
+}
+
 impl Drives {
+    /// What doesn't hang on how many sets there are.
+    fn alone(&self) -> &Alone {
+        self.known.alone.get_or_init(|| {
+            let time = self.curve.at(self.each);
+            let kinds = self.kinds(time);
+            let fork_ns = kinds.map(|(shape, whole_ns)| Self::fork_ns(shape, whole_ns, time));
+            Alone {
+                time,
+                whole_ns: kinds.map(|(_, whole_ns)| whole_ns),
+                fork_ns,
+                own_ns: self.mean(fork_ns),
+            }
+        })
+    }
+
     /// Time of a set that is alone, until the slowest of its drives is done, as a mean over all kinds.
     pub(super) fn own_ns(&self, time: ServiceTime) -> f64 {
         self.mean(
@@ -23,7 +49,7 @@ impl Drives {
 
     /// Sets that hosts wait for and those in the background, each with its time at one drive where that takes so long as a mean.
     fn kinds(&self, time: ServiceTime) -> [(Shape, f64); 2] {
-        let background = self.curve.at(1.0).background_fraction;
+        let background = self.curve.first().background_fraction;
         let [hosts, others] = self.shapes;
         // What a set of all takes at its drives together, by kind.
         let whole_ns = self.wide * self.each * time.mean_ns;
@@ -64,24 +90,25 @@ impl Drives {
     }
 
     fn joins_ns(&self, kind: usize, wait_ns: f64) -> f64 {
-        let single = self.curve.at(self.each);
-        let (shape, whole_ns) = self.kinds(single)[kind];
+        let (shape, alone) = (self.shapes[kind], self.alone());
+        let whole_ns = alone.whole_ns[kind];
         let mean_ns = whole_ns + wait_ns;
         let apart = 1.0 - ((shape.drives - 1.0) / (self.count - 1.0).max(1.0)).clamp(0.0, 1.0);
-        let own = whole_ns * whole_ns * single.way_scv * shape.drives / shape.accesses.max(1e-300);
+        let own =
+            whole_ns * whole_ns * alone.time.way_scv * shape.drives / shape.accesses.max(1e-300);
         let scv = (own + apart * wait_ns * wait_ns) / (mean_ns * mean_ns).max(1e-300);
-        let fork_ns = Self::fork_ns(shape, whole_ns, single) - whole_ns;
+        let fork_ns = alone.fork_ns[kind] - whole_ns;
         slowest_ns(shape.drives, mean_ns, scv) - mean_ns - fork_ns
     }
 
     /// What sets of each kind wait at a drive where a mean set has this residence among so many others: as its accesses do there.
     fn waits_ns(&self, residence_ns: f64, others: f64) -> [f64; 2] {
-        let wait_ns = (residence_ns - self.own_ns(self.curve.at(self.each))).max(0.0);
+        let wait_ns = (residence_ns - self.alone().own_ns).max(0.0);
         // Who is at a drive is there with those that others have there.
         let queued = ((1.0 + others / self.groups()) * self.each).max(1.0);
         let fractions = |of: ServiceTime| [1.0 - of.background_fraction, of.background_fraction];
         let there = fractions(self.curve.at(queued));
-        let alone = fractions(self.curve.at(1.0));
+        let alone = fractions(self.curve.first());
         let waits: [f64; 2] = std::array::from_fn(|kind| {
             let Shape {
                 share, accesses, ..
@@ -103,13 +130,10 @@ impl Drives {
             let sets = accesses / self.background_accesses();
             return sets / (sets + 1.0 - accesses).max(1e-300);
         }
-        let single = self.curve.at(self.each);
-        let kinds = self.kinds(single);
         let waits_ns = self.waits_ns(self.among_ns(others), others);
         let [hosts, background] = [0, 1].map(|kind| {
-            let (shape, whole_ns) = kinds[kind];
-            let own_ns = Self::fork_ns(shape, whole_ns, single);
-            shape.share * (own_ns + waits_ns[kind] + self.joins_ns(kind, waits_ns[kind]))
+            let joins_ns = self.joins_ns(kind, waits_ns[kind]);
+            self.shapes[kind].share * (self.alone().fork_ns[kind] + waits_ns[kind] + joins_ns)
         });
         background / (hosts + background)
     }
