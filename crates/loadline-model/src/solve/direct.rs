@@ -9,7 +9,7 @@ use crate::array::mirror::Mirrors;
 use crate::array::warm;
 use crate::array::writers::Writers;
 use crate::cache::{Cache, Fetch, FetchId, Found};
-use crate::layout::{Extent, Rows, WritePlan};
+use crate::layout::{self, Extent, Rows, WritePlan};
 use crate::memo::Memo;
 use crate::sim::{Profile, Purpose, Requests, Seed, TaskId, Way};
 use crate::system::{self, MirrorRead};
@@ -23,6 +23,11 @@ const COUNTED_BYTES: f64 = 32e6;
 const FEWEST: f64 = 2_000.0;
 const MOST: f64 = 16_000.0;
 const EACH: f64 = 8.0;
+
+/// I/Os that count of several streams that are written to the same stripes, of each outstanding one, and the most of all: who meets at a drive is
+/// held up there by the same parity, so that streams come to keep apart, or together, for thousands of I/Os.
+const MEETING: f64 = 1_024.0;
+const MOST_MEETING: f64 = 262_144.0;
 
 /// In how many ways drives' spindles stand to each other at most, each for its part of these I/Os, and bytes a drive for each.
 const MOST_WALKS: f64 = 8.0;
@@ -66,6 +71,15 @@ impl Direct {
         self.profile.read_fraction > 0.0 && self.profile.read_fraction < 1.0
     }
 
+    /// Whether streams hold each other up. What drives can do at most, without pauses, needn't be so sure.
+    fn meets(&self, ground: Ground<'_>, coming: Coming) -> bool {
+        let paused = matches!(coming, Coming::Closed(_, pauses) if pauses != [0.0; 2]);
+        paused
+            && self.profile.sequential_streams > 1
+            && self.profile.read_fraction < 1.0
+            && ground.layout.kind() != layout::Kind::Jbod
+    }
+
     /// The load over the drives; `None` of a profile that can't be.
     pub(super) fn follow(&self, ground: Ground<'_>, coming: Coming) -> Option<Followed> {
         let (number, times) = match coming {
@@ -92,7 +106,11 @@ impl Direct {
             Coming::Closed(outstanding, _) => f64::from(outstanding),
             Coming::Open(_) => 1.0,
         };
-        let fewest = FEWEST.max(EACH * outstanding);
+        let fewest = if self.meets(ground, coming) {
+            (MEETING * outstanding).clamp(MOST, MOST_MEETING)
+        } else {
+            FEWEST.max(EACH * outstanding)
+        };
         let most = MOST.max(fewest);
         let counted = ios(COUNTED_BYTES).clamp(fewest, most);
         let before = ios(BEFORE_BYTES).clamp(fewest / 4.0, most / 4.0);

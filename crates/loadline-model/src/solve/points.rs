@@ -8,7 +8,7 @@ use super::network::Network;
 use super::open::Open;
 use super::parts;
 use super::procession::Procession;
-use super::solver::{OfWay, Solver};
+use super::solver::{OfWay, Solver, beside_per_ns};
 use super::system::Point;
 use crate::Error;
 use crate::sim::Way;
@@ -64,7 +64,9 @@ impl Solver<'_> {
         let found = doubled(front.population, |n| self.followed_straight(n, think_ns))?;
         let points = (1u32..).zip(found).zip(&front.throughput_per_s).map(
             |((n, [rate, read_ns, write_ns]), &passed)| {
-                let x = rate.min(passed / 1e9).min(self.limit.0);
+                let x = rate
+                    .min(passed / 1e9)
+                    .min(beside_per_ns(&self.parts, &self.classes));
                 let response_ns = f64::from(n) / x - think_ns;
                 self.split(x, response_ns, [read_ns, write_ns])
             },

@@ -41,6 +41,7 @@ pub(super) struct OfWay {
 }
 
 /// A mix on a system, ready to be solved.
+#[derive(Clone)]
 pub(super) struct Solver<'a> {
     pub(super) view: &'a View<'a>,
     pub(super) turnaround_ns: f64,
@@ -71,10 +72,6 @@ impl<'a> Solver<'a> {
             &mix.background(view),
             mix.controllers(outstanding),
         );
-        let loops = parts.iter().filter(|part| part.beside);
-        let loops = loops
-            .map(|part| part.capacity(&classes))
-            .fold(f64::INFINITY, f64::min);
         let before = parts.iter().filter(|part| !part.beside);
         let passed_ns: f64 = before
             .map(|part| part.mean_ns(&classes) + part.mean_latency_ns(&classes))
@@ -83,7 +80,7 @@ impl<'a> Solver<'a> {
         let waits =
             mix.background_sets()[1] > 0.0 || mix.kinds.iter().any(|kind| kind.waits.is_some());
         let turnaround_ns = if waits { passed_ns } else { 0.0 };
-        let drives = mix.drives(view, loops, turnaround_ns);
+        let drives = mix.drives(view, beside_per_ns(&parts, &classes), turnaround_ns);
         let [destaging, ahead] = mix.background_sets();
         let sets = Sets {
             foreground: mix.foreground_sets(Way::Read) + mix.foreground_sets(Way::Write),
@@ -139,6 +136,18 @@ impl<'a> Solver<'a> {
 
     /// What is asked for, on the curve.
     pub(super) fn solution(&self, curve: Vec<Point>, asked: &Asked) -> Result<Solution, Error> {
+        if self.mix.direct.is_none() {
+            return self.solved(curve, asked);
+        }
+        // Drives may do most with a number outstanding that isn't one of those which were looked at before.
+        let most = curve.iter().map(|point| point.throughput_per_s / 1e9);
+        let mut solver = self.clone();
+        solver.streamed = most.chain(self.streamed).max_by(f64::total_cmp);
+        solver.limit = solver.least_capacity();
+        solver.solved(curve, asked)
+    }
+
+    fn solved(&self, curve: Vec<Point>, asked: &Asked) -> Result<Solution, Error> {
         let (limit, bottleneck) = self.limit.clone();
         let at = match asked {
             Asked::Closed { outstanding, .. } => Some(curve[*outstanding as usize - 1]),
@@ -203,4 +212,12 @@ impl<'a> Solver<'a> {
             .map(|drives| ("disks".to_owned(), drives.busy(per_ns * self.sets.all())));
         parts.map(used).chain(drives).collect()
     }
+}
+
+/// I/Os per ns that loops, which run beside the drives, let pass.
+pub(super) fn beside_per_ns(parts: &[Part], classes: &[Class]) -> f64 {
+    let loops = parts.iter().filter(|part| part.beside);
+    loops
+        .map(|part| part.capacity(classes))
+        .fold(f64::INFINITY, f64::min)
 }
