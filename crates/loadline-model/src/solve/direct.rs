@@ -1,10 +1,13 @@
-//! Sequential I/Os that go straight to several drives, or are larger than what a cache reads ahead, one by one over the modelled drives.
+//! I/Os in order, or now and then, that go straight to several drives, or are larger than what a cache reads ahead, one by one over the
+//! modelled drives.
 //!
 //! Neighbours of a stream come to the same drives, so their times depend on each other: a small write reads old data and old parity
 //! beside what the drives still write from their buffers, and writes that touch the same parity wait for each other, or go along.
+//! Of runs at random places each I/O finds what its drive has read on since the last one, as far as those of others have let it.
 //! No mean tells that. So I/Os are followed as the array would send them, with times before the drives as a pause.
 
 use super::bench::{Bench, Event, Ground, Site};
+use super::view::scattered;
 use crate::array::mirror::Mirrors;
 use crate::array::warm;
 use crate::array::writers::Writers;
@@ -24,6 +27,9 @@ const FEWEST: f64 = 2_000.0;
 const MOST: f64 = 16_000.0;
 const EACH: f64 = 8.0;
 
+/// The most that count of a load of which a part goes to random places: they are everywhere soon.
+const SCATTERED: f64 = 6_000.0;
+
 /// I/Os that count of several streams that are written to the same stripes, of each outstanding one, and the most of all: who meets at a drive is
 /// held up there by the same parity, so that streams come to keep apart, or together, for thousands of I/Os.
 const MEETING: f64 = 1_024.0;
@@ -40,7 +46,7 @@ const APART: u32 = 50_000;
 type Question = (Site, MirrorRead, String, u32, [u64; 2]);
 static FOLLOWED: LazyLock<Memo<Question, Option<Followed>>> = LazyLock::new(|| Memo::new(1 << 10));
 
-/// A sequential load that no cache stands before, or of reads that are larger than what a cache reads ahead: of each the first part is
+/// A load in order, altogether or in runs, that no cache stands before, or of reads that are larger than what a cache reads ahead: of each the first part is
 /// ahead, and the rest is asked for when it comes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Direct {
@@ -67,16 +73,19 @@ pub(super) struct Followed {
 }
 
 impl Direct {
+    /// Whether reads and writes come apart, each from its own end on.
     fn mixed(&self) -> bool {
-        self.profile.read_fraction > 0.0 && self.profile.read_fraction < 1.0
+        let read = self.profile.read_fraction;
+        read > 0.0 && read < 1.0 && !scattered(&self.profile)
     }
 
     /// Whether streams hold each other up. What drives can do at most, without pauses, needn't be so sure.
     fn meets(&self, ground: Ground<'_>, coming: Coming) -> bool {
-        let paused = matches!(coming, Coming::Closed(_, pauses) if pauses != [0.0; 2]);
+        let paused = matches!(coming, Coming::Closed(_, [read, write]) if read + write > 0.0);
         paused
             && self.profile.sequential_streams > 1
             && self.profile.read_fraction < 1.0
+            && !scattered(&self.profile)
             && ground.layout.kind() != layout::Kind::Jbod
     }
 
@@ -111,12 +120,18 @@ impl Direct {
         } else {
             FEWEST.max(EACH * outstanding)
         };
-        let most = MOST.max(fewest);
+        let most = if scattered(&self.profile) {
+            SCATTERED
+        } else {
+            MOST
+        };
+        let most = most.max(fewest);
         let counted = ios(COUNTED_BYTES).clamp(fewest, most);
         let before = ios(BEFORE_BYTES).clamp(fewest / 4.0, most / 4.0);
         // Nothing but the drives' own phases tells reads in order that are outstanding how to meet.
         let fewest = ios(WALK_BYTES).max(EACH * outstanding);
-        let walks = if self.profile.read_fraction >= 1.0 && matches!(coming, Coming::Closed(..)) {
+        let in_order = self.profile.read_fraction >= 1.0 && !scattered(&self.profile);
+        let walks = if in_order && matches!(coming, Coming::Closed(..)) {
             (counted / fewest).floor().clamp(1.0, MOST_WALKS)
         } else {
             1.0

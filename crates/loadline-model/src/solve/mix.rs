@@ -77,7 +77,7 @@ pub(super) struct Mix {
     pub(super) windows: Option<Ahead>,
     /// The same with all that is there, where they are the whole load: they are followed over the drives.
     pub(super) streams: Option<Streams>,
-    /// A sequential load that goes straight to several drives: it is followed over them too.
+    /// A load in order, altogether or in runs, that goes straight to several drives: it is followed over them too.
     pub(super) direct: Option<Direct>,
     /// The part of each drive that is touched; empty at first.
     span: Range<u64>,
@@ -168,7 +168,7 @@ impl Mix {
         Some(streams.follow(Self::ground(view, &Self::options(view)), pace))
     }
 
-    /// The load over the drives, if it goes straight to them in order.
+    /// The load over the drives, if it goes straight to them in order or in runs.
     pub(super) fn followed(&self, view: &View<'_>, coming: Coming) -> Option<Followed> {
         let direct = self.direct.as_ref()?;
         direct.follow(Self::ground(view, &Self::options(view)), coming)

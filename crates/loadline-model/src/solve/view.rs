@@ -77,7 +77,7 @@ impl View<'_> {
             } else {
                 mix.streams = part.streams(&mix);
             }
-        } else if let ([(_, profile)], true) = (profiles, mix.order.is_some()) {
+        } else if let [(_, profile)] = profiles {
             mix.direct = self.direct(profile, &mix);
         }
         if places > 0.0 {
@@ -97,9 +97,10 @@ impl View<'_> {
         mix
     }
 
-    /// A sequential profile whose I/Os all wait for the drives themselves, of which there are several.
+    /// A profile in order, altogether or in runs, whose I/Os all wait for the drives themselves, of which there are several.
     fn direct(&self, profile: &Profile, mix: &Mix) -> Option<Direct> {
-        let waits = mix.kinds.iter().all(|kind| kind.waits.is_some());
+        let waits =
+            profile.random_fraction < 1.0 && mix.kinds.iter().all(|kind| kind.waits.is_some());
         let volume = self.system.volume.as_ref();
         (waits && mix.destaging.is_empty() && self.pool.drives > 1).then(|| Direct {
             profile: profile.clone(),
