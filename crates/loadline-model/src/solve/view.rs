@@ -486,9 +486,14 @@ impl Part<'_> {
         let accesses = stripes * destage.dirty_fraction * written / drives;
         let each = destage.ask.inward_bytes / written.max(1e-9);
         let streams = self.profile.sequential_streams;
-        let accesses = if streams > 1 && !scattered(self.profile) {
-            accesses.min(f64::from(streams))
-        } else if scattered(self.profile) {
+        if streams > 1 && !scattered(self.profile) && accesses > 1.0 {
+            // The sweep finds them where they began, not anywhere: the first at the outer edge, the last before the inner one.
+            return Place::Ascending {
+                streams: streams.min(accesses as u32),
+                gap: 0,
+            };
+        }
+        let accesses = if scattered(self.profile) {
             accesses / self.in_one_go(destage)
         } else {
             accesses

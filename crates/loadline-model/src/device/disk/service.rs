@@ -386,7 +386,7 @@ impl<'a> Closed<'a> {
                 .map(|access| access.weight)
                 .sum()
         };
-        let begun = weight(|place| matches!(place, Place::Ascending { gap: 1.., .. }));
+        let begun = weight(|place| matches!(place, Place::Ascending { .. }));
         let gone_on = weight(|place| place == Place::Onward);
         if begun > 0.0 {
             (RUNS * (1.0 + gone_on / begun)) as usize
