@@ -142,9 +142,10 @@ impl System {
         let solver = |outstanding| Solver::new(&view, mix.clone(), outstanding);
         let first = solver(loads.at_least(FIRST));
         // What is followed is known at powers of two, and where the curve ends: that shouldn't hang on saturation.
-        let most = match mix.order {
-            Some(_) => None,
-            None => limit.most(first.limit.0 * 1e9, think_ns),
+        let most = if mix.order.is_some() || mix.direct.is_some() {
+            None
+        } else {
+            limit.most(first.limit.0 * 1e9, think_ns)
         };
         let curve = |most| first.curve(most, think_ns);
         loads.line(limit, most, curve, |highest| {
