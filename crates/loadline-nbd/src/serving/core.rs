@@ -4,14 +4,15 @@
 //! synchronous wake-ups of sockets). A thread that looks at the clock doesn't sleep: client and server then take turns on one
 //! core while another is idle, and each waits for the other.
 
+use super::keeper::Keeper;
 use loadline_model::units::Time;
 use rustix::process::Pid;
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
 use rustix::time::{ClockId, clock_gettime};
 
-/// A turn that doesn't sleep is off its core for less than this unless something else runs there.
+/// A turn in which the thread doesn't sleep is off its core for less than this unless something else runs there.
 const TAKEN: Time = Time::from_ns(15_000);
-/// So often within so long it's taken by one with which it shares the core.
+/// So often within so long it's kept off by one with which it shares the core.
 const OFTEN: u32 = 2;
 const WINDOW: Time = Time::from_ns(10_000_000);
 /// Where in `/proc/PID/stat`, counted behind the command's name, is the core that a process ran on last (`proc_pid_stat(5)`).
@@ -26,6 +27,8 @@ pub(super) struct Core {
     /// Since when, and how often, the core was taken from the thread.
     since: Time,
     taken: u32,
+    /// Of the cores that were left.
+    keepers: Vec<Keeper>,
 }
 
 impl Core {
@@ -36,6 +39,7 @@ impl Core {
             apart: false,
             since: Time::ZERO,
             taken: 0,
+            keepers: Vec::new(),
         }
     }
 
@@ -44,19 +48,27 @@ impl Core {
         self.apart
     }
 
-    /// Hears for how long the thread was off its core in a turn in which it didn't sleep, up to now, and how many requests were there when
-    /// it was back: of several, one at least came earlier and wasn't seen. Stays off that core from now on if it's the client's. A
-    /// client with one request outstanding may share it: nowhere is it woken sooner.
-    pub fn missed(&mut self, off: Time, requests: u64, now: Time, client: Option<Pid>) {
-        if off < TAKEN || requests < 2 {
+    /// Hears for how long the thread was off its core in a turn, up to now, asleep or not, how many requests there have been, and how many
+    /// of them were there when it was back: of several, one at least came earlier and wasn't seen. Stays off that core from now
+    /// on if it's the client's, and keeps it awake. A client with one request outstanding may share it: nowhere is it woken sooner.
+    pub fn missed(&mut self, off: Time, requests: u64, new: u64, now: Time, client: Option<Pid>) {
+        for keeper in &self.keepers {
+            keeper.hear(requests);
+        }
+        if off < TAKEN || new < 2 {
             return;
         }
         if now.saturating_sub(self.since) > WINDOW {
             (self.since, self.taken) = (now, 0);
         }
         self.taken += 1;
-        if self.taken == OFTEN {
-            self.part(client);
+        if self.taken == OFTEN
+            && let Some(left) = self.part(client)
+        {
+            self.keepers.retain(|it| !it.over());
+            if !self.keepers.iter().any(|it| it.keeps(left)) {
+                self.keepers.extend(Keeper::start(left));
+            }
         }
     }
 
@@ -67,20 +79,23 @@ impl Core {
         }
     }
 
-    /// Stays off the core that the client ran on last, if that is this one.
-    pub fn part(&mut self, client: Option<Pid>) {
+    /// Stays off the core that the client ran on last, if that is this one. Gives the one that it left.
+    pub fn part(&mut self, client: Option<Pid>) -> Option<usize> {
         let here = sched_getcpu();
         if client.and_then(last_core) != Some(here) {
-            return;
+            return None;
         }
         let mut others = self.allowed;
         others.unset(here);
         // If that is refused, all is as it was.
-        self.apart |= others.count() > 0 && sched_setaffinity(None, &others).is_ok();
+        let parted = others.count() > 0 && sched_setaffinity(None, &others).is_ok();
+        self.apart |= parted;
+        parted.then_some(here)
     }
 
     /// May run anywhere again.
     pub fn join(&mut self) {
+        self.keepers.clear();
         self.apart &= sched_setaffinity(None, &self.allowed).is_err();
     }
 }
@@ -117,29 +132,42 @@ mod tests {
         only.set(theirs);
         sched_setaffinity(None, &only).unwrap();
         for number in 1..=u64::from(OFTEN) {
-            core.missed(TAKEN.saturating_sub(Time::from_ns(1)), 2, WINDOW, Some(pid));
-            core.missed(TAKEN, 1, WINDOW, Some(pid));
-            core.missed(TAKEN, 2, Time::from_ns(4 * WINDOW.ns() * number), Some(pid));
-            core.missed(TAKEN, 2, Time::ZERO, None);
+            core.missed(
+                TAKEN.saturating_sub(Time::from_ns(1)),
+                2,
+                2,
+                WINDOW,
+                Some(pid),
+            );
+            core.missed(TAKEN, 1, 1, WINDOW, Some(pid));
+            core.missed(
+                TAKEN,
+                2,
+                2,
+                Time::from_ns(4 * WINDOW.ns() * number),
+                Some(pid),
+            );
+            core.missed(TAKEN, 2, 2, Time::ZERO, None);
         }
         core.look(Some(pid));
         assert_eq!((core.apart(), sched_getcpu()), (false, theirs));
         core.taken = 0;
         for _ in 0..OFTEN {
-            core.missed(TAKEN, 2, core.since, Some(pid));
+            core.missed(TAKEN, 2, 2, core.since, Some(pid));
         }
         let several = core.allowed.count() > 1;
         assert_eq!(
             (core.apart(), sched_getcpu() == theirs),
             (several, !several)
         );
+        assert_eq!(core.keepers.len(), usize::from(several));
         core.apart = false;
         core.look(None);
         assert!(!core.apart());
         core.look(Some(pid));
         assert_eq!(core.apart(), several);
         core.join();
-        assert!(!core.apart());
+        assert!(!core.apart() && core.keepers.is_empty());
         assert_eq!(sched_getaffinity(None).unwrap(), core.allowed);
         drop(client.stdin.take());
         client.wait().unwrap();

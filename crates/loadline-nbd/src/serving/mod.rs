@@ -7,6 +7,7 @@
 mod answering;
 mod core;
 mod intake;
+mod keeper;
 mod telling;
 
 use self::core::{Core, on_core};
@@ -226,16 +227,15 @@ impl Serving {
             let _ = setpriority_process(None, NICE);
         }
         let mut events = [EVENT; 256];
-        let mut awake_since = None;
+        let mut turn = (self.now(), on_core(), self.requests);
         loop {
             let now = self.now();
-            if let Some((since, before, requests)) = awake_since {
-                let off = now
-                    .saturating_sub(since)
-                    .saturating_sub(on_core().saturating_sub(before));
-                self.core
-                    .missed(off, self.requests - requests, now, self.lively);
-            }
+            let (since, before, requests) = turn;
+            let off = now
+                .saturating_sub(since)
+                .saturating_sub(on_core().saturating_sub(before));
+            let new = self.requests - requests;
+            self.core.missed(off, self.requests, new, now, self.lively);
             if self.faults.next().is_some_and(|at| at <= now) {
                 self.strike(now);
             }
@@ -251,10 +251,8 @@ impl Serving {
                 self.look_around(now);
             }
             let begun = self.now();
-            let rest = self.rest(begun);
-            let awake = !matches!(rest, Rest::Sleep(_));
-            awake_since = awake.then(|| (begun, on_core(), self.requests));
-            let nap = match rest {
+            turn = (begun, on_core(), self.requests);
+            let nap = match self.rest(begun) {
                 Rest::Not => Timespec::default(),
                 Rest::Yield => {
                     std::thread::yield_now();
