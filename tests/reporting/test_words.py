@@ -83,6 +83,12 @@ def test_what_cannot_be_stands_on_top_with_what_it_means_and_how_to_check_it() -
     assert "What is doubtful" not in paragraphs
 
 
+def test_a_failed_row_is_not_one_without_contradiction() -> None:
+    finding = {"check": "littles-law", "severity": "error", "message": "64 outstanding of 32", "remedy": "Look."}
+    rows = [measured("a", findings=(finding,)), failed("bad"), measured("b")]
+    assert said(rows)["Audit"][0] == "3 rows: 1 holds what cannot be, 1 failed, 1 without contradiction."
+
+
 def test_a_load_line_is_told_with_its_load_and_its_share_of_saturation() -> None:
     line = measured("oltp", 800.0, limit="mean<=30ms", saturation_iops=1000.0)
     assert said([line])["Main figures"] == (

@@ -75,15 +75,17 @@ def _whose(points: Sequence[str]) -> str:
 
 
 def verdict(results: Sequence[Result]) -> str:
-    """`8 rows: 2 hold what cannot be, 3 are doubtful, 3 are clean`."""
+    """`8 rows: 2 hold what cannot be, 3 are doubtful, 1 failed, 2 without contradiction`."""
     worst = [
         min((_grave(str(one.get("severity"))) for one in result.findings), default=len(ORDER)) for result in results
     ]
     errors, warnings = worst.count(0), worst.count(1)
+    failed = sum(result.error is not None and grave > 1 for result, grave in zip(results, worst, strict=True))
     said = [
         *([f"{errors} hold{'s' if errors == 1 else ''} what cannot be"] if errors else []),
         *([f"{warnings} {'is' if warnings == 1 else 'are'} doubtful"] if warnings else []),
-        f"{len(results) - errors - warnings} without contradiction",
+        *([f"{failed} failed"] if failed else []),
+        f"{len(results) - errors - warnings - failed} without contradiction",
     ]
     return f"{len(results)} row{'' if len(results) == 1 else 's'}: {', '.join(said)}"
 
