@@ -48,6 +48,11 @@ impl Core {
         self.apart
     }
 
+    /// Whether cores are kept awake. This one may be: who yields then gives it away for a whole tick.
+    pub fn kept(&self) -> bool {
+        !self.keepers.is_empty()
+    }
+
     /// Hears for how long the thread was off its core in a turn, up to now, asleep or not, how many requests there have been, and how many
     /// of them were there when it was back: of several, one at least came earlier and wasn't seen. Stays off that core from now
     /// on if it's the client's, and keeps it awake. A client with one request outstanding may share it: nowhere is it woken sooner.
@@ -160,14 +165,14 @@ mod tests {
             (core.apart(), sched_getcpu() == theirs),
             (several, !several)
         );
-        assert_eq!(core.keepers.len(), usize::from(several));
+        assert_eq!(core.kept(), several);
         core.apart = false;
         core.look(None);
         assert!(!core.apart());
         core.look(Some(pid));
         assert_eq!(core.apart(), several);
         core.join();
-        assert!(!core.apart() && core.keepers.is_empty());
+        assert!(!core.apart() && !core.kept());
         assert_eq!(sched_getaffinity(None).unwrap(), core.allowed);
         drop(client.stdin.take());
         client.wait().unwrap();

@@ -308,7 +308,11 @@ impl Serving {
             return Rest::Not;
         }
         if now < self.lingers_until {
-            return Rest::Yield;
+            return if self.core.kept() {
+                Rest::Not
+            } else {
+                Rest::Yield
+            };
         }
         Rest::Sleep(Timespec::try_from(Duration::from_nanos(nap.ns())).unwrap_or_default())
     }
