@@ -542,8 +542,8 @@ fn a_load_line_is_the_last_number_whose_own_solution_keeps_the_limit() {
 }
 
 #[test]
-fn a_limit_of_reads_alone_is_looked_for_beyond_the_law_of_little() {
-    // Writes take next to no time, so reads may take longer than the mean of all, and more of all be outstanding.
+fn a_limit_of_writes_alone_is_looked_for_beyond_the_law_of_little() {
+    // Writes that a cache answers keep a limit with more outstanding than the mean of all does.
     let loads = Loads {
         low: 1,
         high: 16_384,
