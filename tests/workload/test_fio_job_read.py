@@ -216,12 +216,14 @@ def test_one_warning_names_all_the_sections_that_it_concerns() -> None:
         ("[]", ".*not a section head"),
     ],
 )
-def test_a_fault_is_said_with_its_line(line: str, said: str | None) -> None:
+def test_a_fault_is_said_with_its_line_and_column(line: str, said: str | None) -> None:
     if said is None:  # without effect here, so that a value is only looked at where it counts
         assert profile(line)
         return
-    with pytest.raises(InputError, match=f"^x.fio:7: {said}"):
-        profile(line)
+    whole = any(part in said for part in ("no value", "variables", "not an option", "not a section head"))
+    column = 3 if whole else line.index("=") + 4
+    with pytest.raises(InputError, match=f"^x.fio:7:{column}: {said}"):
+        profile(f"  {line}")
 
 
 @pytest.mark.parametrize(
@@ -241,17 +243,17 @@ def test_options_that_contradict_each_other_or_loadline_are_errors(options: str,
     if said is None:
         assert stream(options)
         return
-    with pytest.raises(InputError, match=f"^x.fio:[0-9]+: {said}"):
+    with pytest.raises(InputError, match=f"^x.fio:[0-9]+:[0-9]+: {said}"):
         profile(options)
 
 
 @pytest.mark.parametrize(
     ("text", "said"),
     [
-        ("", "no job section"),
+        ("", "x.fio:1:1: no job section"),
         ("[global]\nbs=4k\n", "no job section"),
-        ("bs=4k\n", "x.fio:1: .*before any section"),
-        ("[j]\n", "x.fio:1: section 'j' has no runtime"),
+        ("bs=4k\n", "x.fio:1:1: .*before any section"),
+        ("[j]\n", "x.fio:1:1: section 'j' has no runtime"),
         (HEAD + "[a]\n[b]\nruntime=1\n", "different runtime or ramp_time"),
     ],
 )
@@ -275,7 +277,7 @@ def test_a_file_that_is_no_suite_is_an_error(text: str, said: str) -> None:
 )  # fmt: skip
 @pytest.mark.parametrize("head", [HEAD + "[j]\n", HEAD])
 def test_what_could_reach_past_the_target_is_refused(head: str, line: str) -> None:
-    with pytest.raises(InputError, match=r"x\.fio:\d+: .*could reach past the target"):
+    with pytest.raises(InputError, match=r"x\.fio:\d+:\d+: .*could reach past the target"):
         points(head + line + "\n[k]\n")
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 from loadline.errors import InputError
+from loadline.workload.dialects.text import Place
 from loadline.workload.suite import nearest
 
 ASYNCHRONOUS = {"libaio", "io_uring", "posixaio"}
@@ -57,31 +58,31 @@ _REACHES_PAST = re.compile(
 )
 
 
-def check(key: str, value: str | None, file: str, line: int) -> str:
-    """The value of an option that may be read; of a flag without one, 1.
+def check(key: str, value: str | None, place: Place) -> str:
+    """The value of an option that may be read and stands at `place`; of a flag without one, 1.
 
     Raises:
         InputError: the option isn't known, could reach past the target, or has no value.
     """
     if _REACHES_PAST.fullmatch(key):
-        raise past_the_target(key, file, line)
+        raise past_the_target(key, place)
     if key not in KNOWN:
-        raise InputError(
-            f"{file}:{line}: {key[:80]}: not an option that loadline knows as part of a workload",
+        raise place.fault(
+            f"{key[:80]}: not an option that loadline knows as part of a workload",
             nearest(key, KNOWN, "docs/reference/fio-job-files.md lists what is known."),
         )
     if value is None and key in FLAGS:
         return "1"
     if not value:
-        raise InputError(f"{file}:{line}: {key}: no value", f"Write it like {key}=VALUE, or take the line out.")
+        raise place.fault(f"{key}: no value", f"Write it like {key}=VALUE, or take the line out.")
     if "$" in value:
-        raise InputError(f"{file}:{line}: {key}: variables ({value[:80]}) are not read", "Write the value itself.")
+        raise place.fault(f"{key}: variables ({value[:80]}) are not read", "Write the value itself.")
     return value
 
 
-def past_the_target(what: str, file: str, line: int) -> InputError:
+def past_the_target(what: str, place: Place) -> InputError:
     """The refusal of `what`."""
-    return InputError(
-        f"{file}:{line}: {what}: refused, for it could reach past the target",
+    return place.fault(
+        f"{what}: refused, for it could reach past the target",
         "Take the line out; the target is named on the command line.",
     )

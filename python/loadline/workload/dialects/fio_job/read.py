@@ -26,7 +26,7 @@ def read(text: str, name: str, file: str, *, each_section: bool = False) -> tupl
             of concurrent streams, as fio would run them.
 
     Raises:
-        InputError: an option that isn't known or isn't allowed, or a value that can't be, with its line.
+        InputError: an option that isn't known or isn't allowed, or a value that can't be, with line and column.
     """
     found = sections(text, file)
     groups: list[list[Section]] = []
@@ -45,11 +45,11 @@ def read(text: str, name: str, file: str, *, each_section: bool = False) -> tupl
             f" fio: {listed}. --each-section makes every section its own point."
         )
     taken: set[str] = set()
-    entries = [_entry(group, file, taken) for group in groups]
+    entries = [_entry(group, taken) for group in groups]
     return Suite(name, f"fio job file {file}", file, "", tuple(entries)), warnings + _notes(found, file)
 
 
-def _entry(group: list[Section], file: str, taken: set[str]) -> Entry:
+def _entry(group: list[Section], taken: set[str]) -> Entry:
     entry_name, names = _parted([slug(section.name) for section in group])
     entry_name = unique(entry_name[:100], taken)
     used: set[str] = set()
@@ -57,14 +57,14 @@ def _entry(group: list[Section], file: str, taken: set[str]) -> Entry:
     loads = tuple(_workload(section, name) for section, name in zip(group, names, strict=True))
     times = {(s.duration_ns("s", "runtime", "timeout"), s.duration_ns("s", "ramp_time")) for s in group}
     if len(times) > 1:
-        raise InputError(
-            f"{file}:{group[0].line}: sections that run together have different runtime or ramp_time",
+        raise group[0].place.fault(
+            "sections that run together have different runtime or ramp_time",
             "Make them equal, or part them with `stonewall`.",
         )
     runtime_ns, warmup_ns = times.pop()
     if runtime_ns == 0:
-        raise InputError(
-            f"{file}:{group[0].line}: section {group[0].name[:80]!r} has no runtime",
+        raise group[0].place.fault(
+            f"section {group[0].name[:80]!r} has no runtime",
             "loadline's points run for a time, not for an amount: add runtime=300.",
         )
     for option_name, time_ns, (low, high) in (("runtime", runtime_ns, RUNTIME_NS), ("ramp_time", warmup_ns, WARMUP_NS)):
@@ -151,7 +151,7 @@ def _mix(section: Section, direction: str) -> float:
     name = section.last("rwmixread", "rwmixwrite")
     if name is None:
         return 0.5
-    share = section.percent(name, section.options[name][0])
+    share = section.percent(name, section.options[name].text)
     return share if name == "rwmixread" else round(1 - share, 2)
 
 
@@ -178,7 +178,7 @@ def _depth(section: Section) -> int:
         return depth
     if engine not in option.SYNCHRONOUS:
         known = ", ".join(sorted(option.ASYNCHRONOUS | option.SYNCHRONOUS))
-        refusal = option.past_the_target(f"ioengine={engine[:80]}", section.file, section.options["ioengine"][1])
+        refusal = option.past_the_target(f"ioengine={engine[:80]}", section.options["ioengine"].place)
         raise InputError(refusal.message, f"Engines that reach the target only: {known}.")
     if depth > 1:
         section.notes.append(

@@ -1,4 +1,4 @@
-"""A job file's text: its sections, each with its options, their lines, and their values as numbers."""
+"""A job file's text: its sections, each with its options, their places, and their values as numbers."""
 
 from __future__ import annotations
 
@@ -10,6 +10,7 @@ from typing import TypeVar
 from loadline.errors import InputError
 from loadline.units import parse_bytes
 from loadline.workload.dialects.fio_job import option
+from loadline.workload.dialects.text import Place, Word
 
 T = TypeVar("T")
 
@@ -28,27 +29,27 @@ _TIME_NS = {
 
 @dataclass(slots=True)
 class Section:
-    """One section with what it inherits from [global]; `options`: key -> (value, line). `notes` gathers warnings."""
+    """One section with what it inherits from [global]; `options`: key -> value and place. `notes` gathers warnings."""
 
     name: str
-    file: str
-    line: int
-    options: dict[str, tuple[str, int]]
+    place: Place
+    options: dict[str, Word]
     notes: list[str] = field(default_factory=list)
 
     def text(self, *names: str) -> str | None:
         """The value of an option that has several names: the last one given counts."""
-        found = [self.options[name] for name in names if name in self.options]
-        return max(found, key=lambda pair: pair[1])[0] if found else None
+        name = self.last(*names)
+        return None if name is None else self.options[name].text
 
     def last(self, *names: str) -> str | None:
         """Which of these options was given last."""
-        return max((name for name in names if name in self.options), key=lambda n: self.options[n][1], default=None)
+        given = [name for name in names if name in self.options]
+        return max(given, key=lambda name: self.options[name].place.line, default=None)
 
     def fault(self, name: str, message: str, remedy: str = "") -> InputError:
         """The error that an option's value is."""
-        line = self.options.get(name, ("", self.line))[1]
-        return InputError(f"{self.file}:{line}: {name}: {message}", remedy)
+        place = self.options[name].place if name in self.options else self.place
+        return place.fault(f"{name}: {message}", remedy)
 
     def choice(self, name: str, known: Mapping[str, T], default: str) -> T:
         """One of several words."""
@@ -110,7 +111,7 @@ class Section:
         name = self.last(*names)
         if name is None:
             return 0
-        text = self.options[name][0]
+        text = self.options[name].text
         match = re.fullmatch(r"([0-9]{1,12})\s*([a-z]*)", text.lower())
         factor = _TIME_NS.get(match[2] or default_unit) if match else None
         if match is None or factor is None:
@@ -125,27 +126,30 @@ def sections(text: str, file: str) -> list[Section]:
     Raises:
         InputError: a line that can't be, or an option that may not be read.
     """
-    defaults: dict[str, tuple[str, int]] = {}
+    defaults: dict[str, Word] = {}
     found: list[Section] = []
-    options: dict[str, tuple[str, int]] | None = None
+    options: dict[str, Word] | None = None
     for number, raw in enumerate(text.split("\n"), 1):
         line = re.split(r"[;#]", raw, maxsplit=1)[0].strip()
+        place = Place(file, number, raw.find(line) + 1)
         if line.startswith("["):
             name = line[1:-1].strip()
             if not line.endswith("]") or not name:
-                raise InputError(f"{file}:{number}: {line[:80]!r} is not a section head", "Write it like [name].")
+                raise place.fault(f"{line[:80]!r} is not a section head", "Write it like [name].")
             if name.startswith("global"):  # fio compares no more than that
                 options = defaults
             else:
-                found.append(Section(name, file, number, dict(defaults)))
+                found.append(Section(name, place, dict(defaults)))
                 options = found[-1].options
         elif line.startswith("include"):
-            raise option.past_the_target("include", file, number)
+            raise option.past_the_target("include", place)
         elif line:
             if options is None:
-                raise InputError(f"{file}:{number}: {line[:80]!r} is before any section", "Begin with [global].")
+                raise place.fault(f"{line[:80]!r} is before any section", "Begin with [global].")
             key, equals, value = (part.strip() for part in line.partition("="))
-            options[key] = (option.check(key, value if equals else None, file, number), number)
+            checked = option.check(key, value if equals else None, place)
+            column = place.column + (len(line) - len(value) if equals else 0)
+            options[key] = Word(checked, Place(file, number, column))
     if not found:
-        raise InputError(f"{file}: no job section", "A fio job file has at least one section: [name].")
+        raise Place(file, 1).fault("no job section", "A fio job file has at least one section: [name].")
     return found
