@@ -49,6 +49,11 @@ def mixed(row: Result) -> Result:
     return replace(row, workload={**asked, "profile": {**asked["profile"], "block": sizes}}, read=Flow(), write=Flow())
 
 
+def placed(profile: str, random: float) -> Result:
+    """So much of it at random places, and so named."""
+    return replace(ROW, profile=profile, workload=workload(4096, 0.5, random))
+
+
 def tagged(row: Result = ROW, **tags: str) -> Result:
     return replace(row, tags={**row.tags, **tags})
 
@@ -144,6 +149,9 @@ EXAMPLES: dict[str, list[tuple[Result, Result]]] = {
         (replace(ROW, profile="bs=16k"), replace(ROW, profile="16k page size, random")),
         (replace(ROW, profile="random 50/50 1MB QD32"), replace(ROW, profile="1M random IOPS target")),
         (replace(ROW, profile="vdb-8vmdk-8k-50rdpct"), replace(ROW, profile="raid10 4 drives, chunk 64k random")),
+        (placed("vdb-4k-50rdpct-100randompct", 0.0), placed("vdb-4k-50rdpct-0randompct", 0.0)),
+        (placed("4k; 50% Read; 60% random", 0.3), placed("4k; 50% Read; 30% random", 0.3)),
+        (placed("4k-random", 0.0), placed("4k-50-Read-0-random", 0.0)),
     ],
     "busy": [(replace(ROW, busy_fraction=0.95), replace(ROW, busy_fraction=0.5))],
     "missing": [

@@ -51,9 +51,11 @@ _OTHER = re.compile(
 )
 _MIX = re.compile(r"(?<![\d.])(\d{1,3})\s?/\s?(\d{1,3})(?![\d.])")
 _PERCENT = re.compile(r"(\d{1,3})(?:\s?%\s?(?:random )?reads?\b|rdpct)", re.IGNORECASE)
-_READ = re.compile(r"(?<![a-z])(?:reads?|reading|rand_?read|seq_?read)(?![a-z])", re.IGNORECASE)
-_WRITE = re.compile(r"(?<![a-z])(?:writes?|writing|rand_?write|seq_?write)(?![a-z])", re.IGNORECASE)
-_RANDOM = re.compile(r"(?<![a-z])(?:random|rand|rnd)|rand(?:read|write|rw)", re.IGNORECASE)
+# `50-Read-0-random` is a name that lost its percent signs: no words for all or nothing.
+_READ = re.compile(r"(?<![a-z])(?<!\d-)(?:reads?|reading|rand_?read|seq_?read)(?![a-z])", re.IGNORECASE)
+_WRITE = re.compile(r"(?<![a-z])(?<!\d-)(?:writes?|writing|rand_?write|seq_?write)(?![a-z])", re.IGNORECASE)
+_RANDOM = re.compile(r"(?<![a-z])(?<!\d-)(?:random|rand|rnd)|rand(?:read|write|rw)", re.IGNORECASE)
+_RANDOM_PERCENT = re.compile(r"(\d{1,3})(?:\s?%\s?rand(?:om)?\b|randompct)", re.IGNORECASE)
 _SEQUENTIAL = re.compile(r"(?<![a-z])(?:sequential|seq)", re.IGNORECASE)
 
 
@@ -86,8 +88,8 @@ def _differences(text: str, subject: Subject) -> Iterator[tuple[str, str, str]]:
     if share is not None and asked is not None and abs(share - asked) > SHARE:
         yield "a share of reads of", format_percent(share), format_percent(asked)
     random, placed = _randomness(text), subject.random_fraction
-    if random is not None and placed is not None and abs(random - placed) > 0.5:
-        yield "access that is", "random" if random else "sequential", f"{format_percent(placed)} random"
+    if random is not None and placed is not None and abs(random[0] - placed) > random[1]:
+        yield "access that is", random[2], f"{format_percent(placed)} random"
 
 
 def _size(text: str) -> int | None:
@@ -134,9 +136,14 @@ def _in_words(text: str) -> float | None:
     return None if reads == writes else float(reads)
 
 
-def _randomness(text: str) -> float | None:
+def _randomness(text: str) -> tuple[float, float, str] | None:
+    """The share of random requests that a text says, how far off it may be, and its word for it; None as of reads."""
+    figures = {int(percent) for percent in _RANDOM_PERCENT.findall(text)}
+    if figures:
+        share = figures.pop() / 100
+        return None if figures or share > 1 else (share, SHARE, f"{format_percent(share)} random")
     random, sequential = bool(_RANDOM.search(text)), bool(_SEQUENTIAL.search(text))
-    return None if random == sequential else float(random)
+    return None if random == sequential else (float(random), 0.5, "random" if random else "sequential")
 
 
 @cache
