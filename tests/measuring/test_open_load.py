@@ -107,8 +107,12 @@ def test_a_load_of_which_part_is_not_done_is_overloaded_and_one_of_busy_jobs_is_
 def test_rates_are_counted_by_the_time_for_which_requests_were_to_come() -> None:
     asked = ramp(SUITE.replace("70%", "100%")).at(200)
     row = replace(answer(180, 10, 1), runtime_ns=66 * 10**9)
-    found = counted(row, asked, spread(asked, 30 * 10**6)).total
-    assert (found.iops, found.bytes_per_s) == (pytest.approx(198), pytest.approx(198 * 4096))
+    row = replace(
+        row, findings=(*row.findings, {"check": "units", "message": "fio's bytes aren't its requests' bytes"})
+    )
+    found = counted(row, asked, spread(asked, 30 * 10**6))
+    assert (found.total.iops, found.total.bytes_per_s) == (pytest.approx(198), pytest.approx(198 * 4096))
+    assert [one["check"] for one in found.findings] == ["open-load"]
 
 
 def test_what_saturates_an_open_load_asks_for_the_same_requests() -> None:
