@@ -117,6 +117,7 @@ def test_sequential_streams_are_jobs() -> None:
         ("iorate=max", "forthreads=(1-x)", "1-x", "forthreads: '1-x' is not a number"),
         ("iorate=max", "forthreads=(1-900000000,1)", "1-9", "forthreads: more than 10000 values"),
         ("iorate=max", "forthreads=(0-9,d)", "0-9", "forthreads: more than 10000 values"),
+        ("iorate=max", "forthreads=(8-1,d)", "8-1", "forthreads: a range goes from a lower to a higher value"),
         ("sd=sd1\n", "what\n", "what", "'what' is not keyword=value"),
     ],
 )
@@ -126,6 +127,21 @@ def test_a_fault_is_said_with_line_and_column(old: str, new: str, at: str, fault
     with pytest.raises(InputError, match=f"^x.vdbench:{place(content, at)}: {fault}") as error:
         read(content)
     assert error.value.remedy
+
+
+def test_a_range_has_units_of_its_own_at_each_end() -> None:
+    points = planned(read(ONE.replace("iorate=max", "iorate=max,forxfersize=(512-64k,d)"))[0])
+    assert [p.streams[0].profile.block[0].size_bytes for p in points] == [512 << n for n in range(8)]
+    assert points[-1].name.endswith("64k")
+    counted = planned(read(ONE.replace("iorate=max", "iorate=max,forxfersize=(512k-1m,256k)"))[0])
+    assert [p.streams[0].profile.block[0].size_bytes >> 10 for p in counted] == [512, 768, 1024]
+    depths = planned(read(ONE.replace("iorate=max", "iorate=max,forthreads=(512-2048,d)"))[0])
+    assert [p.streams[0].arrival.queue_depth for p in depths] == [512, 1024, 2048]
+
+
+def test_hosts_are_passed_over_with_what_they_say_of_themselves() -> None:
+    hosts = "hd=default,vdbench=/root/vdbench,shell=ssh,user=root\nhd=one,system=192.0.2.1\n"
+    assert planned(read(hosts + ONE)[0]) == planned(read(ONE)[0])
 
 
 def test_commands_other_files_and_traces_are_refused() -> None:

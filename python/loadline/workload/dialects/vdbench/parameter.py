@@ -134,7 +134,8 @@ def definitions(text: str, file: str) -> list[Definition]:
                 raise name.place.fault(f"more than {MOST_VALUES} definitions", "Part the file.")
             continue
         key = parameter.key if parameter.key in _REFUSED else _full(parameter, inside)
-        if key in _REFUSED:
+        # What a host says is how vdbench would reach it (`user=root`): hosts are passed over whole.
+        if key in _REFUSED and inside != "hd":
             raise parameter.place.fault(
                 f"{key}: refused, for it could reach past the target", "Take it out; the target is on the command line."
             )
@@ -242,19 +243,29 @@ def _values(piece: _Piece, start: int, key: str) -> list[Word]:
 
 
 def _counted(words: list[Word], key: str) -> list[Word]:
-    match = re.fullmatch(r"([0-9]{1,9})(k?)-([0-9]{1,9})(k?)", words[0].text.lower())
+    match = re.fullmatch(r"([0-9]{1,9}[kmg]?)-([0-9]{1,9}[kmg]?)", words[0].text.lower())
     if match is None:
         return words
     how = words[1].text.lower() if len(words) == 2 else ""
-    if match[2] != match[4] or len(words) != 2 or not (how == "d" or re.fullmatch(r"[1-9][0-9]{0,8}k?", how)):
+    if not (how == "d" or re.fullmatch(r"[1-9][0-9]{0,8}[kmg]?", how)):
         raise words[0].place.fault(f"{key}: a range is written like (1-64,d) or (1-64,1)", "Write out the values.")
-    values, last = [int(match[1])], int(match[3])
-    step = 0 if how == "d" else int(how.removesuffix("k"))
+    first, last = (_whole(match[1]), _whole(match[2]))
+    if first > last:
+        raise words[0].place.fault(f"{key}: a range goes from a lower to a higher value", "Write out the values.")
+    values, step = [first], 0 if how == "d" else _whole(how)
     while (value := values[-1] * 2 if how == "d" else values[-1] + step) <= last:
         if len(values) == MOST_VALUES or not value:
             raise words[0].place.fault(f"{key}: more than {MOST_VALUES} values", "Take a larger step.")
         values.append(value)
-    return [Word(f"{value}{match[2]}", words[0].place) for value in values]
+    # A size becomes part of a name.
+    sizes = key.endswith("xfersize")
+    texts = [f"{value // 1024}k" if sizes and value and value % 1024 == 0 else str(value) for value in values]
+    return [Word(text, words[0].place) for text in texts]
+
+
+def _whole(text: str) -> int:
+    """A whole number with vdbench's units."""
+    return int(text.rstrip("kmg")) * _UNITS.get(text[-1], 1)
 
 
 def by_kind(found: Sequence[Definition], kind: str) -> tuple[Definition | None, dict[str, Definition]]:
