@@ -90,6 +90,19 @@ class TestRun:
         assert other.code == 2
         assert "--set changes emulated systems" in other.err
 
+    def test_durable_writes_pass_the_buffer_of_a_drive(self, loadline: Loadline) -> None:
+        """fio's engine can't ask for them; the server takes them so."""
+        profile = '\n[[profile]]\nname = "{}"\nblock = "4k"\nread = "0%"\nrandom = "0%"\nqueue_depth = 1\n{}'
+        path = loadline.folder / "log.toml"
+        path.write_text(
+            'title = "x"\nruntime = "500ms"' + profile.format("b", "") + profile.format("d", "dsync = true\n")
+        )
+        said = loadline("run", str(path), "emulated:hdd-7k2", "--size", "64M", "--json")
+        assert said.code == 0, said.err
+        buffered, durable = (row["latency_mean_ns"] for row in said.json["results"])
+        # A revolution is 8.3 ms; half of it is more than a busy machine adds to a write into the buffer.
+        assert buffered < 4e6 < durable
+
     def test_resume_serves_the_same_system_again(self, loadline: Loadline) -> None:
         path = suite(loadline.folder, "one 4k 100% 100%", "two 4k 0% 100%", runtime="500ms")
         words = ("emulated:dl360-g6-p410i", "--set", "volume.layout=raid5", "--size", "1G", "--progress", "json")

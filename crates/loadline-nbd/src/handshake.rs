@@ -14,7 +14,10 @@ pub const CONTEXT_ID: u32 = 1;
 /// The one context there is.
 const CONTEXT: &str = "base:allocation";
 
-/// What is offered, under the empty name.
+/// The name under which the export takes every write as with force unit access: for clients that can't ask for it.
+const DURABLE: &[u8] = b"dsync";
+
+/// What is offered, under the empty name and as [`DURABLE`].
 #[derive(Debug, Clone)]
 pub struct Export {
     /// Bytes of the device.
@@ -30,6 +33,8 @@ pub struct Session {
     pub structured: bool,
     /// Block status may be asked.
     pub context: bool,
+    /// Every write is with force unit access.
+    pub durable: bool,
 }
 
 /// How far negotiation came.
@@ -176,7 +181,8 @@ impl Handshake {
     ) -> Outcome {
         let mut say = |kind: u32, data: &[u8]| reply(out, number, kind, data);
         match number {
-            option::EXPORT_NAME if data.is_empty() => {
+            option::EXPORT_NAME if known(data) => {
+                self.session.durable = data == DURABLE;
                 out.extend(export.size_bytes.to_be_bytes());
                 out.extend(self.can().to_be_bytes());
                 out.resize(out.len() + if self.zeroes { 124 } else { 0 }, 0);
@@ -192,6 +198,8 @@ impl Handshake {
             }
             option::LIST => {
                 say(answer::SERVER, &0u32.to_be_bytes());
+                let length = (DURABLE.len() as u32).to_be_bytes();
+                say(answer::SERVER, &[&length, DURABLE].concat());
                 say(answer::ACK, &[]);
             }
             option::STRUCTURED_REPLY => {
@@ -225,7 +233,13 @@ impl Handshake {
             | df
     }
 
-    fn describe(&self, number: u32, data: &[u8], out: &mut Vec<u8>, export: &Export) -> Outcome {
+    fn describe(
+        &mut self,
+        number: u32,
+        data: &[u8],
+        out: &mut Vec<u8>,
+        export: &Export,
+    ) -> Outcome {
         let mut say = |kind: u32, data: &[u8]| reply(out, number, kind, data);
         let mut reader = Reader(data);
         let asked = reader.text().and_then(|name| {
@@ -237,10 +251,11 @@ impl Handshake {
             say(answer::INVALID, b"the lengths don't fit");
             return Outcome::Wait;
         };
-        if !name.is_empty() {
-            say(answer::UNKNOWN, b"the export's name is empty");
+        if !known(name) {
+            say(answer::UNKNOWN, b"the export's name is empty, or dsync");
             return Outcome::Wait;
         }
+        self.session.durable = name == DURABLE;
         let mut piece = |kind: u16, data: &[&[u8]]| {
             say(
                 answer::INFO,
@@ -285,8 +300,8 @@ impl Handshake {
             say(answer::INVALID, b"negotiate structured replies first");
             return;
         }
-        if !name.is_empty() {
-            say(answer::UNKNOWN, b"the export's name is empty");
+        if !known(name) {
+            say(answer::UNKNOWN, b"the export's name is empty, or dsync");
             return;
         }
         let list = |query: &&[u8]| !set && *query == b"base:";
@@ -306,6 +321,11 @@ impl Handshake {
         }
         say(answer::ACK, &[]);
     }
+}
+
+/// Whether something is served under that name.
+fn known(name: &[u8]) -> bool {
+    name.is_empty() || name == DURABLE
 }
 
 fn reply(out: &mut Vec<u8>, option: u32, kind: u32, data: &[u8]) {

@@ -17,10 +17,14 @@ const UNKNOWN: u32 = (1 << 31) + 6;
 const TOO_BIG: u32 = (1 << 31) + 9;
 
 #[test]
-fn there_is_one_export_and_its_name_is_empty() {
+fn there_is_one_export_whose_name_is_empty_or_dsync() {
     let served = serve(SIZE, |_| {});
     let mut client = Client::knock(&served.socket);
-    assert_eq!(client.option(3, &[]), [(2, vec![0; 4]), (1, vec![])]);
+    let durable = b"\0\0\0\x05dsync".to_vec();
+    assert_eq!(
+        client.option(3, &[]),
+        [(2, vec![0; 4]), (2, durable), (1, vec![])]
+    );
     assert_eq!(client.option(3, b"x").last().unwrap().0, INVALID);
     let other = [&3u32.to_be_bytes()[..], b"hdd", &[0, 0]].concat();
     assert_eq!(client.option(6, &other).last().unwrap().0, UNKNOWN);
@@ -291,6 +295,27 @@ impl Device for Listening {
 
     fn strike(&mut self, strike: Strike) -> Result<String, loadline_model::Error> {
         self.0.strike(strike)
+    }
+}
+
+#[test]
+fn under_the_name_dsync_every_write_is_followed_by_a_flush_before_it_is_answered() {
+    for (number, data) in [(7, &b"\0\0\0\x05dsync\0\0"[..]), (1, &b"dsync"[..])] {
+        let (to, asked) = channel();
+        let served = serve(SIZE, |setup| {
+            setup.device = Box::new(Listening(Fixed::new(Time::ZERO), to));
+        });
+        let mut client = Client::knock(&served.socket);
+        client.say_option(number, data);
+        if number == 7 {
+            assert_eq!(client.option_replies(7).last().unwrap().0, 1);
+        } else {
+            client.bytes(10);
+        }
+        client.ask(WRITE, 0, 4096, 512, &[1; 512]).unwrap();
+        client.read(0, 512).unwrap();
+        let asked: Vec<_> = asked.try_iter().map(|it| it.action).collect();
+        assert_eq!(asked, [Action::Write, Action::Flush, Action::Read]);
     }
 }
 

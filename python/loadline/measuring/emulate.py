@@ -184,6 +184,11 @@ def emulate(
         yield emulator
 
 
+def durable(uri: str) -> str:
+    """The address under which the emulated system at `uri`, a Unix socket, takes each write as O_DSYNC."""
+    return uri.replace("nbd+unix:///?", "nbd+unix:///dsync?", 1)
+
+
 def _sweep() -> None:
     """Takes away the folders of ours whose server was killed: nobody listens at their sockets any more.
 

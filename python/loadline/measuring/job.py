@@ -10,6 +10,7 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from loadline.errors import InputError
+from loadline.measuring import emulate
 from loadline.measuring.fio import filename
 from loadline.measuring.target import Target
 from loadline.result.intervals import ending_of
@@ -22,9 +23,12 @@ def of_target(point: Point, target: Target, engine: str) -> str:
     job = _written(point, target, engine)
     if target.emulated is None:
         return job
-    # A model's times don't hang on the data, and zeros take no memory.
+    # A model's times don't hang on the data, and zeros take no memory. fio's engine can't ask for a durable write: the
+    # server of ours takes each one so under another name of its export.
+    durable = emulate.durable(target.uri) if target.uri is not None else ""
+    instead = {"refill_buffers=1": "zero_buffers=1", "sync=dsync": f"uri={durable}"}
     lines = [line for line in job.splitlines() if not line.startswith(("buffer_compress", "dedupe_"))]
-    return "".join(f"{'zero_buffers=1' if line == 'refill_buffers=1' else line}\n" for line in lines)
+    return "".join(f"{instead.get(line, line)}\n" for line in lines)
 
 
 def _written(point: Point, target: Target, engine: str) -> str:

@@ -230,7 +230,7 @@ def check_fits(points: tuple[Point, ...], target: Target) -> None:
     fio_job.write(points, size_bytes=target.used_bytes)
     for point in points:
         for stream in point.streams:
-            if target.kind in {"nbd", "emulated"} and stream.profile.dsync:
+            if target.kind == "nbd" and stream.profile.dsync:
                 raise InputError(
                     f"point {point.name}: fio's nbd engine doesn't know dsync", "Use flush_every = 1, or a device."
                 )

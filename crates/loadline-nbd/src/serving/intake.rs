@@ -257,6 +257,11 @@ impl Serving {
 
     /// A request has come.
     fn request(&mut self, slot: u32, connection: &mut Connection, request: Request, now: Time) {
+        let durable = connection.session.durable && request.command == command::WRITE;
+        let request = Request {
+            flags: request.flags | if durable { flag::FUA } else { 0 },
+            ..request
+        };
         if request.command == command::DISCONNECT {
             connection.phase = Phase::Leaving;
             return;
