@@ -49,12 +49,30 @@ def test_a_search_is_written_as_plain_points_and_that_is_said(loadline: Loadline
     assert depths == [f"iodepth={1 << n}" for n in range(8)]
 
 
+def test_rounds_are_written_once_and_that_is_said(loadline: Loadline) -> None:
+    for ending in ("fio", "icf", "vdbench", "hcibench"):
+        done = loadline("export", "snia-pts", "--profile", "throughput-1M", "-o", f"out.{ending}")
+        assert done.code == 0
+        said = f"throughput-1M: out.{ending} has no rounds until it's steady: each point is in it once"
+        assert f"{said}, and the target isn't written 2 times before." in done.err
+
+
+@pytest.mark.parametrize(("suite", "part"), [("six-patterns", "12%"), ("hci", "1%")])
+def test_parts_of_a_target_become_whole_percents_for_fio_and_that_is_said(
+    loadline: Loadline, suite: str, part: str
+) -> None:
+    done = loadline("export", suite, "-o", "out.fio")
+    assert done.code == 0 and f"the part of each job is {part} of the target instead of" in done.err
+    assert f"size={part}\noffset_increment={part}\n" in (loadline.folder / "out.fio").read_text()
+    exact = loadline("export", suite, "-o", "out.fio", "--size", "80G")
+    assert (exact.code, "whole percents" in exact.err) == (0, False)
+
+
 @pytest.mark.parametrize(
     ("words", "said"),
     [
         (["typical-12", "-o", "out.doc"], "out.doc: its ending names no form"),
         (["typical-12", "-o", "nowhere/out.fio"], "there is no directory nowhere"),
-        (["hci", "-o", "out.fio"], "8 jobs side by side take 1.25% of the target each"),
         (["typical12", "-o", "out.fio"], "no suite is named 'typical12'"),
     ],
 )

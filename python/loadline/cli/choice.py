@@ -213,11 +213,14 @@ def read(
 
 
 def unrolled(points: Sequence[Point], where: str) -> tuple[Point, ...]:
-    """Points for a tool that can't search: a search is written as plain points, which is said on standard error."""
+    """Points for a tool that knows no searches and no rounds: plain points instead, which is said on standard error."""
     for point in points:
         if point.searches:
             loads = ", ".join(probe.name.removeprefix(f"{point.name}-") for probe in point.grid())
             output.warn(f"{point.name}: {where} can't search ({point.ramp or point.best}): written as {loads}.")
+    for rounds in dict.fromkeys(point.rounds for point in points if point.rounds is not None):
+        filled = f", and the target isn't written {rounds.fill} times before" if rounds.fill else ""
+        output.warn(f"{rounds.name}: {where} has no rounds until it's steady: each point is in it once{filled}.")
     return tuple(probe for point in points for probe in point.grid())
 
 

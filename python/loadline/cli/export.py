@@ -69,7 +69,8 @@ def _written(
         case ".hcibench":
             return hcibench.write(points, size_bytes=size_bytes)
         case _:
-            return fio_job.write(points, engine=engine or fio_job.DEFAULT_ENGINE, size_bytes=size_bytes), Notes()
+            points, notes = fio_job.nearest(points, size_bytes)
+            return fio_job.write(points, engine=engine or fio_job.DEFAULT_ENGINE, size_bytes=size_bytes), notes
 
 
 def _findings(notes: Notes) -> list[dict[str, Any]]:

@@ -4,7 +4,8 @@ Never: reads an option that it doesn't know, or one that could reach past the ta
 Start reading at write.py, which makes what `loadline run` gives to fio; read.py says what a foreign file means.
 """
 
+from loadline.workload.dialects.fio_job.nearest import nearest
 from loadline.workload.dialects.fio_job.read import read
 from loadline.workload.dialects.fio_job.write import DEFAULT_ENGINE, needs_size, working_set, write
 
-__all__ = ["DEFAULT_ENGINE", "needs_size", "read", "working_set", "write"]
+__all__ = ["DEFAULT_ENGINE", "nearest", "needs_size", "read", "working_set", "write"]

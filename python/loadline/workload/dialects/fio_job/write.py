@@ -157,14 +157,14 @@ def _region(stream: Workload, size_bytes: int | None, name: str) -> list[str]:
     if size_bytes is None and profile.working_set_bytes is None:
         if profile.working_set_fraction is None and not apart:
             return start
-        each_fraction = _share_of_each(stream)
-        if each_fraction is None or _whole_percent(each_fraction) is None:
+        each_fraction = share_of_each(stream)
+        if each_fraction is None or whole_percent(each_fraction) is None:
             what = f"{jobs} jobs side by side take" if apart else "its working set is"
             share = "the rest" if each_fraction is None else f"{each_fraction * 100:.4g}%"
             raise InputError(
                 f"{name}: {what} {share} of the target{' each' * apart}; fio takes whole percents", _SAY_SIZE
             )
-        percent = f"{_whole_percent(each_fraction)}%"
+        percent = f"{whole_percent(each_fraction)}%"
         return [*start, f"size={percent}", f"offset_increment={percent}"] if apart else [*start, f"size={percent}"]
     used = working_set(profile, size_bytes)
     if not apart:
@@ -185,14 +185,14 @@ def needs_size(points: Sequence[Point]) -> bool:
     def in_percent(stream: Workload) -> bool:
         profile = stream.profile
         start = profile.start_fraction if profile.start_bytes is None else 0.0
-        share = 1.0 if profile.working_set_bytes is not None else _share_of_each(stream)
-        starts = not start or _whole_percent(start) is not None
-        return starts and share is not None and _whole_percent(share) is not None
+        share = 1.0 if profile.working_set_bytes is not None else share_of_each(stream)
+        starts = not start or whole_percent(start) is not None
+        return starts and share is not None and whole_percent(share) is not None
 
     return not all(in_percent(stream) for point in points for stream in point.streams)
 
 
-def _share_of_each(stream: Workload) -> float | None:
+def share_of_each(stream: Workload) -> float | None:
     """The share of the target that each job has; None of what is left behind a start in bytes, to be parted."""
     profile, jobs = stream.profile, stream.arrival.jobs
     parts = jobs if profile.random_fraction < 1 else 1
@@ -203,7 +203,8 @@ def _share_of_each(stream: Workload) -> float | None:
     return (1 - profile.start_fraction) / parts
 
 
-def _whole_percent(fraction: float) -> int | None:
+def whole_percent(fraction: float) -> int | None:
+    """The share as a whole percent above 0; None if it's none."""
     percent = round(fraction * 100)
     return percent if percent >= 1 and abs(fraction * 100 - percent) <= 1e-6 else None
 
@@ -213,7 +214,7 @@ def _start(profile: Profile, size_bytes: int | None, name: str) -> list[str]:
         return []
     if profile.start_bytes is not None or size_bytes is not None:
         return [f"offset={format_bytes(profile.start_of(size_bytes or 0))}"]
-    percent = _whole_percent(profile.start_fraction)
+    percent = whole_percent(profile.start_fraction)
     if percent is None:
         share = format_percent(profile.start_fraction)
         raise InputError(f"{name}: it starts at {share} of the target; fio takes whole percents", _SAY_SIZE)
