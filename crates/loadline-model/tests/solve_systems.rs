@@ -50,10 +50,24 @@ fn solve(system: &System, block: u64, read: f64, random: f64, outstanding: u32) 
     system.solve(&[stream], outstanding).unwrap()
 }
 
-/// How far the solver's throughput is off, as a share. One drive reads and writes back in turns, for as long as a cache holds out:
-/// that takes more I/Os.
+/// How far the throughput that is solved is off that of so many simulated I/Os, as a share.
+fn off(system: &System, asked: Stream, outstanding: u32, ios: u64) -> f64 {
+    let simulated = system
+        .simulate(std::slice::from_ref(&asked), Plan::ios(ios), Seed(1))
+        .unwrap()
+        .finish();
+    let solved = system.solve(&[asked], outstanding).unwrap().at.unwrap();
+    let by_little = f64::from(outstanding) * 1e9 / solved.throughput_per_s;
+    assert!(
+        (solved.response_ns / by_little - 1.0).abs() < 1e-6,
+        "Little's law"
+    );
+    solved.throughput_per_s / simulated.iops - 1.0
+}
+
+/// The same of one stream. One drive reads and writes back in turns, for as long as a cache holds out: that takes more I/Os.
 fn error(system: &System, (block, read, random): (u64, f64, f64), outstanding: u32) -> f64 {
-    let stream = stream(
+    let asked = stream(
         system,
         block,
         read,
@@ -63,17 +77,7 @@ fn error(system: &System, (block, read, random): (u64, f64, f64), outstanding: u
     let pool = system.description().pool.as_ref().unwrap();
     let alone = pool.drives == 1 && system.description().cache.is_some();
     let ios = if alone { 100_000 } else { 10_000 };
-    let simulated = system
-        .simulate(std::slice::from_ref(&stream), Plan::ios(ios), Seed(1))
-        .unwrap()
-        .finish();
-    let solved = system.solve(&[stream], outstanding).unwrap().at.unwrap();
-    let by_little = f64::from(outstanding) * 1e9 / solved.throughput_per_s;
-    assert!(
-        (solved.response_ns / by_little - 1.0).abs() < 1e-6,
-        "Little's law"
-    );
-    solved.throughput_per_s / simulated.iops - 1.0
+    off(system, asked, outstanding, ios)
 }
 
 #[test]
@@ -201,12 +205,7 @@ fn a_sweep_over_several_streams_that_are_written_loses_the_way_between_them() {
         let mut written = stream(&system, 1 << 16, 0.0, 0.0, Arrival::outstanding(16));
         written.profile.sequential_streams = streams;
         // Some twenty times what the cache holds.
-        let simulated = system
-            .simulate(std::slice::from_ref(&written), Plan::ios(20_000), Seed(1))
-            .unwrap()
-            .finish();
-        let solved = system.solve(&[written], 16).unwrap().at.unwrap();
-        let error = solved.throughput_per_s / simulated.iops - 1.0;
+        let error = off(&system, written, 16, 20_000);
         assert!(error.abs() < 0.1, "{name} {streams}: {error}");
     }
 }
@@ -216,12 +215,7 @@ fn streams_that_write_to_the_same_stripes_are_followed_until_they_have_found_the
     let array = system("md-raid5-8x2tb", &[]);
     let mut written = stream(&array, 1 << 18, 0.0, 0.0, Arrival::outstanding(8));
     written.profile.sequential_streams = 8;
-    let simulated = array
-        .simulate(std::slice::from_ref(&written), Plan::ios(20_000), Seed(1))
-        .unwrap()
-        .finish();
-    let solved = array.solve(&[written], 8).unwrap().at.unwrap();
-    let error = solved.throughput_per_s / simulated.iops - 1.0;
+    let error = off(&array, written, 8, 20_000);
     // For as long as they are apart they are 17 % faster.
     assert!(error.abs() < 0.05, "{error:+.3}");
 }
@@ -239,12 +233,7 @@ fn runs_that_no_cache_stands_before_find_what_drives_have_read_on_as_far_as_othe
         let asked = Arrival::outstanding(outstanding);
         let mut runs = stream(&array, 1 << 12, read, random, asked);
         runs.profile.sequential_streams = streams;
-        let simulated = array
-            .simulate(std::slice::from_ref(&runs), Plan::ios(40_000), Seed(1))
-            .unwrap()
-            .finish();
-        let solved = array.solve(&[runs], outstanding).unwrap().at.unwrap();
-        let error = solved.throughput_per_s / simulated.iops - 1.0;
+        let error = off(&array, runs, outstanding, 40_000);
         assert!(
             error.abs() < 0.1,
             "{read} {random} {streams} {outstanding}: {error:+.3}"
@@ -258,15 +247,10 @@ fn what_drives_do_most_with_is_saturation_even_if_it_is_no_number_that_all_loads
     let array = system("md-raid5-8x2tb", &[]);
     let mut written = stream(&array, 1 << 12, 0.0, 0.0, Arrival::outstanding(64));
     written.profile.sequential_streams = 8;
-    let simulated = array
-        .simulate(std::slice::from_ref(&written), Plan::ios(100_000), Seed(1))
-        .unwrap()
-        .finish();
-    let solution = array.solve(&[written], 64).unwrap();
-    let solved = solution.at.unwrap();
-    assert!(solution.saturation_per_s >= solved.throughput_per_s);
+    let solution = array.solve(std::slice::from_ref(&written), 64).unwrap();
+    assert!(solution.saturation_per_s >= solution.at.unwrap().throughput_per_s);
     // Walks of this length vary by a tenth; with 16 or 256 outstanding the drives do a fifth less.
-    let error = solved.throughput_per_s / simulated.iops - 1.0;
+    let error = off(&array, written, 64, 100_000);
     assert!(error.abs() < 0.15, "{error:+.3}");
 }
 
