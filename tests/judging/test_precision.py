@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 import random
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import replace
 from statistics import median
 
 import pytest
@@ -114,6 +115,39 @@ def test_of_two_modes_the_interval_holds_their_mean() -> None:
         return covers(judged, (1 + low) / 2)
 
     assert share(case, "modes") >= LEAST_COVERED
+
+
+def with_some_that_wait(rng: random.Random, outstanding: int | None) -> Iterator[Observed]:
+    """Seconds of 32 outstanding I/Os whose ages, up to 10 s all together, are in the sums once they end, not before."""
+    ages = 0.0
+    while True:
+        before, ages = ages, rng.uniform(0, 10e9)
+        yield Observed(10**9, round(1000 * rng.gauss(1, 0.005)), 32e9 - (ages - before), outstanding)
+
+
+def test_by_littles_law_the_latency_of_a_closed_load_is_known_though_some_ios_wait_for_long() -> None:
+    def ended(rng: random.Random, outstanding: int | None) -> tuple[Judgement, int]:
+        looks, found = Looks(0.01), None
+        for one in with_some_that_wait(rng, outstanding):
+            found = looks.add(one)
+            if found is not None or len(looks.series) == SECONDS:
+                break
+        return found or judge(looks.series), len(looks.series)
+
+    def case(rng: random.Random) -> bool:
+        latency = ended(rng, 32)[0].latency_mean_ns
+        return latency is not None and abs(latency.value - 32e6) <= latency.ci95
+
+    assert share(case, "waiting") >= LEAST_COVERED
+    seconds = [[ended(random.Random(seed), outstanding)[1] for seed in range(51)] for outstanding in (32, None)]
+    assert median(seconds[0]) < 0.7 * median(seconds[1])
+
+
+def test_where_the_host_holds_requests_back_littles_law_says_nothing_of_the_latency() -> None:
+    """A fifth of the time each of the 32 is with the host, between its answer and its next request."""
+    rng = random.Random(5)
+    away = [replace(one, latency_sum_ns=0.8 * one.latency_sum_ns) for one in observed([1.0] * 50, 0.01, 0.0, rng)]
+    assert judge([replace(one, outstanding=32) for one in away]) == judge(away)
 
 
 def test_behind_the_cliff_of_a_cache_the_interval_holds_the_level_there_or_it_is_called_not_steady() -> None:

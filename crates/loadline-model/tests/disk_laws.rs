@@ -13,9 +13,13 @@ const REVOLUTION_MS: f64 = 6.0;
 
 /// One zone of 1,000 sectors a track at 10,000 rpm: a sector takes 6 us.
 fn drive(seek: &str, cache: &str, surfaces: u32, cylinders: u32) -> Arc<Model> {
+    queueing("scheduling = 'fifo'", seek, cache, surfaces, cylinders)
+}
+
+fn queueing(queue: &str, seek: &str, cache: &str, surfaces: u32, cylinders: u32) -> Arc<Model> {
     let text = format!(
         "title = 'plain'\n[rotation]\nspeed = '10000rpm'\n[seek]\n{seek}\n[cache]\n{cache}\n\
-         [queue]\ntags = 64\nscheduling = 'fifo'\n[geometry]\nsurfaces = {surfaces}\n[[geometry.zone]]\n\
+         [queue]\ntags = 64\n{queue}\n[geometry]\nsurfaces = {surfaces}\n[[geometry.zone]]\n\
          first_cylinder = 0\nlast_cylinder = {}\nsectors_per_track = 1000\ntrack_skew_sectors = 100\n\
          cylinder_skew_sectors = 150\n",
         cylinders - 1
@@ -318,6 +322,56 @@ fn sptf_takes_the_request_that_is_really_reached_first() {
             .unwrap();
         assert_eq!(first.done_at, best.done_at);
     }
+}
+
+#[test]
+fn no_request_waits_longer_than_the_age_limit_and_one_service() {
+    let waits = |age_limit: &str| {
+        let queue = format!("scheduling = 'sptf'\n{age_limit}");
+        let model = queueing(&queue, SWITCHES, NO_CACHE, 4, 20_000);
+        let mut disk = Disk::new(Arc::clone(&model), &Options::default());
+        let mut numbers = Numbers(11);
+        let mut read = |disk: &mut Disk, token, below, at| {
+            let request = Request {
+                token,
+                way: Way::Read,
+                lbn: model.sectors() - 8 - numbers.below(below),
+                sectors: 8,
+            };
+            disk.enqueue(at, request).unwrap();
+        };
+        // One at the far end of those that keep coming where the arm is.
+        let mut now = Time::ZERO;
+        for _ in 0..8 {
+            read(&mut disk, 0, 40_000, now);
+        }
+        now = disk.start_next(now).unwrap().free_at;
+        disk.enqueue(
+            now,
+            Request {
+                token: 1,
+                way: Way::Read,
+                lbn: 0,
+                sectors: 8,
+            },
+        )
+        .unwrap();
+        let came = now;
+        while now < Time::from_ns(10_000_000_000) {
+            read(&mut disk, 0, 40_000, now);
+            let started = disk.start_next(now).unwrap();
+            now = started.free_at;
+            if started.completion.unwrap().token == 1 {
+                return Some((now - came).ms());
+            }
+        }
+        None
+    };
+    assert_eq!(waits(""), None);
+    let waited = waits("age_limit = '250ms'").unwrap();
+    // The longest service before it and its own: full stroke, revolution, a few sectors.
+    let service = 8.0 + REVOLUTION_MS + 0.1;
+    assert!((250.0..250.0 + 2.0 * service).contains(&waited), "{waited}");
 }
 
 #[test]

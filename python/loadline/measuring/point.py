@@ -12,13 +12,13 @@ from typing import Any, NamedTuple
 from loadline import _core
 from loadline.host.roots import Roots
 from loadline.host.sampler import Sample, Sampler
-from loadline.judging.precision import Judgement, judge
+from loadline.judging.precision import Judgement
 from loadline.measuring import event, job
 from loadline.measuring.auditing import audited
 from loadline.measuring.emulate import late_share
 from loadline.measuring.fio import Fio, Outcome
 from loadline.measuring.series import Whose, write_series
-from loadline.measuring.stopping import Stopping, observed
+from loadline.measuring.stopping import Stopping
 from loadline.measuring.target import Target
 from loadline.measuring.together import ALL
 from loadline.result.figures import joined, merged
@@ -72,7 +72,7 @@ def measure(
     expected_ns = point.runtime_ns + point.warmup_ns
     started_ns = time.time_ns()
     # What fio says each second is of all targets together, so of one of several nothing can be left out.
-    stopping = Stopping(point, cache_bytes, cut=not several)
+    stopping = Stopping(point, cache_bytes, cut=not several, targets=len(targets))
 
     def tick(now_ns: int) -> str | None:
         sample = sampler.sample(now_ns)
@@ -161,8 +161,7 @@ def _known(result: Result, stopping: Stopping, intervals: Sequence[_core.Interva
     """The row of one of several targets, with how sure its figures are."""
     if result.error is not None:
         return result
-    judged = judge(list(map(observed, intervals)))
-    return replace(_sure(result, judged), ended_by=stopping.ended_by)
+    return replace(_sure(result, stopping.judged_alone(intervals)), ended_by=stopping.ended_by)
 
 
 def _sure(result: Result, judged: Judgement) -> Result:

@@ -13,6 +13,7 @@ from loadline.judging.precision import Judgement, Looks, Observed, judge
 from loadline.measuring.target import Target
 from loadline.units import format_percent, format_size
 from loadline.workload.plan import Point
+from loadline.workload.profile import Closed
 
 # A write cache counts as left behind once so many times its size has been written.
 _TIMES = 2
@@ -27,10 +28,14 @@ class Stopping:
     Args:
         cache_bytes: the targets' write cache, if it's known; 0 for none.
         cut: whether a beginning of another kind may be left out.
+        targets: how many are loaded at once.
     """
 
-    def __init__(self, point: Point, cache_bytes: int | None, *, cut: bool = True) -> None:
+    def __init__(self, point: Point, cache_bytes: int | None, *, cut: bool = True, targets: int = 1) -> None:
         self._point = point
+        closed = all(isinstance(stream.arrival, Closed) for stream in point.streams)
+        self._outstanding = sum(stream.outstanding for stream in point.streams) if closed else None
+        self._targets = targets
         self._cache_bytes = cache_bytes if point.writes else 0
         self._moving = all(stream.profile.random_fraction < _RANDOM for stream in point.streams)
         wanted = point.precision_fraction
@@ -58,12 +63,26 @@ class Stopping:
         self._written_bytes += interval.write.bytes
         self._elapsed_ns += interval.duration_ns
         if self._looks is not None:
-            self._good = self._looks.add(observed(interval), may_end=self._may_end())
+            self._good = self._looks.add(self._observed(interval, self._targets), may_end=self._may_end())
         return self._good is not None
 
     def judged(self, measured: Sequence[_core.Interval]) -> Judgement:
         """What the point's intervals say at its end; of a fixed time nothing is left out."""
-        return self._good or judge([observed(one) for one in measured], cut=self._cut, moving=self._moving)
+        series = [self._observed(one, self._targets) for one in measured]
+        return self._good or judge(series, cut=self._cut, moving=self._moving)
+
+    def judged_alone(self, measured: Sequence[_core.Interval]) -> Judgement:
+        """What the intervals of one of several targets say at the end."""
+        return judge([self._observed(one, 1) for one in measured])
+
+    def _observed(self, interval: _core.Interval, targets: int) -> Observed:
+        flows = (interval.read, interval.write)
+        return Observed(
+            interval.duration_ns,
+            sum(flow.ios for flow in flows),
+            sum(flow.ios * (flow.latency_mean_ns or 0.0) for flow in flows),
+            None if self._outstanding is None else targets * self._outstanding,
+        )
 
     def _may_end(self) -> bool:
         """Whether no write cache stands against it.
@@ -105,13 +124,3 @@ def cache_of(targets: Sequence[Target], declared_bytes: int | None) -> int | Non
         for one in targets
     ]
     return None if None in known else sum(each for each in known if each is not None)
-
-
-def observed(interval: _core.Interval) -> Observed:
-    """An interval, as statistics see it."""
-    flows = (interval.read, interval.write)
-    return Observed(
-        interval.duration_ns,
-        sum(flow.ios for flow in flows),
-        sum(flow.ios * (flow.latency_mean_ns or 0.0) for flow in flows),
-    )

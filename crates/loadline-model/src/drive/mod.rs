@@ -270,6 +270,9 @@ pub struct Queue {
     /// Order in which they are served.
     #[serde(default)]
     pub scheduling: Scheduling,
+    /// A command that has waited longer is served before all others, the oldest first. None waits for ever.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub age_limit: Option<Time>,
     /// Commands are decoded, and the arm moves on, while earlier data still cross the interface.
     #[serde(default)]
     pub pipelined: bool,
@@ -280,6 +283,7 @@ impl Default for Queue {
         Queue {
             tags: 1,
             scheduling: Scheduling::Fifo,
+            age_limit: None,
             pipelined: false,
         }
     }

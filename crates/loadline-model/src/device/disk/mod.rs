@@ -145,6 +145,8 @@ pub struct Disk {
     sector_time: Time,
     queue: Vec<Queued>,
     arrivals: u64,
+    /// Until then no request can have waited longer than the age limit.
+    overdue_from: Time,
     ready: usize,
     segments: Segments,
     dirty: Vec<Dirty>,
@@ -183,6 +185,7 @@ impl Disk {
                 .max(options.host_sector_time.unwrap_or(Time::ZERO)),
             queue: Vec::with_capacity(tags),
             arrivals: 0,
+            overdue_from: Time::ZERO,
             ready: 0,
             segments: Segments::new(
                 segments,

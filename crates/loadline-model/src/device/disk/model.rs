@@ -21,6 +21,7 @@ pub struct Model {
     pub(super) cache: Cache,
     pub(super) tags: u32,
     pub(super) scheduling: Scheduling,
+    pub(super) age_limit: Option<Time>,
     pub(super) pipelined: bool,
     pub(super) known: Known,
 }
@@ -170,6 +171,7 @@ impl Model {
             cache,
             tags: drive.queue.tags,
             scheduling: drive.queue.scheduling,
+            age_limit: drive.queue.age_limit,
             pipelined: drive.queue.pipelined,
             known: Known::default(),
         })

@@ -16,9 +16,12 @@ pub(super) enum Choice {
 
 impl Disk {
     /// What to do next. The queue isn't empty.
-    pub(super) fn choose(&self, now: Time) -> Choice {
+    pub(super) fn choose(&mut self, now: Time) -> Choice {
         if self.scheduling == Scheduling::Fifo || self.queue.len() == 1 && self.dirty.is_empty() {
             return Choice::Request(self.oldest(|_| true).unwrap_or(0));
+        }
+        if let Some(index) = self.overdue(now) {
+            return Choice::Request(index);
         }
         let idle = self.model.cache.destage == Destage::Idle;
         let room = !self.write_back || self.dirty.len() < self.most_dirty;
@@ -47,6 +50,17 @@ impl Disk {
             }
         }
         best.1
+    }
+
+    /// The oldest request, if it has waited longer than the drive lets one wait.
+    fn overdue(&mut self, now: Time) -> Option<usize> {
+        let limit = self.model.age_limit?;
+        if now <= self.overdue_from {
+            return None;
+        }
+        let oldest = self.oldest(|_| true)?;
+        self.overdue_from = self.queue[oldest].arrived + limit;
+        (now > self.overdue_from).then_some(oldest)
     }
 
     /// The oldest request for which the arm needn't move: what the buffer answers, and a read that begins in what was read

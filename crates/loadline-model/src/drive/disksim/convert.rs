@@ -342,6 +342,7 @@ fn queue(disk: Option<&Keys>, warnings: &mut Vec<String>) -> Result<Queue, Error
     Ok(Queue {
         tags: u32::try_from(most).unwrap_or(u32::MAX).max(1),
         scheduling: Scheduling::Fifo,
+        age_limit: None,
         pipelined: disk.whole("Preseeking level")? > 0,
     })
 }
