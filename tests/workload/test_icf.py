@@ -68,6 +68,21 @@ def test_an_old_version_has_specifications_without_names() -> None:
     assert any("no run time" in note for note in notes) and any("no disk worker" in note for note in notes)
 
 
+def test_workers_of_an_old_version_are_assigned_the_names_that_iometer_makes_up() -> None:
+    worker = "'MANAGER LIST\n'Worker\n\tW\n'Worker type\n\tDISK\n'Assigned access specs\n\t2 KiB random 67% reads\n"
+    worker += "'End assigned access specs\n'End worker\n'END manager list\n"
+    (only,) = planned(read(text("iometer-1998.01.05.icf") + worker)[0])
+    assert only.name == "2-KiB-random-67-reads"
+    assert only.streams[0].profile.block == (BlockShare(2048, 1.0),)
+
+
+def test_a_file_of_version_3_26_97_has_names_or_none() -> None:
+    old = text("iometer-1998.01.05.icf").replace("1998.01.05", "3.26.97")
+    assert len(planned(read(old)[0])) == 2
+    new = text("iometer-1.1.0.icf").replace("1.1.0", "3.26.97")
+    assert planned(read(new)[0]) == planned(read(text("iometer-1.1.0.icf"))[0])
+
+
 def test_sizes_with_shares_of_their_own_are_read_as_their_mean_with_a_note() -> None:
     suite, notes = read(text("iometer-1998.01.05.icf").replace("4096,40,100,0", "4096,40,50,100"))
     profile = planned(suite)[1].streams[0].profile

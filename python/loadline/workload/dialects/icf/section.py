@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 
-from loadline.workload.dialects.text import Place, Word
+from loadline.workload.dialects.text import Place, Word, unique
 
 _VERSION = re.compile(r"\s*version\s+([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})\s*", re.IGNORECASE)
 
@@ -129,8 +129,10 @@ def is_named(lines: Lines) -> bool:
             f"{first.text[:40]!r} is not Iometer's version", "An .icf file begins with a line like: Version 1.1.0"
         )
     version = tuple(int(part) for part in match.groups())
-    # Since 1.1.0 versions are no dates any more; 3.26.97 was one the other way round.
-    return version >= _NAMED if version[0] > 1900 else version != (3, 26, 97)
+    # Since 1.1.0 versions are no dates any more; 3.26.97 was one the other way round, but new Iometers take it for new.
+    if version == (3, 26, 97):
+        return lines.skip_to("'access specification name")
+    return version >= _NAMED if version[0] > 1900 else True
 
 
 def setup(lines: Lines) -> Setup:
@@ -215,7 +217,7 @@ def _named(lines: Lines) -> Iterator[Specification]:
 
 def _unnamed(lines: Lines) -> Iterator[Specification]:
     lines.take()
-    spec, number = None, 0
+    spec, number, taken = None, 0, set[str]()
     while (following := lines.peek()) and not following.startswith("'"):
         line = _line(lines.take(), 6)
         if spec is None:
@@ -223,10 +225,20 @@ def _unnamed(lines: Lines) -> Iterator[Specification]:
             spec = Specification(f"untitled-{number}", line.place)
         spec.lines.append(line)
         if sum(each.share_percent for each in spec.lines) >= 100:
+            if len(spec.lines) == 1:
+                spec.name = unique(_described(line), taken)
             yield _whole(spec)
             spec = None
     if spec is not None:
         yield _whole(spec)
+
+
+def _described(line: Line) -> str:
+    """The name that Iometer gives to a specification of one line without a name; workers are assigned it by that."""
+    size = {512: "512 B", 1024**2: "1 MiB"}.get(line.size_bytes, f"{line.size_bytes // 1024} KiB")
+    place = {0: "sequential", 100: "random"}.get(line.random_percent, f"{line.random_percent}% random")
+    way = {0: "writes", 100: "reads"}.get(line.read_percent, f"{line.read_percent}% reads")
+    return f"{size} {place} {way}"
 
 
 def _whole(spec: Specification) -> Specification:
