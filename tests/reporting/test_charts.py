@@ -103,6 +103,15 @@ def test_a_load_line_is_marked_with_its_limit_and_its_saturation() -> None:
     assert [mark["said"] for mark in panel.data["line"]] == ["load line 600, 67%"]
 
 
+def test_a_label_at_the_left_edge_stands_right_of_its_dot() -> None:
+    rows = of_depths(1, 2, 4, 8)
+    rates = [row.total.iops or 0.0 for row in rows]
+    for rate, left in ((max(rates), False), (0.2 * max(rates), True)):
+        line = dataclasses.replace(rows[0], limit="mean<=30ms", total=dataclasses.replace(rows[0].total, iops=rate))
+        (panel,) = panels("load", [*rows, line])
+        assert [mark["left"] for mark in panel.data["line"]] == [left]
+
+
 def test_more_curves_than_can_be_told_apart_are_spread_over_panels() -> None:
     rows = [row for n in range(8) for row in of_depths(1, 2, tags={"drives": str(n)}, system="a", origin="solved")]
     assert titles("load", rows) == ["Response against load: p, 1 to 6", "Response against load: p, 7 to 8"]

@@ -27,6 +27,9 @@ _APART = 0.045, 0.06
 # Labels of load lines nearer than that share of the axis would touch.
 _NEAR = 0.15
 
+# So far to the left of the axis a label has no room on that side.
+_ROOM = 0.3
+
 # From so many answers on a curve has a knee.
 _KNEE = 4
 
@@ -173,6 +176,8 @@ def _marks(several: Sequence[Curve]) -> dict[str, list[dict[str, Any]]]:
         asked = parse_limit(limit)
         if asked.statistic == "mean":
             found["limit"].append({"ms": asked.bound_ns / 1e6, "said": f"limit {limit}"})
+    # The axis goes on to saturation where that is further.
+    widest = max(highest, *(0.0 if named else row.saturation_iops or 0.0 for curve in several for row in curve.rows))
     for curve in several:
         line, knee = curve.line, curve.knee
         known = next((row for row in (line, *curve.rows) if row and row.saturation_iops), None)
@@ -182,14 +187,14 @@ def _marks(several: Sequence[Curve]) -> dict[str, list[dict[str, Any]]]:
             found["saturation"].append({"iops": saturation, "said": f"saturation {count(saturation)}{where}"})
         at_line = knee is not None and line is not None and load_of(knee) == load_of(line)
         if knee is not None:
-            found["knee"].append(_dot(knee, "" if named or at_line else f"knee {count(knee.total.iops)}"))
+            found["knee"].append(_dot(knee, "" if named or at_line else f"knee {count(knee.total.iops)}", widest))
         if line is not None and line.total.iops:
             rate = count(line.total.iops)
             part = f", {line.total.iops / saturation:.0%}" if saturation else ""
             said = rate if named else f"{'knee and ' * at_line}load line {rate}{part}"
             # Of neighbours one stands above its dot, the next below.
             near = [mark for mark in found["line"] if abs(mark["iops"] - line.total.iops) < _NEAR * highest]
-            found["line"].append({**_dot(line, said), "below": len(near) % 2})
+            found["line"].append({**_dot(line, said, widest), "below": len(near) % 2})
     return {kind: marks for kind, marks in found.items() if marks}
 
 
@@ -212,9 +217,9 @@ def _marked(data: Mapping[str, Any], palette: Palette) -> list[alt.Chart]:
             at = chart_of(kind).encode(x=alt.X("iops:Q"), y=alt.Y("ms:Q"))
             layers.append(at.mark_point(shape=shape, size=170, strokeWidth=2, opacity=1, color=palette.ink))
             text = at.mark_text(
-                align="right",
-                dx=-12,
-                dy=alt.ExprRef(f"datum.below ? 18 : {above}"),
+                align=alt.ExprRef("datum.left ? 'left' : 'right'"),
+                dx=alt.ExprRef("datum.left ? 12 : -12"),
+                dy=alt.ExprRef(f"datum.below || datum.left ? 18 : {above}"),
                 color=palette.ink,
                 fontWeight="bold",
             )
@@ -222,5 +227,6 @@ def _marked(data: Mapping[str, Any], palette: Palette) -> list[alt.Chart]:
     return layers
 
 
-def _dot(row: Result, said: str) -> dict[str, Any]:
-    return {"iops": row.total.iops, "ms": (row.total.latency_mean_ns or 0.0) / 1e6, "said": said}
+def _dot(row: Result, said: str, highest: float) -> dict[str, Any]:
+    iops = row.total.iops or 0.0
+    return {"iops": iops, "ms": (row.total.latency_mean_ns or 0.0) / 1e6, "said": said, "left": iops < _ROOM * highest}
