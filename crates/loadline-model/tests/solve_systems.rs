@@ -99,6 +99,13 @@ fn closed_loads_are_solved_within_a_tenth_of_what_is_simulated() {
             (8192, 0.7, 1.0),
             4,
         ),
+        // Destages at three drives beside reads at one.
+        (
+            "dl360-g6-p410i",
+            &[("volume.layout", "raid6"), ("pool.drives", "6")],
+            (8192, 0.7, 1.0),
+            16,
+        ),
         ("dl360-g6-p410i", &[], (8192, 1.0, 1.0), 16),
         ("eva-v2-10k", &[], (8192, 0.67, 1.0), 64),
         (

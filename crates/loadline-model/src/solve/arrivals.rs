@@ -40,7 +40,8 @@ impl Drives {
             rested.mean_ns * (1.0 - used) + single_ns * used
         });
         let residence = self.arriving_ns(per_ns / self.groups(), scv, first_ns);
-        per_ns * (residence + self.join_ns(residence, per_ns * residence))
+        let sets_ns = self.sets_ns(residence, per_ns * residence);
+        per_ns * sets_ns.iter().sum::<f64>()
     }
 
     /// Mean residence of sets at a group to which so many come per ns, without that of their joins; a single access takes `first_ns`.

@@ -17,6 +17,9 @@ const HALVING: u32 = 6;
 /// A number is looked for first within this factor of a guess.
 const NEAR: f64 = 1.02;
 
+/// More sets than ever are inside.
+const MOST_SETS: f64 = 1e9;
+
 /// Sets inside of a load that grows without end: a sequential one is on no more drives than these reach.
 const ENDLESS: f64 = 16_384.0;
 
@@ -213,9 +216,8 @@ impl Drives {
 
     /// The number of sets among which so many are in the background.
     pub(super) fn inside_with(&self, background: f64) -> f64 {
-        rise(background, background..1e9, |inside| {
-            inside * self.background(inside)
-        })
+        let mean = rise(background, 0.0..MOST_SETS, |mean| self.sets(mean)[1]);
+        self.sets(mean).iter().sum()
     }
 
     /// The number of sets inside with which so many are done per ns.
@@ -225,26 +227,27 @@ impl Drives {
         })
     }
 
-    /// The number of sets among which so many are waited for, looked for first not far from `near`.
-    fn inside_for(&self, foreground: f64, near: f64) -> f64 {
-        let of = |inside: f64| inside * (1.0 - self.background(inside));
+    /// The mean sets with which so many are waited for, looked for first not far from `near`.
+    fn mean_for(&self, foreground: f64, near: f64) -> f64 {
+        let of = |mean: f64| self.sets(mean)[0];
         let (low, high) = (near / NEAR, near * NEAR);
         let found = rise(foreground, low..high, of);
         if low < found && found < high {
             return found;
         }
-        rise(foreground, foreground..1e9, of)
+        rise(foreground, 0.0..MOST_SETS, of)
     }
 
     /// Sets per ns with 1, 2 ... `most` sets that hosts wait for, and up to `bound` sets in all.
     pub(super) fn hosts(&self, most: u32, bound: f64) -> Vec<f64> {
         let hosts: Vec<f64> = grid(f64::from(most)).collect();
-        let (mut last, mut share) = (0.0, self.background(1.0));
+        let (mut last, mut of_one) = (0.0, 1.0 / self.sets(1.0)[0]);
         let inside = hosts.iter().map(|&n| {
-            // The share hardly changes from one number to the next, and more than the bound there never are.
+            // The ratio hardly changes from one number to the next, and more than the bound there never are.
             if last < bound {
-                last = self.inside_for(n, n / (1.0 - share)).min(bound);
-                share = 1.0 - n / last;
+                let mean = self.mean_for(n, n * of_one);
+                last = self.sets(mean).iter().sum::<f64>().min(bound);
+                of_one = mean / n;
             }
             last
         });
@@ -314,11 +317,11 @@ impl Drives {
         if let Some(order) = self.order {
             return Rates::Ordered(self, order);
         }
-        let points = grid(most).map(|inside| {
-            let residence = self.among_ns(inside - 1.0);
+        let points = grid(self.mean_of(most)).map(|mean| {
+            let residence = self.among_ns(mean - 1.0);
             // Sets whose first accesses have ended take part in nothing but the count.
-            let joined = inside * (residence + self.join_ns(residence, inside - 1.0)) / residence;
-            (joined, (inside / residence).min(self.most_per_ns))
+            let inside = mean / residence * self.sets_ns(residence, mean - 1.0).iter().sum::<f64>();
+            (inside, (mean / residence).min(self.most_per_ns))
         });
         Rates::Grid(points.collect())
     }
@@ -532,6 +535,31 @@ mod tests {
         }
         let reads_per_ns = drives.hosts(1, f64::INFINITY)[0] * hosts.share;
         assert!((reads_per_ns * 1e6 - 1.0).abs() < 1e-3, "{reads_per_ns}");
+    }
+
+    #[test]
+    fn what_sets_of_both_kinds_have_at_the_drives_adds_up() {
+        // Each read at one of two drives leaves a set at both, whose accesses go first; nothing varies, so drives end together.
+        let [hosts, background] = [1.0, 2.0].map(|drives| Shape {
+            share: 0.5,
+            accesses: drives,
+            drives,
+        });
+        let mut drives = Drives {
+            wide: 1.5,
+            shapes: [hosts, background],
+            ..drives(2.0, 0.0)
+        };
+        for (_, time) in &mut drives.curve.points {
+            time.background_fraction = 0.3;
+        }
+        for mean in [1.0, 4.0, 20.0] {
+            let [reads, sets] = drives.sets(mean);
+            assert!(
+                ((reads + 2.0 * sets) / (1.5 * mean) - 1.0).abs() < 1e-9,
+                "{mean}: {reads} {sets}"
+            );
+        }
     }
 
     #[test]

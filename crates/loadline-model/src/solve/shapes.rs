@@ -4,6 +4,10 @@ use super::drives::Drives;
 use super::fork::slowest_ns;
 use crate::device::disk::service::ServiceTime;
 
+/// How near `mean_of` comes, and in how many rounds at the most.
+const EXACT: f64 = 1e-9;
+const MOST_ROUNDS: u32 = 50;
+
 /// Sets of a kind: which share of all they are, and accesses of one and the drives that it is at, as means.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Shape {
@@ -19,7 +23,7 @@ pub(super) struct Alone {
     /// Time of a set at one drive where that takes so long as a mean, and until the slowest of its drives is done.
     whole_ns: [f64; 2],
     fork_ns: [f64; 2],
-    /// The latter as a mean over both.
+    /// The latter as a mean over accesses.
     own_ns: f64,
 }
 
@@ -39,7 +43,7 @@ impl Drives {
         })
     }
 
-    /// Time of a set that is alone, until the slowest of its drives is done, as a mean over all kinds.
+    /// Time of a set that is alone, until the slowest of its drives is done, as a mean over the drives that sets are at.
     pub(super) fn own_ns(&self, time: ServiceTime) -> f64 {
         self.mean(
             self.kinds(time)
@@ -70,13 +74,23 @@ impl Drives {
         )
     }
 
-    /// Of what sets of both kinds have.
+    /// Of what sets of both kinds have at each of their drives: a drive sees more of those that are at many.
     fn mean(&self, of: [f64; 2]) -> f64 {
         self.shapes
             .iter()
             .zip(of)
-            .map(|(shape, of)| shape.share * of)
+            .map(|(shape, of)| shape.share * shape.drives / self.wide * of)
             .sum()
+    }
+
+    /// Time of a set of hosts and of one in the background, each times its share of all sets, where a drive's residence among so many
+    /// other mean sets is known.
+    pub(super) fn sets_ns(&self, residence_ns: f64, others: f64) -> [f64; 2] {
+        let waits_ns = self.waits_ns(residence_ns, others);
+        [0, 1].map(|kind| {
+            let joins_ns = self.joins_ns(kind, waits_ns[kind]);
+            self.shapes[kind].share * (self.alone().fork_ns[kind] + waits_ns[kind] + joins_ns)
+        })
     }
 
     /// Time that a set waits for the slowest of its accesses because their queues differ; that their services differ is in the
@@ -84,11 +98,6 @@ impl Drives {
     ///
     /// Waits of a queue are taken as exponential, as they are in the long run at one server (Kingman 1961), and those of a set's drives as
     /// independent but for the part of all drives that the set is at itself.
-    pub(super) fn join_ns(&self, residence_ns: f64, others: f64) -> f64 {
-        let waits_ns = self.waits_ns(residence_ns, others);
-        self.mean([0, 1].map(|kind| self.joins_ns(kind, waits_ns[kind])))
-    }
-
     fn joins_ns(&self, kind: usize, wait_ns: f64) -> f64 {
         let (shape, alone) = (self.shapes[kind], self.alone());
         let whole_ns = alone.whole_ns[kind];
@@ -119,22 +128,40 @@ impl Drives {
         waits.map(|wait| wait_ns * if mean > 0.0 { wait / mean } else { 1.0 })
     }
 
-    /// Share of sets in the background among `inside` sets. They needn't be there in the shares in which they are done: a drive
-    /// that serves the nearest first has sorted writes wait for less time than scattered reads, and who has more accesses, or waits for the
-    /// slowest of several drives, is there for longer.
-    pub(super) fn background(&self, inside: f64) -> f64 {
-        let others = (inside - 1.0).max(0.0);
+    /// Sets inside, those of hosts and those in the background, while drives have what `mean` mean sets would give them. They needn't be there
+    /// in the shares in which they are done: a drive that serves the nearest first has sorted writes wait for less time than scattered
+    /// reads, and who has more accesses, or waits for the slowest of several drives, is there for longer.
+    pub(super) fn sets(&self, mean: f64) -> [f64; 2] {
+        let others = (mean - 1.0).max(0.0);
         if self.order.is_some() {
             let queued = ((1.0 + others / self.groups()) * self.each).max(1.0);
             let accesses = self.curve.at(queued).background_fraction;
             let sets = accesses / self.background_accesses();
-            return sets / (sets + 1.0 - accesses).max(1e-300);
+            let background = sets / (sets + 1.0 - accesses).max(1e-300);
+            return [mean * (1.0 - background), mean * background];
         }
-        let waits_ns = self.waits_ns(self.among_ns(others), others);
-        let [hosts, background] = [0, 1].map(|kind| {
-            let joins_ns = self.joins_ns(kind, waits_ns[kind]);
-            self.shapes[kind].share * (self.alone().fork_ns[kind] + waits_ns[kind] + joins_ns)
-        });
+        let residence_ns = self.among_ns(others);
+        self.sets_ns(residence_ns, others)
+            .map(|ns| mean * ns / residence_ns)
+    }
+
+    /// The mean sets that give drives what so many sets inside do.
+    pub(super) fn mean_of(&self, inside: f64) -> f64 {
+        let mut mean = inside;
+        for _ in 0..MOST_ROUNDS {
+            let sets: f64 = self.sets(mean).iter().sum();
+            let next = mean * inside / sets;
+            if (next - mean).abs() <= EXACT * mean {
+                return next;
+            }
+            mean = next;
+        }
+        mean
+    }
+
+    /// Share of sets in the background among `inside` sets.
+    pub(super) fn background(&self, inside: f64) -> f64 {
+        let [hosts, background] = self.sets(self.mean_of(inside));
         background / (hosts + background)
     }
 
