@@ -231,7 +231,7 @@ class System:
             ValueError: (key, what is wrong) for streams that can't be or don't fit.
         """
     def solve(self, streams: Sequence[ModelStream], most: int) -> Solution:
-        """The curve up to `most` I/Os outstanding, or as many as are asked for, and the load that is asked for.
+        """The load that is asked for, and the curve up to `most` I/Os outstanding, none of it with 0.
 
         Raises:
             ValueError: (key, what is wrong) for streams that can't be or don't fit, or closed and open ones together.
@@ -358,7 +358,7 @@ class Solution:
 
     @property
     def curve(self) -> list[tuple[float, float, float | None, float | None]]:
-        """With 1, 2 ... I/Os outstanding; of an open load what the same mix would do closed."""
+        """With 1, 2 ... I/Os outstanding, as far as asked for; of an open load what the same mix would do closed."""
     def point(self, outstanding: int) -> tuple[float, float, float | None, float | None]:
         """The point of the curve with so many outstanding. Raises IndexError where it doesn't go so far."""
     @property
@@ -374,8 +374,8 @@ class Solution:
     def bottleneck(self) -> str:
         """The component that sets it."""
     @property
-    def knee(self) -> int:
-        """The number outstanding at which throughput over response is highest."""
+    def knee(self) -> int | None:
+        """The number outstanding at which throughput over response is highest on the curve; None without one."""
     @property
     def components(self) -> list[tuple[str, float]]:
         """Utilisations at the load that was asked for, at saturation if that is above it; names as of `Outcome`."""

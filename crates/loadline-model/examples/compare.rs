@@ -348,7 +348,7 @@ impl Comparison {
         );
         let (simulated, notes) = self.simulate(key, system, &streams)?;
         let begun = Instant::now();
-        let solution = system.solve(&streams, 1)?;
+        let solution = system.solve(&streams, 0)?;
         self.solving = (
             self.solving.0 + 1,
             self.solving.1 + begun.elapsed().as_secs_f64(),

@@ -376,6 +376,33 @@ fn curves_rise_to_a_saturation_that_they_never_pass() {
 }
 
 #[test]
+fn a_load_is_solved_without_its_curve_as_on_it() {
+    for (name, (block, read, random)) in [
+        // Waited for at the drives, followed over them with a cache before them and without, and buffered.
+        ("eva-v2-10k", (8192, 0.67, 1.0)),
+        ("eva-v2-10k", (65536, 0.98, 0.0)),
+        ("md-raid5-8x2tb", (65536, 1.0, 0.0)),
+        ("eva-v2-10k", (65536, 0.0, 0.0)),
+    ] {
+        let system = system(name, &[]);
+        let on_it = solve(&system, block, read, random, 24);
+        let arrival = Arrival::outstanding(24);
+        let alone = system
+            .solve(&[stream(&system, block, read, random, arrival)], 0)
+            .unwrap();
+        assert_eq!(alone.at, on_it.at, "{name}");
+        assert_eq!(alone.at, on_it.curve.last().copied(), "{name}");
+        let saturations = [&alone, &on_it].map(|found| found.saturation_per_s.to_bits());
+        assert_eq!(saturations[0], saturations[1], "{name}");
+        assert_eq!(on_it.curve.len(), 24);
+    }
+    let followed = system("eva-v2-10k", &[]);
+    let arrival = Arrival::outstanding(8);
+    let streamed = stream(&followed, 65536, 0.98, 0.0, arrival);
+    assert_eq!(followed.solve(&[streamed], 0).unwrap().knee(), None);
+}
+
+#[test]
 fn an_open_load_above_saturation_has_a_saturation_and_no_response() {
     let system = system("sas-10k-jbod", &[]);
     let saturation = solve(&system, 8192, 1.0, 1.0, 1).saturation_per_s;

@@ -56,8 +56,8 @@ impl PySolution {
     }
 
     #[getter]
-    fn knee(&self) -> u32 {
-        self.0.knee
+    fn knee(&self) -> Option<u32> {
+        self.0.knee()
     }
 
     #[getter]

@@ -157,7 +157,7 @@ class _Asking:
 
     def row(self, point: Point, found: _core.Solution | None = None) -> Result:
         """The row of a plain point, of its solution if that is known."""
-        found = found or self._solve(point, 1)
+        found = found or self._solve(point, 0)
         offered = sum(stream.arrival.rate_per_s for stream in point.streams if isinstance(stream.arrival, Open))
         error = None
         if found.at is None:

@@ -147,11 +147,9 @@ impl System {
         } else {
             limit.most(first.limit.0 * 1e9, think_ns)
         };
-        let curve = |most| first.curve(most, think_ns);
+        let curve = |most| first.curve(1..=most, think_ns);
         loads.line(limit, most, curve, |highest| {
-            let solve = |solver: &Solver<'_>| {
-                solver.solution(solver.curve(highest, think_ns)?, &at(highest))
-            };
+            let solve = |solver: &Solver<'_>| solver.solution(highest, &at(highest));
             // How many controllers work on a stream hangs on what is outstanding.
             match mix.order {
                 Some(_) => solve(&solver(highest)),

@@ -12,6 +12,7 @@ use super::solver::{OfWay, Solver, beside_per_ns};
 use super::system::Point;
 use crate::Error;
 use crate::sim::Way;
+use std::ops::RangeInclusive;
 
 /// So near to what can pass at the most no more of it comes.
 const FULL: f64 = 0.999;
@@ -37,10 +38,10 @@ impl Solver<'_> {
         self.followed(outstanding, f64::INFINITY, 0.0)
     }
 
-    /// The same with 1, 2 ... outstanding.
-    fn followed_all(&self, front_per_s: &[f64]) -> Option<Vec<f64>> {
+    /// The same with these numbers outstanding.
+    fn followed_all(&self, numbers: RangeInclusive<u32>, front_per_s: &[f64]) -> Option<Vec<f64>> {
         self.mix.streams.as_ref()?;
-        let found = doubled(front_per_s.len() as u32, |n| {
+        let found = doubled(numbers, |n| {
             let passed = front_per_s[n as usize - 1] / 1e9;
             Some([self.followed(n, passed, 1e9 / front_per_s[0])?])
         })?;
@@ -58,19 +59,22 @@ impl Solver<'_> {
         Some([per_ns, waited_ns[0], waited_ns[1]])
     }
 
-    /// The curve of such a load.
-    fn straight(&self, front: &Closed, think_ns: f64) -> Option<Vec<Point>> {
+    /// Such a load with these numbers outstanding.
+    fn straight(
+        &self,
+        numbers: RangeInclusive<u32>,
+        front: &Closed,
+        think_ns: f64,
+    ) -> Option<Vec<Point>> {
         self.mix.direct.as_ref()?;
-        let found = doubled(front.population, |n| self.followed_straight(n, think_ns))?;
-        let points = (1u32..).zip(found).zip(&front.throughput_per_s).map(
-            |((n, [rate, read_ns, write_ns]), &passed)| {
-                let x = rate
-                    .min(passed / 1e9)
-                    .min(beside_per_ns(&self.parts, &self.classes));
-                let response_ns = f64::from(n) / x - think_ns;
-                self.split(x, response_ns, [read_ns, write_ns])
-            },
-        );
+        let found = doubled(numbers.clone(), |n| self.followed_straight(n, think_ns))?;
+        let points = numbers.zip(found).map(|(n, [rate, read_ns, write_ns])| {
+            let x = rate
+                .min(front.throughput_per_s[n as usize - 1] / 1e9)
+                .min(beside_per_ns(&self.parts, &self.classes));
+            let response_ns = f64::from(n) / x - think_ns;
+            self.split(x, response_ns, [read_ns, write_ns])
+        });
         Some(points.collect())
     }
 
@@ -113,7 +117,7 @@ impl Solver<'_> {
             }
             Some([last])
         };
-        if let Some(found) = doubled(most, passing) {
+        if let Some(found) = doubled(1..=most, passing) {
             for (n, [per_ns]) in (0..).zip(found) {
                 front.throughput_per_s[n] = per_ns * 1e9;
                 front.response_ns[n] = (n + 1) as f64 / per_ns - network.think_ns;
@@ -122,12 +126,21 @@ impl Solver<'_> {
         Ok(front)
     }
 
-    pub(super) fn curve(&self, most: u32, think_ns: f64) -> Result<Vec<Point>, Error> {
+    /// With these numbers outstanding.
+    pub(super) fn curve(
+        &self,
+        numbers: RangeInclusive<u32>,
+        think_ns: f64,
+    ) -> Result<Vec<Point>, Error> {
+        if numbers.is_empty() {
+            return Ok(Vec::new());
+        }
+        let most = *numbers.end();
         let network = parts::network(&self.parts, &self.classes, think_ns);
         match &self.drives {
             _ if self.mix.direct.is_some() && !network.centers.is_empty() => {
                 let front = self.front(&network, most)?;
-                Ok(self.straight(&front, think_ns).unwrap_or_default())
+                Ok(self.straight(numbers, &front, think_ns).unwrap_or_default())
             }
             Some(drives) if self.sets.foreground > 0.0 => {
                 let sets = drives.hosts(most, self.bound);
@@ -135,24 +148,30 @@ impl Solver<'_> {
                     .into_iter()
                     .map(|rate| rate / self.sets.all())
                     .collect();
-                let points = (1..)
-                    .zip(beside(&network, &rates)?)
-                    .map(|(n, (x, inside))| {
-                        let x = x.min(self.limit.0);
-                        let response = f64::from(n) / x - think_ns;
-                        self.point(x, response - inside / x, inside, Way::Write)
-                    });
+                let found = beside(&network, &rates)?;
+                let points = numbers.map(|n| {
+                    let (x, inside) = found[n as usize - 1];
+                    let x = x.min(self.limit.0);
+                    let response = f64::from(n) / x - think_ns;
+                    self.point(x, response - inside / x, inside, Way::Write)
+                });
                 Ok(points.collect())
             }
             drives => {
                 let front = self.front(&network, most)?;
-                Ok(self.buffered(&front, drives.as_ref(), think_ns))
+                Ok(self.buffered(numbers, &front, drives.as_ref(), think_ns))
             }
         }
     }
 
-    /// The curve of I/Os that never wait for a drive itself, but for data that are read ahead, or for room in the cache.
-    fn buffered(&self, front: &Closed, drives: Option<&Drives>, think_ns: f64) -> Vec<Point> {
+    /// I/Os that never wait for a drive itself, but for data that are read ahead, or for room in the cache, with these numbers outstanding.
+    fn buffered(
+        &self,
+        numbers: RangeInclusive<u32>,
+        front: &Closed,
+        drives: Option<&Drives>,
+        think_ns: f64,
+    ) -> Vec<Point> {
         let inside = |windows: f64| (windows * self.sets.all() / self.sets.ahead).min(self.bound);
         let most = self
             .mix
@@ -160,9 +179,10 @@ impl Solver<'_> {
             .map_or(self.bound, |ahead| inside(ahead.most(front.population)));
         let rates = drives.map(|drives| drives.rates(most));
         let limit = self.limit.0;
-        let followed = self.followed_all(&front.throughput_per_s);
-        let points = (1..).zip(&front.throughput_per_s).map(|(n, &x)| {
-            let front_per_ns = x / 1e9;
+        let followed = self.followed_all(numbers.clone(), &front.throughput_per_s);
+        let first = *numbers.start();
+        let points = numbers.map(|n| {
+            let front_per_ns = front.throughput_per_s[n as usize - 1] / 1e9;
             let destaging = rates
                 .as_ref()
                 .filter(|_| followed.is_none())
@@ -179,7 +199,7 @@ impl Solver<'_> {
                 Some(ahead.windows_per_ns(n, passed, fetch_ns) / self.sets.ahead)
             };
             let reading = match &followed {
-                Some(followed) => followed[n as usize - 1],
+                Some(followed) => followed[(n - first) as usize],
                 None => fetched().unwrap_or(f64::INFINITY),
             };
             let x = front_per_ns.min(limit).min(destaging).min(reading);
@@ -316,13 +336,15 @@ impl Solver<'_> {
     }
 }
 
-/// What is found with 1, 2 ... `most` outstanding: at powers of two, and by the logarithm of their number between.
+/// What is found with these numbers outstanding: at the first, its doubles and the last, and by the logarithm of the number between.
 fn doubled<const K: usize>(
-    most: u32,
+    numbers: RangeInclusive<u32>,
     mut find: impl FnMut(u32) -> Option<[f64; K]>,
 ) -> Option<Vec<[f64; K]>> {
-    let numbers = std::iter::successors(Some(1), |&n| (n < most).then(|| most.min(2 * n)));
-    let points: Option<Vec<_>> = numbers.map(|n| Some((n, find(n)?))).collect();
+    let most = *numbers.end();
+    let next = |&n: &u32| (n < most).then(|| most.min(2 * n));
+    let looked_at = std::iter::successors(Some(*numbers.start()), next);
+    let points: Option<Vec<_>> = looked_at.map(|n| Some((n, find(n)?))).collect();
     let points = points?;
     let at = |n: u32| {
         let next = points.partition_point(|point| point.0 < n);
@@ -334,5 +356,5 @@ fn doubled<const K: usize>(
         let share = (f64::from(n) / f64::from(from)).ln() / (f64::from(to) / f64::from(from)).ln();
         std::array::from_fn(|of| begin[of] + share * (end[of] - begin[of]))
     };
-    Some((1..=most).map(at).collect())
+    Some(numbers.map(at).collect())
 }

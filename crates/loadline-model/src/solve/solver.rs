@@ -119,8 +119,8 @@ impl<'a> Solver<'a> {
             ways: Vec::new(),
             most_at_drives: f64::INFINITY,
         };
-        let followed = OUTSTANDING.map(|n| solver.most_followed(n));
-        solver.streamed = followed.into_iter().flatten().max_by(f64::total_cmp);
+        let followed = OUTSTANDING.iter().filter_map(|&n| solver.most_followed(n));
+        solver.streamed = followed.max_by(f64::total_cmp);
         solver.limit = solver.least_capacity();
         solver.ways = [Way::Read, Way::Write]
             .into_iter()
@@ -134,32 +134,40 @@ impl<'a> Solver<'a> {
         solver
     }
 
-    /// What is asked for, on the curve.
-    pub(super) fn solution(&self, curve: Vec<Point>, asked: &Asked) -> Result<Solution, Error> {
+    /// What is asked for, and the curve up to `most` outstanding.
+    pub(super) fn solution(&self, most: u32, asked: &Asked) -> Result<Solution, Error> {
+        let curve = self.curve(1..=most, asked.think_ns())?;
+        let at = match asked.outstanding() {
+            Some(n) if n > most => self.curve(n..=n, asked.think_ns())?.pop(),
+            Some(n) => Some(curve[n as usize - 1]),
+            None => None,
+        };
         if self.mix.direct.is_none() {
-            return self.solved(curve, asked);
+            return self.solved(curve, at, asked);
         }
         // Drives may do most with a number outstanding that isn't one of those which were looked at before.
-        let most = curve.iter().map(|point| point.throughput_per_s / 1e9);
+        let most = curve.iter().chain(&at);
+        let most = most.map(|point| point.throughput_per_s / 1e9);
         let mut solver = self.clone();
         solver.streamed = most.chain(self.streamed).max_by(f64::total_cmp);
         solver.limit = solver.least_capacity();
-        solver.solved(curve, asked)
+        solver.solved(curve, at, asked)
     }
 
-    fn solved(&self, curve: Vec<Point>, asked: &Asked) -> Result<Solution, Error> {
+    /// The solution with what is found of a closed load.
+    fn solved(
+        &self,
+        curve: Vec<Point>,
+        closed: Option<Point>,
+        asked: &Asked,
+    ) -> Result<Solution, Error> {
         let (limit, bottleneck) = self.limit.clone();
         let at = match asked {
-            Asked::Closed { outstanding, .. } => Some(curve[*outstanding as usize - 1]),
+            Asked::Closed { .. } => closed,
             Asked::Open { per_s, scv } => self.open(*per_s, *scv)?,
         };
-        let power = |point: &Point| point.throughput_per_s / point.response_ns;
-        let knee = (1..)
-            .zip(&curve)
-            .max_by(|a, b| power(a.1).total_cmp(&power(b.1)).then(b.0.cmp(&a.0)));
         let components = self.components(at.map_or(limit, |at| at.throughput_per_s / 1e9));
         Ok(Solution {
-            knee: knee.map_or(1, |(n, _)| n),
             saturation_per_s: limit * 1e9,
             uneven: self.mix.on_few(),
             working: self.working(at.as_ref(), &components),

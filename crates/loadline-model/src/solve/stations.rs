@@ -109,7 +109,6 @@ pub(super) fn solve(
     Ok(Solution {
         saturation_per_s,
         bottleneck: network.centers[network.bottleneck()].name.clone(),
-        knee: closed.knee(),
         components: queues
             .map(|(center, used)| (center.name.clone(), used))
             .collect(),

@@ -30,7 +30,7 @@ pub struct Point {
 /// What the solver finds.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Solution {
-    /// With 1, 2 ... I/Os outstanding. Of an open load: what the same mix would do closed.
+    /// With 1, 2 ... I/Os outstanding, as far as it was asked for. Of an open load: what the same mix would do closed.
     pub curve: Vec<Point>,
     /// At the load that was asked for; `None` of an open load above saturation.
     pub at: Option<Point>,
@@ -38,8 +38,6 @@ pub struct Solution {
     pub saturation_per_s: f64,
     /// The component that sets it.
     pub bottleneck: String,
-    /// Number outstanding at which throughput / response is largest (Kleinrock's power).
-    pub knee: u32,
     /// Utilisation of each component at the load that was asked for, 0 to 1, by the simulator's names; at saturation if that is
     /// above it.
     pub components: Vec<(String, f64)>,
@@ -47,6 +45,16 @@ pub struct Solution {
     pub uneven: bool,
     /// How it was found.
     pub working: Working,
+}
+
+impl Solution {
+    /// Number outstanding at which throughput / response is largest on the curve (Kleinrock's power); `None` without a curve.
+    pub fn knee(&self) -> Option<u32> {
+        let power = |point: &Point| point.throughput_per_s / point.response_ns;
+        let points = (1..).zip(&self.curve);
+        let knee = points.max_by(|a, b| power(a.1).total_cmp(&power(b.1)).then(b.0.cmp(&a.0)));
+        knee.map(|(n, _)| n)
+    }
 }
 
 /// What is asked for, all streams together.
@@ -63,7 +71,14 @@ pub(super) enum Asked {
 }
 
 impl Asked {
-    fn think_ns(&self) -> f64 {
+    pub(super) fn outstanding(&self) -> Option<u32> {
+        match self {
+            Asked::Closed { outstanding, .. } => Some(*outstanding),
+            Asked::Open { .. } => None,
+        }
+    }
+
+    pub(super) fn think_ns(&self) -> f64 {
         match self {
             Asked::Closed { think_ns, .. } => *think_ns,
             Asked::Open { .. } => 0.0,
@@ -75,7 +90,7 @@ impl Asked {
 pub(super) type Shares<'a> = Vec<(f64, &'a Profile)>;
 
 impl System {
-    /// Solves the system under `streams`, closed or open ones, up to `most` I/Os outstanding, or as many as are asked for.
+    /// Solves the system under `streams`, closed or open ones, with its curve up to `most` I/Os outstanding.
     ///
     /// # Errors
     /// [`Error::Description`] for what [`System::check`] refuses, for closed and open streams together, where something is rebuilt, and for bursts
@@ -101,19 +116,12 @@ impl System {
     /// The same with bursts taken as one variation of times between arrivals.
     fn solve_alike(&self, streams: &[Stream], most: u32) -> Result<Solution, Error> {
         let (asked, profiles) = self.question(streams, most)?;
-        let most = match asked {
-            Asked::Closed { outstanding, .. } => most.max(outstanding),
-            Asked::Open { .. } => most.max(1),
-        };
         let Some(view) = self.view()? else {
             return self.stations(streams, &asked, most);
         };
-        let outstanding = match asked {
-            Asked::Closed { outstanding, .. } => outstanding,
-            Asked::Open { .. } => most,
-        };
+        let outstanding = asked.outstanding().unwrap_or(most.max(1));
         let solver = Solver::new(&view, view.mix(&profiles), outstanding);
-        solver.solution(solver.curve(most, asked.think_ns())?, &asked)
+        solver.solution(most, &asked)
     }
 
     /// What is asked for, if it can be solved up to so many outstanding, and the profiles with their shares.
@@ -129,10 +137,7 @@ impl System {
             let why = "the solver has no rebuilding beside hosts' I/Os: leave it out to solve the degraded array, or give --method simulate";
             return Err(Error::at("pool.rebuild_rate", why));
         }
-        let most = match asked {
-            Asked::Closed { outstanding, .. } => most.max(outstanding),
-            Asked::Open { .. } => most,
-        };
+        let most = most.max(asked.outstanding().unwrap_or(0));
         if most > LARGEST {
             return Err(Error::at(
                 "arrival.outstanding",
@@ -160,6 +165,7 @@ impl System {
         ];
         let ways: Vec<Way> = ways.into_iter().flatten().collect();
         let network = stations::network(&self.description().station, asked.think_ns());
+        let most = most.max(asked.outstanding().unwrap_or(1));
         stations::solve(&network, most, asked, &ways)
     }
 }
