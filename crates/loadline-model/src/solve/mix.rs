@@ -456,14 +456,11 @@ impl Mix {
         };
         let mut queued: Vec<u32> = (0..most.ilog2()).map(|power| 1 << power).collect();
         queued.push(tags);
-        let mut times = service::service(view.model, &options, &load, &queued);
-        let staying = self.staying();
-        if staying < 1.0 {
-            // Who is alone finds all queues empty.
-            let (_, torn) = self.load_staying(view, turnaround_ns, staying);
-            let torn = service::service(view.model, &options, &torn, &queued[1..]);
-            times[1..].copy_from_slice(&torn);
-        }
+        let times =
+            |load: &Load, queued: &[u32]| service::service(view.model, &options, load, queued);
+        // Who is alone finds all queues empty, and stays.
+        let (_, torn) = self.load_staying(view, turnaround_ns, self.staying());
+        let mut times = [times(&load, &queued[..1]), times(&torn, &queued[1..])].concat();
         // A stream that goes round several drives leaves arms idle, which destaging takes at once.
         let one = view.pool.drives == 1;
         if one && self.order.is_some() && !self.destaging.is_empty() {
