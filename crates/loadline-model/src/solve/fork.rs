@@ -22,9 +22,20 @@ const OCTAVES: usize = 17;
 
 static LARGEST: LazyLock<Vec<[f64; 3]>> = LazyLock::new(|| {
     let below = log_below();
-    (0..=AN_OCTAVE * OCTAVES)
-        .map(|step| largest_normal(&below, (step as f64 / AN_OCTAVE as f64).exp2()))
-        .collect()
+    let count = |step: usize| (step as f64 / AN_OCTAVE as f64).exp2();
+    let mut octave: Vec<Vec<f64>> = (0..AN_OCTAVE)
+        .map(|step| all_below(&below, count(step)))
+        .collect();
+    let moments = |step: usize| {
+        let powers = &mut octave[step % AN_OCTAVE];
+        let moments = moments(&below, powers);
+        // Twice as many are below with the square of the probability.
+        for power in powers {
+            *power *= *power;
+        }
+        moments
+    };
+    (0..=AN_OCTAVE * OCTAVES).map(moments).collect()
 });
 
 /// The moments of the largest of `count` standard normal numbers, between two of the table's by the logarithm of the count.
@@ -62,11 +73,16 @@ fn log_below() -> Vec<(f64, f64)> {
     (0..STEPS).map(step).collect()
 }
 
-/// The first three moments of the largest of `count` standard normal numbers.
-fn largest_normal(log_below: &[(f64, f64)], count: f64) -> [f64; 3] {
+/// The probability that `count` standard normal numbers are below the end of each step.
+fn all_below(log_below: &[(f64, f64)], count: f64) -> Vec<f64> {
+    let below = log_below.iter().map(|&(_, below)| (count * below).exp());
+    below.collect()
+}
+
+/// The first three moments of the largest of the numbers that are `all_below` with these probabilities.
+fn moments(log_below: &[(f64, f64)], all_below: &[f64]) -> [f64; 3] {
     let (mut power, mut moments) = (0.0, [0.0; 3]);
-    for &(z, below) in log_below {
-        let next = (count * below).exp();
+    for (&(z, _), &next) in log_below.iter().zip(all_below) {
         let share: f64 = next - power;
         power = next;
         for (moment, value) in moments.iter_mut().zip([z, z * z, z * z * z]) {
@@ -106,9 +122,10 @@ mod tests {
             let [found, ..] = moments_of_largest(count);
             assert!((found - mean).abs() < 2e-3, "{count}: {found}");
             let between = 1.3 * count;
+            let below = log_below();
             let (tabled, exact) = (
                 moments_of_largest(between),
-                largest_normal(&log_below(), between),
+                moments(&below, &all_below(&below, between)),
             );
             for (tabled, exact) in tabled.into_iter().zip(exact) {
                 assert!((tabled - exact).abs() < 2e-3 * exact.abs(), "{between}");
