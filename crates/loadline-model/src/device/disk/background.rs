@@ -37,7 +37,7 @@ impl Disk {
                     (0..self.dirty.len()).min_by_key(|&index| {
                         let dirty = &self.dirty[index];
                         let (target, lbn) = (dirty.target, dirty.lbn);
-                        self.cost(from, dirty.from, target, lbn, Way::Write)
+                        self.cost(from, dirty.from, target, lbn, Way::Write, u64::MAX)
                     })
                 }
             };

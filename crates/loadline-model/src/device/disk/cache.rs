@@ -58,7 +58,8 @@ impl Segments {
     }
 
     pub fn touch(&mut self, index: usize) {
-        if let Some(place) = self.order.iter().position(|&i| usize::from(i) == index) {
+        // What is used again was mostly used a short while ago.
+        if let Some(place) = self.order.iter().rposition(|&i| usize::from(i) == index) {
             self.use_again(place);
         }
     }

@@ -35,7 +35,8 @@ impl Disk {
             let way = queued.request.way;
             if way == Way::Read || !self.write_back {
                 let ready = self.ready_at(queued, now, overheads[usize::from(way == Way::Write)]);
-                let cost = self.cost(now, ready, queued.target, queued.request.lbn, way);
+                let (target, lbn) = (queued.target, queued.request.lbn);
+                let cost = self.cost(now, ready, target, lbn, way, best.0);
                 if cost < best.0 {
                     best = (cost, Choice::Request(index));
                 }
@@ -43,7 +44,8 @@ impl Disk {
         }
         if pressed || best.0 == u64::MAX {
             for (index, dirty) in self.dirty.iter().enumerate() {
-                let cost = self.cost(now, dirty.from, dirty.target, dirty.lbn, Way::Write);
+                let (target, lbn) = (dirty.target, dirty.lbn);
+                let cost = self.cost(now, dirty.from, target, lbn, Way::Write, best.0);
                 if cost < best.0 {
                     best = (cost, Choice::Destage(index));
                 }
@@ -90,15 +92,32 @@ impl Disk {
         best
     }
 
-    /// What the scheduling minimises, for an access that the arm can begin at `ready`.
+    /// What the scheduling minimises, for an access that the arm can begin at `ready`; of what isn't below `most`, something that isn't either.
     #[inline]
-    pub(super) fn cost(&self, now: Time, ready: Time, target: Target, lbn: u64, way: Way) -> u64 {
+    pub(super) fn cost(
+        &self,
+        now: Time,
+        ready: Time,
+        target: Target,
+        lbn: u64,
+        way: Way,
+        most: u64,
+    ) -> u64 {
         match self.scheduling {
             Scheduling::Sptf => {
+                let mechanics = &self.model.mechanics;
                 let from = now.max(self.idle_from);
+                let Target {
+                    cylinder, surface, ..
+                } = target;
                 let start = from.max(ready);
-                let access = self.model.mechanics.access(start, self.head, target, way);
-                (start - from + access).ns()
+                // Most are too far away for anything else to matter.
+                let least = start - from + mechanics.least_positioning(self.head, cylinder);
+                if least.ns() >= most {
+                    return most;
+                }
+                let on_track = start + mechanics.positioning(self.head, cylinder, surface, way);
+                (on_track - from + mechanics.rotation.wait(on_track, target.angle)).ns()
             }
             Scheduling::CLook | Scheduling::Fifo => {
                 // Addresses before the head come after all those behind it.

@@ -17,6 +17,9 @@ pub struct Head {
     pub surface: u32,
 }
 
+/// Cylinders whose seeks have one entry in the table of the least times, which stays near the processor.
+const ALIKE: usize = 64;
+
 /// Platters, arm and heads.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Mechanics {
@@ -24,6 +27,8 @@ pub struct Mechanics {
     pub rotation: Rotation,
     /// Read seek in ns by cylinders.
     pub seek_ns: Vec<u32>,
+    /// The least positioning time of so many distances each, ns.
+    pub least_ns: Vec<u32>,
     pub head_switch: Time,
     pub write_settle: Time,
     pub write_advance: Time,
@@ -46,7 +51,23 @@ pub struct Pass {
     pub wait: Time,
 }
 
+/// The least positioning times, of reads or writes, from those of read seeks.
+pub fn least_ns(seek_ns: &[u32], write_advance: Time) -> Vec<u32> {
+    let least = |alike: &[u32]| {
+        let least = alike.iter().min().copied().unwrap_or(0);
+        u64::from(least).saturating_sub(write_advance.ns()) as u32
+    };
+    seek_ns.chunks(ALIKE).map(least).collect()
+}
+
 impl Mechanics {
+    /// What positioning takes at the least.
+    #[inline]
+    pub fn least_positioning(&self, from: Head, cylinder: u32) -> Time {
+        let distance = from.cylinder.abs_diff(cylinder) as usize;
+        Time::from_ns(u64::from(self.least_ns[distance / ALIKE]))
+    }
+
     /// Time to bring a head to a track, ready to read or write.
     #[inline]
     pub fn positioning(&self, from: Head, cylinder: u32, surface: u32, way: Way) -> Time {
@@ -62,13 +83,6 @@ impl Mechanics {
             Way::Read => read,
             Way::Write => (read + self.write_settle).saturating_sub(self.write_advance),
         }
-    }
-
-    /// Seek and rotation until the first sector of a run is under the head: what SPTF compares.
-    #[inline]
-    pub fn access(&self, now: Time, from: Head, target: Target, way: Way) -> Time {
-        let positioning = self.positioning(from, target.cylinder, target.surface, way);
-        positioning + self.rotation.wait(now + positioning, target.angle)
     }
 
     /// Lets one run pass under the head, which is on the track.
@@ -148,5 +162,41 @@ impl Crossing {
     pub fn done(&self) -> Time {
         self.done
             .max(self.marked + Time::from_ns(self.sector.ns() * self.total))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::disk::Model;
+    use crate::drive::DriveDescription;
+    use std::path::Path;
+
+    #[test]
+    fn positioning_takes_no_less_than_the_least() {
+        let drives =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/loadline/catalog/drives");
+        let text = std::fs::read_to_string(drives.join("savvio-10k3-300.toml")).unwrap();
+        // Anticipating a write must not be taken for less than nothing, and short seeks may take longer than long ones.
+        let mut drive = DriveDescription::from_toml(&text).unwrap();
+        drive.seek.write_advance = Time::from_ns(400_000);
+        let mut mechanics = Model::new(&drive).unwrap().mechanics;
+        mechanics.seek_ns[70] = 9_000_000;
+        mechanics.least_ns = least_ns(&mechanics.seek_ns, mechanics.write_advance);
+        let from = Head {
+            cylinder: mechanics.geometry.first_cylinder(),
+            surface: 0,
+        };
+        let mut near = 0;
+        for distance in 0..mechanics.geometry.farthest() {
+            let cylinder = from.cylinder + distance;
+            let least = mechanics.least_positioning(from, cylinder);
+            for (surface, way) in [(0, Way::Read), (1, Way::Read), (0, Way::Write)] {
+                let takes = mechanics.positioning(from, cylinder, surface, way);
+                assert!(least <= takes, "{distance} {way:?}");
+                near += u32::from(takes.ns() < least.ns() + 1_500_000);
+            }
+        }
+        assert!(near > 2 * mechanics.geometry.farthest());
     }
 }
