@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use loadline_model::Error;
-use loadline_model::device::disk::{Disk, Model, Options, Request};
+use loadline_model::device::disk::{Disk, Options, Request};
 use loadline_model::drive::DriveDescription;
 use loadline_model::sim::Way;
 use loadline_model::units::Time;
@@ -31,12 +31,12 @@ pub fn replay(
         return Err(PyValueError::new_err("columns of different lengths"));
     }
     py.detach(|| {
-        let description = DriveDescription::from_toml(drive)?;
+        let (_, model) = DriveDescription::built(drive)?;
         let options = Options {
             host_sector_time: host_sector_ns.map(Time::from_ns),
             ..Options::default()
         };
-        let mut disk = Disk::new(Arc::new(Model::new(&description)?), &options);
+        let mut disk = Disk::new(Arc::new(model), &options);
         let mut now = Time::ZERO;
         let mut services_ns = Vec::with_capacity(count);
         for index in 0..count {

@@ -66,9 +66,11 @@ impl PyDrive {
     #[new]
     fn new(py: Python<'_>, text: &str) -> PyResult<Self> {
         let read = py.detach(|| {
-            let description = DriveDescription::from_toml(text)?;
-            let model = Arc::new(Model::new(&description)?);
-            Ok(PyDrive { description, model })
+            let (description, model) = DriveDescription::built(text)?;
+            Ok(PyDrive {
+                description,
+                model: Arc::new(model),
+            })
         });
         read.map_err(|error| refused(&error))
     }

@@ -9,6 +9,7 @@ mod disksim;
 pub use disksim::{Converted, from_disksim};
 
 use crate::Error;
+use crate::device::disk::Model;
 use crate::units::{Bytes, BytesPerSecond, Rpm, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -435,6 +436,14 @@ impl DriveDescription {
     /// # Errors
     /// [`Error::Description`] with the dotted path of the first key that is wrong.
     pub fn from_toml(text: &str) -> Result<Self, Error> {
+        Ok(Self::built(text)?.0)
+    }
+
+    /// The same, with the drive that was built.
+    ///
+    /// # Errors
+    /// As [`from_toml`](Self::from_toml).
+    pub fn built(text: &str) -> Result<(Self, Model), Error> {
         if text.len() > LONGEST_FILE {
             return Err(Error::at(
                 "",
@@ -450,8 +459,8 @@ impl DriveDescription {
                 let path = if path == "." { String::new() } else { path };
                 Error::at(path, inner.message())
             })?;
-        crate::device::disk::Model::new(&description)?;
-        Ok(description)
+        let model = Model::new(&description)?;
+        Ok((description, model))
     }
 
     /// The drive file of this description.

@@ -41,23 +41,13 @@ pub fn table(seek: &Seek, farthest: u32) -> Result<Vec<u32>, Error> {
             "single, average and full are needed together",
         ));
     };
-    times
-        .iter()
-        .enumerate()
-        .map(|(distance, &ns)| {
-            if (0.0..LONGEST_NS).contains(&ns) {
-                Ok(ns.round() as u32)
-            } else {
-                Err(Error::at(
-                    path,
-                    format!(
-                        "gives {:.3} ms for a seek of {distance} cylinders: check its numbers",
-                        ns / 1e6
-                    ),
-                ))
-            }
-        })
-        .collect()
+    let absurd = |(_, ns): &(usize, &f64)| !(0.0..LONGEST_NS).contains(*ns);
+    if let Some((distance, ns)) = times.iter().enumerate().find(absurd) {
+        let ms = ns / 1e6;
+        let why = format!("gives {ms:.3} ms for a seek of {distance} cylinders: check its numbers");
+        return Err(Error::at(path, why));
+    }
+    Ok(times.iter().map(|ns| (ns + 0.5) as u32).collect())
 }
 
 fn interpolate(points: &[(u32, Time)], farthest: u32) -> Result<Vec<f64>, Error> {
@@ -114,26 +104,20 @@ fn anchored(single: Time, average: Time, full: Time, farthest: u32) -> Result<Ve
         ));
     }
     // Means of sqrt(d) and d over two random cylinders that differ: a request to the same cylinder isn't a seek.
-    let (mut weights, mut roots, mut lines) = (0.0, 0.0, 0.0);
-    for distance in 1..=farthest {
-        let d = f64::from(distance);
-        let weight = n + 1.0 - d;
-        weights += weight;
-        roots += weight * d.sqrt();
-        lines += weight * d;
-    }
-    let (root_mean, line_mean) = (roots / weights, lines / weights);
+    let roots: Vec<f64> = (0..=farthest).map(|d| f64::from(d).sqrt()).collect();
+    let weighted = |(distance, root)| (n + 1.0 - f64::from(distance)) * root;
+    let sum: f64 = (1..=farthest).zip(&roots[1..]).map(weighted).sum();
+    let (root_mean, line_mean) = (sum / (n * (n + 1.0) / 2.0), (n + 2.0) / 3.0);
     // t(d) = t1 + b (sqrt(d) - 1) + c (d - 1), with t(n) = tn and mean(t) = mean.
     let (r1, l1, y1) = (n.sqrt() - 1.0, n - 1.0, tn - t1);
     let (r2, l2, y2) = (root_mean - 1.0, line_mean - 1.0, mean - t1);
     let determinant = r1 * l2 - r2 * l1;
     let root = (y1 * l2 - y2 * l1) / determinant;
     let linear = (r1 * y2 - r2 * y1) / determinant;
-    let at = |distance: u32| {
-        let d = f64::from(distance);
-        t1 + root * (d.sqrt() - 1.0) + linear * (d - 1.0)
-    };
-    let times: Vec<f64> = std::iter::once(0.0).chain((1..=farthest).map(at)).collect();
+    let at =
+        |(d, root_of_d): (u32, &f64)| t1 + root * (root_of_d - 1.0) + linear * (f64::from(d) - 1.0);
+    let mut times: Vec<f64> = (0..=farthest).zip(&roots).map(at).collect();
+    times[0] = 0.0;
     if times.windows(2).any(|pair| pair[1] < pair[0]) {
         return Err(Error::at(
             "seek",
