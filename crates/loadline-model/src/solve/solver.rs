@@ -119,7 +119,15 @@ impl<'a> Solver<'a> {
             ways: Vec::new(),
             most_at_drives: f64::INFINITY,
         };
-        let followed = OUTSTANDING.iter().filter_map(|&n| solver.most_followed(n));
+        // One stream that no copies tear comes to the most with the most outstanding.
+        let one = matches!(&solver.mix.streams, Some(streams) if streams.count == 1);
+        let first = if one && solver.mix.choice.copies == 1 {
+            OUTSTANDING.len() - 1
+        } else {
+            0
+        };
+        let numbers = OUTSTANDING[first..].iter();
+        let followed = numbers.filter_map(|&n| solver.most_followed(n));
         solver.streamed = followed.max_by(f64::total_cmp);
         solver.limit = solver.least_capacity();
         solver.ways = [Way::Read, Way::Write]
