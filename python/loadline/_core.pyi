@@ -435,6 +435,8 @@ class Served(TypedDict):
     write_bins: list[tuple[int, int]]
     active: list[str]
     """Faults in force, and drives that aren't as good as new, in sentences."""
+    busy_ns: dict[str, int]
+    """How long each component of a model was busy, a mean over its servers."""
 
 @final
 class Emulator:

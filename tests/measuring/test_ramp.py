@@ -138,6 +138,9 @@ def test_the_best_depth_is_found_with_where_95_percent_of_its_rate_begin(station
     assert row.saturation_iops == pytest.approx(100, rel=0.2) and row.total.iops == row.saturation_iops
     assert row.saturation_95_outstanding == 2
     assert row.saturation_outstanding == row.outstanding_asked
+    # The utilisation law: rate times service over servers.
+    assert row.components["server"] == pytest.approx(row.total.iops * 20e-3 / 2, rel=0.25)
+    assert row.bottleneck == "server"
     assert [probe.outstanding_asked for probe in run.probes()] == [1, 2, 4]
     assert run.histograms(0)["read"].count > 0
     assert loadline.resume(run).results() == [row]

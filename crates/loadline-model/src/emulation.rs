@@ -16,6 +16,7 @@ use crate::array::Array;
 use crate::array::flow::{Phase, Task};
 use crate::fault::{Drives, Strike};
 use crate::sim::{Engine, Io, Network, Node, Progress, Way};
+use crate::simulation::Component;
 use crate::units::Time;
 use std::collections::VecDeque;
 
@@ -75,6 +76,7 @@ pub struct Emulation {
     /// Drives that have failed or come back so far.
     strikes: u32,
     notices: Vec<String>,
+    components: Vec<Component>,
 }
 
 enum Kind {
@@ -101,11 +103,11 @@ struct Pending {
 }
 
 impl Emulation {
-    pub(crate) fn of_stations(engine: Engine<Network>) -> Self {
-        Self::new(Kind::Stations(Box::new(engine)))
+    pub(crate) fn of_stations(engine: Engine<Network>, components: Vec<Component>) -> Self {
+        Self::new(Kind::Stations(Box::new(engine)), components)
     }
 
-    pub(crate) fn of_array(mut array: Array, nodes: Vec<Node>) -> Self {
+    pub(crate) fn of_array(mut array: Array, nodes: Vec<Node>, components: Vec<Component>) -> Self {
         let failed: Vec<_> = array.layout().failed().collect();
         let mut tasks = Vec::new();
         for disk in failed {
@@ -119,10 +121,10 @@ impl Emulation {
         for task in tasks {
             engine.spawn(task);
         }
-        Self::new(Kind::Array(Box::new(engine)))
+        Self::new(Kind::Array(Box::new(engine)), components)
     }
 
-    fn new(kind: Kind) -> Self {
+    fn new(kind: Kind, components: Vec<Component>) -> Self {
         Emulation {
             kind,
             requests: Vec::new(),
@@ -130,7 +132,23 @@ impl Emulation {
             early: VecDeque::new(),
             strikes: 0,
             notices: Vec::new(),
+            components,
         }
+    }
+
+    /// How long each component was busy since the beginning, by name: the mean over its servers. Delays, which have any number of
+    /// servers, aren't in it.
+    pub fn busy(&self) -> Vec<(String, Time)> {
+        let (totals, servers) = each!(&self.kind, engine => (engine.nodes(), engine.servers()));
+        let of = |component: &Component| {
+            let nodes = component.nodes.clone();
+            let count = nodes.len().max(1) as u64;
+            let sum: Option<u64> = nodes
+                .map(|node| Some(totals[node].busy.ns() / u64::from(servers[node]?)))
+                .sum();
+            Some((component.name.clone(), Time::from_ns(sum? / count)))
+        };
+        self.components.iter().filter_map(of).collect()
     }
 
     /// Bytes that hosts can address; `None` of stations, which serve any address.

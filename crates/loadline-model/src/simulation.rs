@@ -158,17 +158,10 @@ impl System {
         let (array, nodes, groups) = Array::assemble(&self.description, drive, seed)?;
         let warming = Warming::new(&array, streams, seed)?;
         let plan = array.whole_sweeps(array.plan_of(plan, streams), streams);
-        let groups = groups
-            .into_iter()
-            .map(|Group { name, nodes }| Component {
-                name: name.to_owned(),
-                nodes,
-            })
-            .collect();
         let rebuild = array.rebuild();
         let run = Run::new(array.engine(nodes), streams, plan, seed)?;
         Ok(Simulation {
-            groups,
+            groups: groups.into_iter().map(Component::from).collect(),
             rebuild,
             kind: Kind::Array(Box::new(run), Some(warming)),
         })
@@ -180,12 +173,13 @@ impl System {
     /// As [`System::new`].
     pub fn emulate(&self, seed: Seed) -> Result<Emulation, Error> {
         let Some(drive) = &self.drive else {
-            let (nodes, path, _) = stations(&self.description.station, seed)?;
+            let (nodes, path, groups) = stations(&self.description.station, seed)?;
             let network = Network::new(vec![path], seed);
-            return Ok(Emulation::of_stations(Engine::new(nodes, network)));
+            return Ok(Emulation::of_stations(Engine::new(nodes, network), groups));
         };
-        let (array, nodes, _) = Array::assemble(&self.description, drive, seed)?;
-        Ok(Emulation::of_array(array, nodes))
+        let (array, nodes, groups) = Array::assemble(&self.description, drive, seed)?;
+        let groups = groups.into_iter().map(Component::from).collect();
+        Ok(Emulation::of_array(array, nodes, groups))
     }
 
     /// Whether the system can serve the streams at all.
@@ -294,6 +288,15 @@ impl Simulation {
     /// The system's components.
     pub fn components(&self) -> &[Component] {
         &self.groups
+    }
+}
+
+impl From<Group> for Component {
+    fn from(group: Group) -> Self {
+        Component {
+            name: group.name.to_owned(),
+            nodes: group.nodes,
+        }
     }
 }
 

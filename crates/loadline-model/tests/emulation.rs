@@ -102,7 +102,9 @@ fn under_a_closed_loop_each_response_is_the_simulators() {
         profile: profile.clone(),
         arrival: Arrival::outstanding(8),
     };
-    let simulated = system.simulate(&[stream], plan, Seed(5)).unwrap().finish();
+    let mut simulation = system.simulate(&[stream], plan, Seed(5)).unwrap();
+    while !simulation.work(1 << 40) {}
+    let simulated = simulation.outcome();
 
     let mut emulation = system.emulate(Seed(5)).unwrap();
     let mut requests = Requests::new(&profile, Seed(5), 0).unwrap();
@@ -124,6 +126,17 @@ fn under_a_closed_loop_each_response_is_the_simulators() {
     }
     let bins = |responses: &Responses| responses.bins().collect::<Vec<_>>();
     assert_eq!(bins(&responses), bins(&simulated.all().responses));
+    let busy = emulation.busy();
+    assert_eq!(busy.len(), simulation.components().len());
+    for (component, (name, time)) in simulation.components().iter().zip(busy) {
+        let utilisation = time.ns() as f64 / emulation.now().ns() as f64;
+        let law = component.utilisation(&simulated).unwrap();
+        assert_eq!(component.name, name);
+        assert!(
+            (utilisation - law).abs() < 1e-3,
+            "{name}: {utilisation} instead of {law}"
+        );
+    }
 }
 
 /// Mixed requests at given instants: what was answered when.

@@ -43,6 +43,11 @@ pub trait Device: Send {
     fn active(&self) -> Vec<String> {
         Vec::new()
     }
+
+    /// How long each component was busy since the beginning, by name.
+    fn busy(&self) -> Vec<(String, Time)> {
+        Vec::new()
+    }
 }
 
 impl Device for Emulation {
@@ -76,6 +81,10 @@ impl Device for Emulation {
 
     fn active(&self) -> Vec<String> {
         self.active()
+    }
+
+    fn busy(&self) -> Vec<(String, Time)> {
+        self.busy()
     }
 }
 

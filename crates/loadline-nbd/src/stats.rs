@@ -55,6 +55,8 @@ pub struct Stats {
     pub size_bytes: u64,
     /// Faults in force and drives that aren't as good as new, in sentences.
     pub active: Vec<String>,
+    /// How long each component of a modelled system was busy, by name.
+    pub busy: Vec<(String, Time)>,
 }
 
 impl Stats {
@@ -98,6 +100,15 @@ impl Stats {
                 .collect();
             let _ = write!(line, "\"{name}\": [{}], ", bins.join(", "));
         }
+        let busy = self
+            .busy
+            .iter()
+            .map(|(name, time)| format!("{}: {}", json_text(name), time.ns()));
+        let _ = write!(
+            line,
+            "\"busy_ns\": {{{}}}, ",
+            busy.collect::<Vec<_>>().join(", ")
+        );
         let active: Vec<_> = self.active.iter().map(|said| json_text(said)).collect();
         let _ = write!(line, "\"active\": [{}]}}", active.join(", "));
         line

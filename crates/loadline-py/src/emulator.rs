@@ -8,7 +8,7 @@ use loadline_model::units::Time;
 use loadline_nbd::{DataFile, Device, Error, Fixed, Memory, Server, Setup, Stats, Store, Way, ask};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
-use pyo3::types::PyDict;
+use pyo3::types::{IntoPyDict, PyDict};
 
 use crate::system::{PySystem, refused};
 
@@ -127,6 +127,8 @@ impl PyEmulator {
         served.set_item("read_bins", bins(&stats.read))?;
         served.set_item("write_bins", bins(&stats.write))?;
         served.set_item("active", &stats.active)?;
+        let busy = stats.busy.iter().map(|(name, time)| (name, time.ns()));
+        served.set_item("busy_ns", busy.into_py_dict(py)?)?;
         Ok(served)
     }
 

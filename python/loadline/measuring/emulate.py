@@ -14,7 +14,7 @@ import socket
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -230,6 +230,34 @@ def late_share(before: Served | None, after: Served) -> float | None:
     """Share of the answers between two moments that came later than modelled; None without answers."""
     answers, late = (before["answers"], before["late"]) if before else (0, 0)
     return (after["late"] - late) / (after["answers"] - answers) if after["answers"] > answers else None
+
+
+class Watch:
+    """Follows what the emulated systems among a point's targets do while it runs: `emulators`, None of others."""
+
+    def __init__(self, emulators: Sequence[_core.Emulator | None]) -> None:
+        self._emulators = emulators
+        self._begun = [one and one.stats() for one in emulators]
+        # Of each moment, for each target: how long its server ran, and how long its components were busy.
+        self._seen: list[tuple[int, list[tuple[int, Mapping[str, int]] | None]]] = []
+
+    def look(self, now_ns: int) -> None:
+        """To be called at the end of each interval."""
+        stats = [one and one.stats() for one in self._emulators]
+        self._seen.append((now_ns, [one and (one["elapsed_ns"], one["busy_ns"]) for one in stats]))
+
+    def late_share(self, number: int) -> float | None:
+        """Share of a target's answers that came later than modelled."""
+        begun, emulator = self._begun[number], self._emulators[number]
+        return late_share(begun, emulator.stats()) if begun and emulator else None
+
+    def utilisation(self, number: int, since_ns: int) -> dict[str, float]:
+        """Of the components of a target's system, from the first look since then to the last; nothing of one look."""
+        known = [one for at_ns, each in self._seen if at_ns >= since_ns and (one := each[number])]
+        if len(known) < 2:
+            return {}
+        (from_ns, before), (to_ns, after) = known[0], known[-1]
+        return {name: min(1.0, (busy - before[name]) / (to_ns - from_ns)) for name, busy in after.items()}
 
 
 @dataclass(frozen=True, slots=True)

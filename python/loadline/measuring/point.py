@@ -15,7 +15,7 @@ from loadline.host.sampler import Sample, Sampler
 from loadline.judging.precision import Judgement
 from loadline.measuring import event, job
 from loadline.measuring.auditing import audited
-from loadline.measuring.emulate import late_share
+from loadline.measuring.emulate import Watch
 from loadline.measuring.fio import Fio, Outcome
 from loadline.measuring.series import Whose, write_series
 from loadline.measuring.stopping import Stopping
@@ -25,6 +25,7 @@ from loadline.result.figures import joined, merged
 from loadline.result.intervals import read_intervals
 from loadline.result.schema import Result
 from loadline.result.store import Row, Run
+from loadline.system.row import busiest
 from loadline.workload.plan import Point
 from loadline.workload.profile import Open, Workload
 
@@ -84,6 +85,7 @@ def measure(
         return next((why for target in targets if (why := target.lost(roots)) is not None), None)
 
     def show(interval: _core.Interval) -> bool:
+        watch.look(interval.end_ns)
         enough = stopping.enough(interval)
         elapsed = time.time_ns() - started_ns
         both, read, write = (
@@ -101,7 +103,7 @@ def measure(
         return enough
 
     gone = lost()
-    before = [target.emulator.stats() if target.emulator else None for target in targets]
+    watch = Watch([target.emulator for target in targets])
     if gone is not None:
         outcome = Outcome(error=gone, ended_at_ns=started_ns)
     else:
@@ -125,12 +127,12 @@ def measure(
     whose = Whose(repeat=point.repeat, target=ALL if several else first.label, devices=devices)
     write_series(folder / "series.parquet", outcome.intervals, samples, began_ns, whose)
     rows, during = [], _during(samples, began_ns)
-    for number, (target, earlier) in enumerate(zip(targets, before, strict=True)):
+    for number, target in enumerate(targets):
         jobs = [one for one in outcome.jobs if not several or job.owner(one.name, len(targets)) == number]
         row = _row(point, [target], run, outcome, jobs, during, began_ns, targets)
-        if target.emulator is not None and earlier is not None:
-            late = late_share(earlier, target.emulator.stats())
-            row = replace(row, findings=(*row.findings, *_late(run, point, late)))
+        components = watch.utilisation(number, began_ns)
+        findings = (*row.findings, *_late(run, point, watch.late_share(number)))
+        row = replace(row, findings=findings, components=components, bottleneck=busiest(components))
         # What ended the point, and what is left out of it, is decided for all together.
         own = read_intervals(folder, number) if several else series
         row = _known(row, stopping, own) if several else _judged(row, judged, stopping, measured)

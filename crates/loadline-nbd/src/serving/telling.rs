@@ -18,6 +18,7 @@ impl Serving {
         stats.elapsed_ns = self.now().ns();
         stats.active = self.faults.active(self.now());
         stats.active.extend(self.device.active());
+        stats.busy = self.device.busy();
         stats
     }
 
