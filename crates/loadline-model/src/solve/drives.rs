@@ -517,42 +517,36 @@ mod tests {
         }
     }
 
-    #[test]
-    fn a_read_beside_wide_sets_in_the_background_takes_its_own_time_alone() {
-        // Each read leaves a set at four of so many drives that they hardly ever meet.
-        let [hosts, background] = [1.0, 4.0].map(|drives| Shape {
+    /// As many sets at one drive as there are at `wide` of them in the background, to which so much of the drives' accesses belongs.
+    fn of_two_kinds(wide: f64, background_fraction: f64, drives: Drives) -> Drives {
+        let shapes = [1.0, wide].map(|drives| Shape {
             share: 0.5,
             accesses: drives,
             drives,
         });
         let mut drives = Drives {
-            wide: 2.5,
-            shapes: [hosts, background],
-            ..drives(1e5, 0.2)
+            wide: f64::midpoint(1.0, wide),
+            shapes,
+            ..drives
         };
         for (_, time) in &mut drives.curve.points {
-            time.background_fraction = 0.8;
+            time.background_fraction = background_fraction;
         }
-        let reads_per_ns = drives.hosts(1, f64::INFINITY)[0] * hosts.share;
+        drives
+    }
+
+    #[test]
+    fn a_read_beside_wide_sets_in_the_background_takes_its_own_time_alone() {
+        // Each read leaves a set at four of so many drives that they hardly ever meet.
+        let drives = of_two_kinds(4.0, 0.8, drives(1e5, 0.2));
+        let reads_per_ns = drives.hosts(1, f64::INFINITY)[0] * drives.shapes[0].share;
         assert!((reads_per_ns * 1e6 - 1.0).abs() < 1e-3, "{reads_per_ns}");
     }
 
     #[test]
     fn what_sets_of_both_kinds_have_at_the_drives_adds_up() {
         // Each read at one of two drives leaves a set at both, whose accesses go first; nothing varies, so drives end together.
-        let [hosts, background] = [1.0, 2.0].map(|drives| Shape {
-            share: 0.5,
-            accesses: drives,
-            drives,
-        });
-        let mut drives = Drives {
-            wide: 1.5,
-            shapes: [hosts, background],
-            ..drives(2.0, 0.0)
-        };
-        for (_, time) in &mut drives.curve.points {
-            time.background_fraction = 0.3;
-        }
+        let drives = of_two_kinds(2.0, 0.3, drives(2.0, 0.0));
         for mean in [1.0, 4.0, 20.0] {
             let [reads, sets] = drives.sets(mean);
             assert!(
