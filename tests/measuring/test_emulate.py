@@ -260,6 +260,10 @@ def folder_of(node: Path) -> Path:
     return Path(Path(f"/sys/block/{node.name}/loop/backing_file").read_text().strip()).parent.parent
 
 
+def keeper_of(folder: Path) -> int:
+    return int((folder / "keeper").read_text())
+
+
 def gone(node: Path, folder: Path) -> None:
     """Waits until the keeper has taken down the device; it removes its folder last."""
     subprocess.run(["sh", "-c", f'while [ -e "{folder}" ]; do sleep 0.05; done'], timeout=60, check=True)
@@ -309,6 +313,59 @@ class TestBlockDevice:
         process.kill()
         process.wait()
         gone(node, folder)
+
+    def test_it_goes_on_after_thousands_of_errors(self, loadline: Loadline) -> None:
+        words = (described(loadline.folder), "--size", "64M", "--block", "--fault", "error 100% of reads")
+        with served(loadline, *words) as (address, process):
+            assert process.stdout is not None
+            node = process.stdout.readline().strip()
+            # Each is said in some 40 bytes or more by nbdfuse, and a pipe takes 64 KiB.
+            reads = ("--rw=randread", "--bs=4k", "--direct=1", "--number_ios=4000", "--continue_on_error=all")
+            job = ("fio", "--name=job", f"--filename={node}", "--ioengine=libaio", "--iodepth=8", *reads)
+            said = subprocess.run((*job, "--output-format=json"), capture_output=True, text=True, timeout=120)
+            (done,) = json.loads(said.stdout[said.stdout.index("{") :])["jobs"]
+            assert done["total_err"] >= 4000
+            assert loadline("fault", address, "clear").code == 0
+            assert Path(node).read_bytes()[:4096] == bytes(4096)
+
+    def test_what_ends_programs_does_not_end_its_keeper(
+        self, device: tuple[Path, subprocess.Popen[str]], loadline: Loadline
+    ) -> None:
+        node, process = device
+        folder = folder_of(node)
+        for asked in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
+            os.kill(keeper_of(folder), asked)
+        command("mkfs.ext4", "-q", node)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == 0
+        gone(node, folder)
+
+    def test_what_a_killed_keeper_leaves_is_taken_down_at_the_end(
+        self, device: tuple[Path, subprocess.Popen[str]], loadline: Loadline
+    ) -> None:
+        node, process = device
+        folder = folder_of(node)
+        os.kill(keeper_of(folder), signal.SIGKILL)
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == 0
+        gone(node, folder)
+
+    def test_what_is_left_when_all_were_killed_is_taken_down_by_the_next(
+        self, device: tuple[Path, subprocess.Popen[str]], loadline: Loadline
+    ) -> None:
+        node, process = device
+        folder = folder_of(node)
+        os.kill(keeper_of(folder), signal.SIGKILL)
+        process.kill()
+        process.wait()
+        assert Path(f"/sys/block/{node.name}/loop").exists()
+        with served(loadline, described(loadline.folder), "--size", "64M", "--block") as (_, other):
+            assert other.stdout is not None
+            others = folder_of(Path(other.stdout.readline().strip()))
+            assert not folder.exists()
+            block._sweep()
+            assert others.exists(), "its keeper lives"
+        assert str(folder) not in Path("/proc/mounts").read_text()
 
     def test_file_systems_with_a_strange_place_or_on_a_partition_are_unmounted(
         self, device: tuple[Path, subprocess.Popen[str]], tmp_path: Path

@@ -2,6 +2,7 @@
 
 A shell keeps both and takes them down when its standard input ends. The only writing end is ours, so it ends with us,
 however that may be: after `kill -9` as well. What a program holds open can't be taken down: the shell waits for it.
+It heeds no signal but the one that can't be refused; what it leaves behind then is taken down by us, or who comes next.
 """
 
 from __future__ import annotations
@@ -23,15 +24,14 @@ from loadline.host.device import BlockDevice
 _TOOLS = {"nbdfuse": "libnbd-bin", "losetup": "mount", "umount": "mount", "mountpoint": "util-linux"}
 _FOLDER = "loadline-block-"
 _ADDRESS = "address"
+_KEEPER_PID = "keeper"
 _PATIENCE_S = 3.0
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
-# Says the device's name once it's there, then waits for the end of its input.
-_KEEPER = """
-folder=$1 uri=$2 loop=
+_DOWN = """
+folder=$1
 down() {
-    trap '' HUP INT TERM
-    if [ -n "$loop" ]; then
+    if loop=$(cat "$folder/loop"); then
         for node in "$loop"p* "$loop"; do
             umount -AR "$node" || umount -ARl "$node"
             swapoff "$node"
@@ -41,21 +41,33 @@ down() {
     fi
     umount "$folder/mnt" || umount -l "$folder/mnt"
     wait
-    rm -f "$folder/address"
+    rm -f "$folder/loop" "$folder/address" "$folder/keeper" "$folder/said"
     rmdir "$folder/mnt" "$folder"
 }
+"""
+
+# Says the device's name once it's there, then waits for the end of its input. nbdfuse says something of every request
+# that fails, and would stand still if nobody took it.
+_KEEPER = (
+    _DOWN
+    + """
+uri=$2
+trap '' HUP INT TERM
 trap 'down >/dev/null 2>&1' EXIT
-mkdir "$folder/mnt" && printf %s "$uri" >"$folder/address" || exit 1
-nbdfuse "$folder/mnt/disk" "$uri" </dev/null >/dev/null &
+mkdir "$folder/mnt" && echo $$ >"$folder/keeper" && printf %s "$uri" >"$folder/address" || exit 1
+{
+    nbdfuse "$folder/mnt/disk" "$uri" 2>&1 >&3 | { head -c 300 >"$folder/said"; cat; }
+} </dev/null >/dev/null 3>&1 2>&1 &
 fuse=$!
 until mountpoint -q "$folder/mnt"; do
-    kill -0 "$fuse" 2>/dev/null || exit 1
+    kill -0 "$fuse" 2>/dev/null || { cat "$folder/said" >&2; exit 1; }
     sleep 0.02
 done
-loop=$(losetup --find --show --direct-io=on "$folder/mnt/disk") || exit 1
-echo "$loop"
+losetup --find --show --direct-io=on "$folder/mnt/disk" >"$folder/loop" || exit 1
+cat "$folder/loop"
 read -r _
 """
+)
 
 
 def check() -> None:
@@ -85,13 +97,14 @@ def attached(uri: str, held: Callable[[str], None] = lambda _: None) -> Iterator
         InputError, ToolError: as `check`. TargetError: the device can't be made.
     """
     check()
+    _sweep()
     folder = tempfile.mkdtemp(prefix=_FOLDER)
     keeper = subprocess.Popen(
         ["sh", "-c", _KEEPER, "sh", folder, uri],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
-        env={**os.environ, "PATH": f"{os.environ.get('PATH', '')}:{_PATH}", "LC_ALL": "C"},
+        env=_environment(),
         text=True,
         errors="replace",
         start_new_session=True,  # Ctrl-C is for us
@@ -110,6 +123,31 @@ def attached(uri: str, held: Callable[[str], None] = lambda _: None) -> Iterator
             except subprocess.TimeoutExpired:
                 held(device)
                 keeper.communicate()
+        if keeper.returncode < 0:
+            _take_down(Path(folder))
+
+
+def _environment() -> dict[str, str]:
+    return {**os.environ, "PATH": f"{os.environ.get('PATH', '')}:{_PATH}", "LC_ALL": "C"}
+
+
+def _sweep() -> None:
+    """Takes down the devices whose keepers were killed: a shell that has the folder among its words is one."""
+    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
+        with contextlib.suppress(OSError):
+            keeper = (folder / _KEEPER_PID).read_text().strip()
+            try:
+                words = Path("/proc", keeper, "cmdline").read_bytes().split(b"\0")
+            except FileNotFoundError:
+                words = []
+            if os.fsencode(folder) not in words and folder.stat().st_uid == os.getuid():
+                _take_down(folder)
+
+
+def _take_down(folder: Path) -> None:
+    """Takes down what a keeper that was killed has left, even what is still in use."""
+    words = ["sh", "-c", f"{_DOWN}down", "sh", folder]
+    subprocess.run(words, env=_environment(), stdin=subprocess.DEVNULL, capture_output=True, check=False)
 
 
 def emulator_of(device: BlockDevice) -> str | None:
