@@ -146,7 +146,7 @@ def _sweep() -> None:
 
 def _take_down(folder: Path) -> None:
     """Takes down what a keeper that was killed has left, even what is still in use."""
-    words = ["sh", "-c", f"{_DOWN}down", "sh", folder]
+    words = ["sh", "-c", f"{_DOWN}down", "sh", str(folder)]
     subprocess.run(words, env=_environment(), stdin=subprocess.DEVNULL, capture_output=True, check=False)
 
 
