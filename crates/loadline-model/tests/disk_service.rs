@@ -256,3 +256,19 @@ fn rounding_hardly_changes_a_load() {
     assert!(times[0] < times[1], "{times:?}");
     close(times[0], times[1], 0.02);
 }
+
+#[test]
+fn a_sweep_over_scattered_data_takes_the_same_whatever_is_drawn() {
+    let model = drive("sptf", false);
+    let means: Vec<f64> = (0..24)
+        .map(|step| {
+            let gap = 2_000_000 + 512 * 100 * step;
+            let place = Place::Ascending { streams: 1, gap };
+            means_ms(&model, &load(&model, Kind::Write, 4096, place, 1.0), &[4])[0]
+        })
+        .collect();
+    let count = means.len() as f64;
+    let mean = means.iter().sum::<f64>() / count;
+    let variance = means.iter().map(|ms| (ms - mean).powi(2)).sum::<f64>() / count;
+    assert!(variance.sqrt() < 0.015 * mean, "{means:?}");
+}

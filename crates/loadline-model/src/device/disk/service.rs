@@ -149,6 +149,7 @@ struct Closed<'a> {
     ends: Vec<[u64; 2]>,
     turn: usize,
     place: u32,
+    gap: u32,
     kind: u32,
     rng: Rng,
     /// By token: what follows it.
@@ -215,6 +216,7 @@ impl<'a> Closed<'a> {
             ends: vec![[load.span.start; 2]; load.streams.max(1) as usize],
             turn: 0,
             place: 1,
+            gap: 1,
             kind: 1,
             rng: Seed(1).rng(Purpose::Place, 0),
             rewrites: vec![None; queued],
@@ -308,7 +310,7 @@ impl<'a> Closed<'a> {
             .filter(|access| matches!(access.place, Place::Ascending { gap: 0, .. }));
         let smallest = streams.map(|access| u64::from(access.bytes)).min();
         let passing = smallest.map_or(0, |bytes| buffer.max(STREAMED_BYTES) / bytes);
-        (period * self.rare())
+        (period * self.rare().max(self.scattered_sweep()))
             .max(passing as usize)
             .max(self.sweeping())
             .min(MOST_FILLING)
@@ -338,6 +340,21 @@ impl<'a> Closed<'a> {
             ((all / hosts) as usize).clamp(1, MOST_PERIODS)
         } else {
             1
+        }
+    }
+
+    /// How many periods tell how a sweep over scattered data goes, alone or beside other accesses: the order of what is left out counts,
+    /// which no generator spreads evenly.
+    fn scattered_sweep(&self) -> usize {
+        let sweep = |access: &&Access| matches!(access.place, Place::Ascending { gap: 1.., .. });
+        if self.rewrites.len() <= FEW || !self.load.accesses.iter().any(|access| sweep(&access)) {
+            return 1;
+        }
+        let goes_on = |access: &Access| sweep(&access) || access.place == Place::Onward;
+        if self.load.accesses.iter().all(goes_on) {
+            4
+        } else {
+            2
         }
     }
 
@@ -502,7 +519,8 @@ impl<'a> Closed<'a> {
             }
             Place::Ascending { gap, .. } => {
                 let (ends, turn) = &mut self.streams[number];
-                let left_out = self.rng.below(2 * gap + 1) / SECTOR_BYTES * SECTOR_BYTES;
+                let drawn = even(&mut self.gap, PLACES, &mut self.rng) * (2 * gap + 1) as f64;
+                let left_out = drawn as u64 / SECTOR_BYTES * SECTOR_BYTES;
                 let mut address = ends[*turn] + left_out;
                 if address + bytes > end {
                     address = start;
