@@ -104,6 +104,8 @@ pub(super) struct Drives {
     pub(super) wide: f64,
     /// Sets that hosts wait for, and those in the background.
     pub(super) shapes: [Shape; 2],
+    /// What is in the background is written to pairs of drives, to both in the same order.
+    pub(super) paired: bool,
     /// Sets per ns that the loops carry.
     pub(super) most_per_ns: f64,
     /// Time of a single access when the drive has time to empty its buffer of writes; `None` where it has none, or never rests.
@@ -445,6 +447,7 @@ mod tests {
             each: 1.0,
             wide: 1.0,
             shapes: [ONE, Shape::default()],
+            paired: false,
             known: Known::default(),
             most_per_ns: f64::INFINITY,
             rested: None,

@@ -15,6 +15,7 @@ use super::windows::{Ahead, Pace};
 use crate::array::flow::REGION;
 use crate::device::disk::service::{self, Access, Load, Place};
 use crate::device::disk::{self, Options};
+use crate::layout;
 use crate::sim::Way;
 use crate::units::Time;
 use std::ops::Range;
@@ -303,6 +304,7 @@ impl Mix {
             each: accesses / wide,
             wide: wide / sets,
             shapes: [shape(false), shape(true)],
+            paired: self.paired(view),
             known: Known::default(),
             most_per_ns: most_sets_per_ns,
             order: self.order,
@@ -324,6 +326,16 @@ impl Mix {
             (evenness, true) => alive * evenness,
             _ => alive,
         }
+    }
+
+    /// Whether all that is in the background is a sweep over mirrors.
+    fn paired(&self, view: &View<'_>) -> bool {
+        let sweep = |work: &Background| matches!(work.place, Place::Ascending { .. });
+        let mirrored = matches!(
+            view.layout.kind(),
+            layout::Kind::Raid1 | layout::Kind::Raid10
+        );
+        mirrored && self.ahead.is_empty() && self.destaging.iter().all(sweep)
     }
 
     /// Whether some few drives have more to do than the others.

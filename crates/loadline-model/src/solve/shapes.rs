@@ -87,8 +87,14 @@ impl Drives {
     /// other mean sets is known.
     pub(super) fn sets_ns(&self, residence_ns: f64, others: f64) -> [f64; 2] {
         let waits_ns = self.waits_ns(residence_ns, others);
+        let background = self.curve.at(self.queued(others)).background_fraction;
         [0, 1].map(|kind| {
-            let joins_ns = self.joins_ns(kind, waits_ns[kind]);
+            let alike = if kind == 1 && self.paired {
+                background
+            } else {
+                ((self.shapes[kind].drives - 1.0) / (self.count - 1.0).max(1.0)).clamp(0.0, 1.0)
+            };
+            let joins_ns = self.joins_ns(kind, waits_ns[kind], alike);
             self.shapes[kind].share * (self.alone().fork_ns[kind] + waits_ns[kind] + joins_ns)
         })
     }
@@ -97,24 +103,28 @@ impl Drives {
     /// residence.
     ///
     /// Waits of a queue are taken as exponential, as they are in the long run at one server (Kingman 1961), and those of a set's drives as
-    /// independent but for the part of all drives that the set is at itself.
-    fn joins_ns(&self, kind: usize, wait_ns: f64) -> f64 {
+    /// independent but for `alike` of what waits there: sets that are at these drives both. Those are as many as the part of all drives that
+    /// the set is at itself; of what is written back to mirrors all that is written back, which both drives have in the same order.
+    fn joins_ns(&self, kind: usize, wait_ns: f64, alike: f64) -> f64 {
         let (shape, alone) = (self.shapes[kind], self.alone());
         let whole_ns = alone.whole_ns[kind];
         let mean_ns = whole_ns + wait_ns;
-        let apart = 1.0 - ((shape.drives - 1.0) / (self.count - 1.0).max(1.0)).clamp(0.0, 1.0);
         let own =
             whole_ns * whole_ns * alone.time.way_scv * shape.drives / shape.accesses.max(1e-300);
-        let scv = (own + apart * wait_ns * wait_ns) / (mean_ns * mean_ns).max(1e-300);
+        let scv = (own + (1.0 - alike) * wait_ns * wait_ns) / (mean_ns * mean_ns).max(1e-300);
         let fork_ns = alone.fork_ns[kind] - whole_ns;
         slowest_ns(shape.drives, mean_ns, scv) - mean_ns - fork_ns
+    }
+
+    /// Accesses at a drive where one is: who is there is there with those that others have there.
+    fn queued(&self, others: f64) -> f64 {
+        ((1.0 + others / self.groups()) * self.each).max(1.0)
     }
 
     /// What sets of each kind wait at a drive where a mean set has this residence among so many others: as its accesses do there.
     fn waits_ns(&self, residence_ns: f64, others: f64) -> [f64; 2] {
         let wait_ns = (residence_ns - self.alone().own_ns).max(0.0);
-        // Who is at a drive is there with those that others have there.
-        let queued = ((1.0 + others / self.groups()) * self.each).max(1.0);
+        let queued = self.queued(others);
         let fractions = |of: ServiceTime| [1.0 - of.background_fraction, of.background_fraction];
         let there = fractions(self.curve.at(queued));
         let alone = fractions(self.curve.first());
@@ -134,8 +144,7 @@ impl Drives {
     pub(super) fn sets(&self, mean: f64) -> [f64; 2] {
         let others = (mean - 1.0).max(0.0);
         if self.order.is_some() {
-            let queued = ((1.0 + others / self.groups()) * self.each).max(1.0);
-            let accesses = self.curve.at(queued).background_fraction;
+            let accesses = self.curve.at(self.queued(others)).background_fraction;
             let sets = accesses / self.background_accesses();
             let background = sets / (sets + 1.0 - accesses).max(1e-300);
             return [mean * (1.0 - background), mean * background];
