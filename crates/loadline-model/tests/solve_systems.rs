@@ -150,6 +150,14 @@ fn destages_wait_alike_at_both_drives_of_a_mirror() {
 }
 
 #[test]
+fn writes_smaller_than_a_page_of_the_cache_take_a_page_each() {
+    let system = system("dl360-g5-p400i", &[]);
+    let writes = stream(&system, 512, 0.0, 1.0, Arrival::outstanding(4));
+    let off = off(&system, writes, 4, 200_000);
+    assert!(off.abs() < 0.07, "{off:+.3}");
+}
+
+#[test]
 fn a_second_window_under_way_tears_a_stream_between_the_copies_of_a_mirror() {
     let system = system("dl360-g6-p410i", &[]);
     let curve = solve(&system, 65536, 0.98, 0.0, 64).curve;

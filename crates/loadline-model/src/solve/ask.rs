@@ -6,6 +6,7 @@ use crate::device::disk::service::Kind;
 use crate::layout::{Extent, Layout, WritePlan};
 use crate::sim::{Profile, Purpose, Rng, Seed};
 use crate::system::MirrorRead;
+use crate::units::Bytes;
 use std::ops::Range;
 
 /// Places that are looked at. Means over them are off by some percent where I/Os differ much, which they seldom do: a stripe
@@ -124,6 +125,8 @@ pub(super) struct Survey<'a> {
     pub(super) layout: &'a Layout,
     pub(super) profile: &'a Profile,
     pub(super) mirror_read: MirrorRead,
+    /// What the cache allocates.
+    pub(super) page: Bytes,
 }
 
 impl Survey<'_> {
@@ -198,7 +201,7 @@ impl Survey<'_> {
             start, working_set, ..
         } = self.profile;
         let block = self.profile.mean_bytes().round().max(1.0) as u64;
-        let chances = Chances::of(self.profile, dirty_bytes);
+        let chances = Chances::of(self.profile, self.page, dirty_bytes);
         let end = start.0 + working_set.0;
         let stripes = start.0 / stripe_bytes..(end - 1) / stripe_bytes + 1;
         let (mut rng, mut plan, mut ask) = (rng(), WritePlan::default(), Ask::default());
@@ -287,7 +290,7 @@ impl Survey<'_> {
 
     /// Share of a working set's random reads that find all in a cache of so much clean and dirty content.
     pub(super) fn hits(&self, bytes: f64) -> f64 {
-        Popularity::of(self.profile).hit_fraction(bytes, Leaving::LeastRecent)
+        Popularity::of(self.profile, self.page).hit_fraction(bytes, Leaving::LeastRecent)
     }
 }
 
@@ -316,11 +319,11 @@ struct Chances {
 }
 
 impl Chances {
-    fn of(profile: &Profile, dirty_bytes: f64) -> Self {
+    fn of(profile: &Profile, page: Bytes, dirty_bytes: f64) -> Self {
         // Writes have their own end to go on from.
         let onward = 1.0 - profile.random_fraction;
         let alone = if profile.random_fraction > 0.0 {
-            Popularity::of(profile).swept_fraction(dirty_bytes)
+            Popularity::of(profile, page).swept_fraction(dirty_bytes)
         } else {
             1.0
         };

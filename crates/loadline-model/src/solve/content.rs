@@ -84,6 +84,6 @@ impl Content {
             cache::Order::Ascending => Leaving::Swept,
             cache::Order::Oldest => Leaving::LeastRecent,
         };
-        Popularity::of(profile).hit_fraction(self.dirty, leaving)
+        Popularity::of(profile, cache.page).hit_fraction(self.dirty, leaving)
     }
 }

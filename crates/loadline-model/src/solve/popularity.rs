@@ -6,6 +6,7 @@
 //! modeling, design and experimental results", IEEE JSAC 20(7); first by Fagin 1977).
 
 use crate::sim::{Profile, Spread};
+use crate::units::Bytes;
 
 /// Steps of a bisection: as many as a double has digits, and some for the exponent.
 const HALVINGS: u32 = 100;
@@ -26,7 +27,9 @@ struct Bin {
 pub(super) struct Popularity {
     bins: Vec<Bin>,
     /// Size of a place, bytes.
-    pub(super) place_bytes: f64,
+    place_bytes: f64,
+    /// Places that share a page of the cache, from 1: one of them that is held takes all of the page.
+    page_places: f64,
 }
 
 /// When a place that was written to leaves the cache again.
@@ -52,8 +55,8 @@ impl Leaving {
 }
 
 impl Popularity {
-    /// Of the random places of a profile.
-    pub(super) fn of(profile: &Profile) -> Self {
+    /// Of the random places of a profile, before a cache that allocates such pages.
+    pub(super) fn of(profile: &Profile, page: Bytes) -> Self {
         let place_bytes = profile.mean_bytes().max(profile.align.0 as f64);
         let places = (profile.working_set.0 as f64 / place_bytes).max(1.0);
         let bins = match &profile.spread {
@@ -84,7 +87,11 @@ impl Popularity {
                 })
                 .collect(),
         };
-        Popularity { bins, place_bytes }
+        Popularity {
+            bins,
+            place_bytes,
+            page_places: (page.0 as f64 / place_bytes).max(1.0),
+        }
     }
 
     /// Bytes of all places.
@@ -124,7 +131,8 @@ impl Popularity {
             return None;
         }
         let held = |span: f64| {
-            let held = |bin: &Bin| bin.places * leaving.held(bin.share / bin.places * span);
+            let page_share = |bin: &Bin| self.page_places * bin.share / bin.places;
+            let held = |bin: &Bin| bin.places * leaving.held(page_share(bin) * span);
             self.place_bytes * self.bins.iter().map(held).sum::<f64>()
         };
         let (mut low, mut high) = (0.0, 1.0);
@@ -191,13 +199,13 @@ fn normal(places: f64, deviation: f64) -> Vec<Bin> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Bytes;
 
     fn spread(spread: Spread) -> Popularity {
-        Popularity::of(&Profile {
+        let profile = Profile {
             spread,
             ..Profile::random_reads(Bytes(4096), Bytes(4096 * 100_000))
-        })
+        };
+        Popularity::of(&profile, Bytes(4096))
     }
 
     #[test]
@@ -243,6 +251,21 @@ mod tests {
         let zipf = spread(Spread::Zipf { theta: 1.1 });
         assert!((zipf.hit_fraction(1e12, Leaving::LeastRecent) - 1.0).abs() < 1e-12);
         assert!((zipf.hit_fraction(0.0, Leaving::LeastRecent) - 0.0).abs() < 1e-12);
+    }
+
+    #[test]
+    fn places_that_are_far_apart_take_a_page_each() {
+        let of = |bytes: u64| {
+            let profile = Profile::random_reads(Bytes(bytes), Bytes(4096 * 100_000));
+            Popularity::of(&profile, Bytes(4096))
+                .hit_fraction(4096.0 * 1000.0, Leaving::LeastRecent)
+        };
+        // A page that is held has one of its eight places.
+        assert!(
+            (of(512) / (of(4096) / 8.0) - 1.0).abs() < 0.01,
+            "{}",
+            of(512)
+        );
     }
 
     #[test]

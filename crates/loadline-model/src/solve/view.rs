@@ -18,7 +18,7 @@ use crate::device::disk::service::Place;
 use crate::layout::{self, Layout};
 use crate::sim::{Profile, Way};
 use crate::system::{Cache, CacheMode, Controller, MirrorRead, Pool, SystemDescription};
-use crate::units::Time;
+use crate::units::{Bytes, Time};
 use std::sync::Arc;
 
 const MEBIBYTE: f64 = 1_048_576.0;
@@ -124,6 +124,7 @@ impl View<'_> {
                 layout: &self.layout,
                 profile,
                 mirror_read: volume.map_or_else(Default::default, |volume| volume.mirror_read),
+                page: cache.map_or(Bytes(1), |cache| cache.page),
             },
             cache,
             content: Content::of(self.system, cache, profile, share),
