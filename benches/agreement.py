@@ -38,7 +38,7 @@ IOS = 50_000
 WRITTEN_BYTES = 9e9
 
 #: Of what is read in order: the fewest and most I/Os, and seeds, each of which has other phases of the drives.
-READ_IOS = (1_000, 100_000)
+READ_IOS = (1_000, 1_000_000)
 PHASES = 4
 
 #: By how much a simulation that isn't known well enough is made larger.

@@ -234,6 +234,15 @@ fn a_sweep_over_several_streams_that_are_written_loses_the_way_between_them() {
 }
 
 #[test]
+fn streams_on_many_drives_find_what_these_have_read_on_since_the_last_lap() {
+    let system = system("eva-v2-10k", &[]);
+    let mut reads = stream(&system, 4096, 1.0, 0.0, Arrival::outstanding(256));
+    reads.profile.sequential_streams = 8;
+    let off = off(&system, reads, 256, 800_000);
+    assert!(off.abs() < 0.1, "{off:+.3}");
+}
+
+#[test]
 fn streams_that_write_to_the_same_stripes_are_followed_until_they_have_found_their_ways() {
     let array = system("md-raid5-8x2tb", &[]);
     let mut written = stream(&array, 1 << 18, 0.0, 0.0, Arrival::outstanding(8));

@@ -18,7 +18,8 @@ use std::sync::{Arc, LazyLock};
 const BEFORE: usize = 400;
 const COUNTED: usize = 1600;
 
-/// In how many ways drives' spindles stand to each other, each for its part of these windows, where nothing but they tells reads how to meet.
+/// In how many ways drives' spindles stand to each other at the most, each for its part of these windows, where nothing but they tells reads
+/// how to meet.
 const PHASES: u32 = 8;
 
 /// The same with arrivals by chance.
@@ -104,7 +105,7 @@ impl Streams {
     pub(super) fn follow(&self, ground: Ground<'_>, pace: Pace) -> Arc<Course> {
         FOLLOWED.ask(Question::new(self, ground, pace), || {
             let all = if pace.waits && self.destages.is_none() {
-                PHASES
+                (BEFORE / self.lap(ground)).clamp(1, PHASES as usize) as u32
             } else {
                 1
             };
@@ -117,6 +118,12 @@ impl Streams {
                 waited_ns: mean(|one| one.waited_ns),
             })
         })
+    }
+
+    /// Windows in which all streams have come by all drives, from where on drives have read on for them.
+    fn lap(&self, ground: Ground<'_>) -> usize {
+        let all = u64::from(ground.layout.disks()) * ground.layout.chunk_bytes();
+        (u64::from(self.count) * all.div_ceil(self.window)) as usize
     }
 
     /// One of several walks, each with the drives' phases so many golden sections apart.
@@ -227,7 +234,8 @@ impl Walk<'_> {
         } else {
             COUNTED_OPEN
         };
-        let (before, counts) = (BEFORE / self.walks, counts / self.walks);
+        let before = (BEFORE / self.walks).max(self.streams.lap(self.ground));
+        let counts = counts / self.walks;
         while counted(self) < before + counts {
             let Some((now, event)) = self.bench.next() else {
                 break;
