@@ -91,6 +91,11 @@ def test_a_limit_that_no_load_keeps_is_told() -> None:
     assert line.error is not None and "1ms" in line.error and line.total.iops is None
 
 
+def test_the_lowest_load_of_several_streams_is_one_of_each() -> None:
+    row = forecast("hdd-7k2", "hci", limit="1ms")[1]
+    assert row.error == "not even the lowest load, 8, keeps mean<=1ms"
+
+
 def test_points_have_a_row_at_their_own_load_and_one_at_the_load_line() -> None:
     asked, line, following = forecast("dl360-g6-p410i", "typical-12", options=OLTP)
     assert (asked.point, line.point) == ("oltp-db", "oltp-db")

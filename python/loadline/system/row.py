@@ -92,7 +92,9 @@ def load_line_rows(point: Point, line: LoadLine[Any, Result], saturation_iops: f
         found |= {"low": low, "high": high}
     if line.highest is None:
         lowest = line.probes[0].answer
-        error = lowest.error or f"not even the lowest load, {ramp.low:g}, keeps {limit}"
+        # Of several streams at once each has one at least.
+        load = ramp.low if by_rate else lowest.outstanding_asked or ramp.low
+        error = lowest.error or f"not even the lowest load, {load:g}, keeps {limit}"
         at_line = replace(lowest, total=Flow(), read=Flow(), write=Flow(), error=error, outstanding_asked=None)
     else:
         at_line = line.highest.answer

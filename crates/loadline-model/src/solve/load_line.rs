@@ -5,10 +5,14 @@ use super::system::{Asked, Point, Solution};
 use crate::Error;
 use crate::sim::{Stream, Way};
 use crate::simulation::System;
+use std::borrow::Cow;
 
 /// A curve goes so far at first where Little's law doesn't say how far the limit can hold, then so many times as far while all of it does.
 const FIRST: f64 = 512.0;
 const FURTHER: f64 = 4.0;
+
+/// Which loads keep a limit, from the lowest, and the first that doesn't.
+type Found = (Vec<bool>, Option<Point>);
 
 /// A limit of the mean response.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -75,14 +79,13 @@ impl Loads {
         self.low + self.step * holds.saturating_sub(1)
     }
 
-    /// The load line on curves up to any number outstanding, which begin as far as Little's law lets the limit hold, and its solution.
-    fn line(
+    /// What keeps the limit on curves up to any number outstanding, which begin as far as Little's law lets the limit hold.
+    fn on_curves(
         &self,
         limit: &Limit,
         most: Option<f64>,
         curve: impl Fn(u32) -> Result<Vec<Point>, Error>,
-        solve: impl Fn(u32) -> Result<Solution, Error>,
-    ) -> Result<LoadLine, Error> {
+    ) -> Result<Found, Error> {
         let mut last = self.at_least(most.unwrap_or(FIRST));
         loop {
             let curve = curve(last)?;
@@ -92,17 +95,47 @@ impl Loads {
             let further = self.at_least(f64::from(last) * FURTHER);
             let fails = kept[kept.len() / 2..].contains(&false);
             if fails || most.is_some() || further == last {
-                return Ok(LoadLine {
-                    solution: solve(self.highest(&kept))?,
-                    next: asked
-                        .zip(&kept)
-                        .find(|(_, kept)| !**kept)
-                        .map(|(point, _)| *point),
-                    kept,
-                });
+                let next = asked.zip(&kept).find(|(_, kept)| !**kept);
+                return Ok((kept.clone(), next.map(|(point, _)| *point)));
             }
             last = further;
         }
+    }
+
+    /// The same where a curve is followed at few loads, between which it's only nearly right: from what it says in steps that double, then
+    /// halve, with each load followed by itself.
+    fn by_themselves(
+        &self,
+        limit: &Limit,
+        mut kept: Vec<bool>,
+        point: impl Fn(u32) -> Result<Point, Error>,
+    ) -> Result<Found, Error> {
+        let end = (self.high - self.low) / self.step;
+        // What is below the first keeps the limit; the second doesn't, or is beyond the highest.
+        let (mut holds, mut fails, mut next) = (0, end + 1, None);
+        let mut index = (self.highest(&kept) - self.low) / self.step;
+        let mut stride = 1;
+        while holds < fails {
+            let there = point(self.low + self.step * index)?;
+            if limit.holds(&there) {
+                holds = index + 1;
+            } else {
+                (fails, next) = (index, Some(there));
+            }
+            index = match next {
+                None => end.min(index.saturating_add(stride)),
+                Some(_) if holds == 0 => index.saturating_sub(stride),
+                Some(_) => holds.midpoint(fails),
+            };
+            stride = stride.saturating_mul(2);
+        }
+        let holds = holds as usize;
+        kept.resize(kept.len().max(holds + usize::from(next.is_some())), false);
+        kept[..holds].fill(true);
+        if next.is_some() {
+            kept[holds] = false;
+        }
+        Ok((kept, next))
     }
 }
 
@@ -133,28 +166,40 @@ impl System {
             outstanding,
             think_ns,
         };
+        let line = |(kept, next): Found, solve: &dyn Fn(u32) -> Result<Solution, Error>| {
+            let solution = solve(loads.highest(&kept))?;
+            Ok(LoadLine {
+                solution,
+                next,
+                kept,
+            })
+        };
         let Some(view) = self.view()? else {
             let solve = |outstanding| self.stations(streams, &at(outstanding), outstanding);
             let most = limit.most(solve(1)?.saturation_per_s, think_ns);
-            return loads.line(limit, most, |most| Ok(solve(most)?.curve), solve);
+            let found = loads.on_curves(limit, most, |most| Ok(solve(most)?.curve))?;
+            return line(found, &solve);
         };
         let mix = view.mix(&profiles);
         let solver = |outstanding| Solver::new(&view, mix.clone(), outstanding);
         let first = solver(loads.at_least(FIRST));
-        // What is followed is known at powers of two, and where the curve ends: that shouldn't hang on saturation.
-        let most = if mix.order.is_some() || mix.direct.is_some() {
-            None
-        } else {
-            limit.most(first.limit.0 * 1e9, think_ns)
-        };
         let curve = |most| first.curve(1..=most, think_ns);
-        loads.line(limit, most, curve, |highest| {
-            let solve = |solver: &Solver<'_>| solver.solution(highest, &at(highest));
-            // How many controllers work on a stream hangs on what is outstanding.
-            match mix.order {
-                Some(_) => solve(&solver(highest)),
-                None => solve(&first),
-            }
-        })
+        // How many controllers work on a stream hangs on what is outstanding.
+        let own = |outstanding| match mix.order {
+            Some(_) => Cow::Owned(solver(outstanding)),
+            None => Cow::Borrowed(&first),
+        };
+        let solve = |highest| own(highest).solution(highest, &at(highest));
+        if mix.order.is_none() && mix.direct.is_none() {
+            let most = limit.most(first.limit.0 * 1e9, think_ns);
+            return line(loads.on_curves(limit, most, curve)?, &solve);
+        }
+        // What is followed is known at powers of two, and where the curve ends: that shouldn't hang on saturation.
+        let (kept, _) = loads.on_curves(limit, None, curve)?;
+        let found = loads.by_themselves(limit, kept, |n| {
+            let points = own(n).curve(n..=n, think_ns)?;
+            Ok(points[0])
+        })?;
+        line(found, &solve)
     }
 }
