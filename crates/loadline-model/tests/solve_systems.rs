@@ -243,6 +243,22 @@ fn streams_on_many_drives_find_what_these_have_read_on_since_the_last_lap() {
 }
 
 #[test]
+fn large_writes_into_a_cache_take_as_long_each_wherever_they_go() {
+    let system = system("eva-v2-10k", &[]);
+    for outstanding in [2, 4, 16] {
+        let writes = stream(
+            &system,
+            1 << 19,
+            0.0,
+            1.0,
+            Arrival::outstanding(outstanding),
+        );
+        let off = off(&system, writes, outstanding, 20_000);
+        assert!(off.abs() < 0.05, "{outstanding}: {off:+.3}");
+    }
+}
+
+#[test]
 fn streams_that_write_to_the_same_stripes_are_followed_until_they_have_found_their_ways() {
     let array = system("md-raid5-8x2tb", &[]);
     let mut written = stream(&array, 1 << 18, 0.0, 0.0, Arrival::outstanding(8));

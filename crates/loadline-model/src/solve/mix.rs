@@ -52,6 +52,8 @@ pub(super) struct Lines {
     pub(super) bytes: f64,
     /// Bytes from the begin of one to that of the next.
     pub(super) apart: f64,
+    /// Their I/Os are at places anywhere.
+    pub(super) scattered: bool,
 }
 
 /// Work that I/Os leave behind.

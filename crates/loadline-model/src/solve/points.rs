@@ -108,6 +108,7 @@ impl Solver<'_> {
             streams: lines.streams,
             bytes: lines.bytes,
             apart: lines.apart,
+            scattered: lines.scattered,
         };
         // Where nothing more passes nobody need be followed any further.
         let (capacity, mut last) = (procession.capacity_per_ns(), 0.0);

@@ -1,12 +1,13 @@
-//! Sequential I/Os of one kind on their way through links and processors.
+//! I/Os of one kind on their way through links and processors.
 //!
-//! They are all alike and nothing comes by chance, so they fall into step, and wait only for what is busy all the time: in a row of
+//! They are all alike, and in order nothing comes by chance, so they fall into step, and wait only for what is busy all the time: in a row of
 //! single stations N of them do min(N / sum of D, 1 / largest D), the asymptotic bounds (Denning and Buzen 1978), which are
-//! reached there. Where a link is chosen by turn and a controller by the region of addresses, they are followed one by one.
+//! reached there, wherever they go. Where a link is chosen by turn and a controller by the region of addresses, they are followed one by one.
 
 use super::network::Class;
 use super::parts::Part;
 use crate::array::flow::REGION;
+use crate::sim::{Purpose, Seed};
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
@@ -18,7 +19,7 @@ const EACH: f64 = 8.0;
 /// The most that are outstanding one by one: many more than there are links and controllers.
 const MOST: u32 = 512;
 
-/// A load in order, all I/Os of one kind.
+/// A load of I/Os of one kind.
 pub(super) struct Procession<'a> {
     pub(super) parts: &'a [Part],
     pub(super) classes: &'a [Class],
@@ -27,6 +28,8 @@ pub(super) struct Procession<'a> {
     pub(super) bytes: f64,
     /// Bytes between the begins of two streams.
     pub(super) apart: f64,
+    /// The I/Os are at places anywhere instead.
+    pub(super) scattered: bool,
 }
 
 /// At a time in ns and in an order: who comes, to which stage, with data of which region.
@@ -111,13 +114,17 @@ impl Procession<'_> {
 
     fn walk(&self, outstanding: u32) -> f64 {
         let mut stages = self.stages();
-        let a_region = REGION as f64 / self.bytes * f64::from(self.streams);
+        let a_region = if self.scattered {
+            FEWEST
+        } else {
+            REGION as f64 / self.bytes * f64::from(self.streams)
+        };
         let counted = FEWEST
             .max(REGIONS * a_region)
             .max(EACH * f64::from(outstanding)) as u32;
         let before = counted / 4;
         let mut begun = vec![0.0; self.streams as usize];
-        let mut turn = 0;
+        let (mut turn, mut rng) = (0, Seed(0).rng(Purpose::Place, 0));
         let keeps = outstanding % self.streams == 0;
         let mut coming: BinaryHeap<Reverse<Coming>> = (0..outstanding)
             .map(|who| Reverse((0, who, who, 0, 0)))
@@ -132,7 +139,11 @@ impl Procession<'_> {
                     turn % self.streams
                 };
                 let done: &mut f64 = &mut begun[stream as usize];
-                region = (f64::from(stream) * self.apart + *done) as u64 / REGION;
+                region = if self.scattered {
+                    rng.below(u64::from(u32::MAX))
+                } else {
+                    (f64::from(stream) * self.apart + *done) as u64 / REGION
+                };
                 *done += self.bytes;
             }
             let left = if let Some(stage) = stages.get_mut(at) {
@@ -184,6 +195,7 @@ mod tests {
             bytes,
             // A region further on, and an even number of them.
             apart: (33 * REGION) as f64,
+            scattered: false,
         };
         procession.per_ns(outstanding)
     }

@@ -83,11 +83,14 @@ impl View<'_> {
         if places > 0.0 {
             mix.active = reached(&self.layout, profiles).unwrap_or(mix.active);
         }
-        if let ([(_, profile)], Some(_)) = (profiles, mix.order) {
+        if let [(_, profile)] = profiles
+            && (mix.order.is_some() || mix.direct.is_none())
+        {
             mix.lines = (profile.blocks.len() == 1).then(|| Lines {
                 streams: profile.sequential_streams,
                 bytes: profile.mean_bytes(),
                 apart: profile.working_set.0 as f64 / f64::from(profile.sequential_streams),
+                scattered: scattered(profile),
             });
         }
         mix.uneven = Uneven::of(self);
