@@ -103,13 +103,10 @@ fn pooled_wait_ns(
     settled: usize,
     service: impl Fn(usize) -> (f64, f64),
 ) -> f64 {
-    let rate = |queued: usize| {
-        if queued == 0 {
-            0.0
-        } else {
-            1.0 / service(queued.min(settled)).0
-        }
-    };
+    let rates: Vec<f64> = std::iter::once(0.0)
+        .chain((1..=settled).map(|queued| 1.0 / service(queued).0))
+        .collect();
+    let rate = |queued: usize| rates[queued.min(settled)];
     let arriving = per_ns * servers as f64;
     let (mut weight, mut sum, mut inside, mut busy) = (1.0, 1.0, 0.0, 0.0);
     for here in 1..LONGEST {
@@ -137,17 +134,18 @@ fn queue(per_ns: f64, settled: usize, service: impl Fn(usize) -> (f64, f64)) -> 
         .map(|queued| at_least(per_ns, service(queued)))
         .collect();
     let of = |queued: usize| &arrivals[queued.clamp(1, settled) - 1];
+    // So many never arrive in a service.
+    let never = arrivals.iter().map(Vec::len).max().unwrap_or(0);
     let mut left = vec![1.0];
     let (mut sum, mut inside) = (1.0, 0.0);
     for next in 1..LONGEST {
         // From `before`, after whose next service `next` or more are left.
-        let up: f64 = left
-            .iter()
-            .enumerate()
+        let from = if next < never { 0 } else { next + 2 - never };
+        let up: f64 = (from..next)
             .rev()
-            .map_while(|(before, weight): (usize, &f64)| {
+            .map(|before| {
                 let needed = next + usize::from(before > 0) - before;
-                Some(weight * of(before).get(needed).copied().unwrap_or(0.0))
+                left[before] * of(before).get(needed).copied().unwrap_or(0.0)
             })
             .sum();
         let none = 1.0 - of(next)[1];

@@ -5,7 +5,7 @@ use crate::device::disk::{Disk, Model, Options, Request};
 use crate::layout::{Extent, Layout};
 use crate::sim::Way;
 use crate::units::Time;
-use std::cmp::Reverse;
+use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
@@ -61,7 +61,7 @@ impl Hash for Drives {
 }
 
 /// What happens at a time.
-#[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord)]
+#[derive(Debug, Clone, Copy)]
 pub(super) enum Event {
     /// A stream asks for its next window.
     Ask(u32),
@@ -85,14 +85,43 @@ pub(super) struct Bench<'a> {
 /// What is to happen, by time; of one time in the order in which it was put.
 #[derive(Default)]
 struct Events {
-    waiting: BinaryHeap<Reverse<(u64, u64, Event)>>,
+    waiting: BinaryHeap<Waiting>,
     order: u64,
 }
+
+/// An event with its time and its place in the order, no two of which are alike.
+struct Waiting {
+    at: u64,
+    order: u64,
+    event: Event,
+}
+
+impl Ord for Waiting {
+    /// The first to happen is the greatest.
+    fn cmp(&self, other: &Self) -> Ordering {
+        (other.at, other.order).cmp(&(self.at, self.order))
+    }
+}
+
+impl PartialOrd for Waiting {
+    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
+        Some(self.cmp(other))
+    }
+}
+
+impl PartialEq for Waiting {
+    fn eq(&self, other: &Self) -> bool {
+        self.order == other.order
+    }
+}
+
+impl Eq for Waiting {}
 
 impl Events {
     fn put(&mut self, at: u64, event: Event) {
         self.order += 1;
-        self.waiting.push(Reverse((at, self.order, event)));
+        let order = self.order;
+        self.waiting.push(Waiting { at, order, event });
     }
 }
 
@@ -124,7 +153,7 @@ impl<'a> Bench<'a> {
 
     /// The next event, of which drives have been told.
     pub(super) fn next(&mut self) -> Option<(u64, Event)> {
-        let Reverse((now, _, event)) = self.events.waiting.pop()?;
+        let Waiting { at: now, event, .. } = self.events.waiting.pop()?;
         match event {
             Event::Ask(_) => {}
             Event::Free(drive) => self.begin(now, drive),

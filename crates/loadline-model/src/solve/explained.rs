@@ -168,10 +168,10 @@ impl Solver<'_> {
         }
         let numbers = format!("{:.1} drives, V, S", drives.count);
         let capacity = self.drives_limit(drives) * 1e9;
-        let how = if self.streamed.is_some() {
-            "windows followed over the modelled drives"
-        } else {
-            "drives / (V x S), or with the destages there can be"
+        let how = match self.streamed {
+            None => "drives / (V x S), or with the destages there can be",
+            Some(_) if self.limit.1 == "disks" => "windows followed over the modelled drives",
+            Some(_) => "windows followed over the modelled drives, at least",
         };
         working.add("capacity(disks)", how, numbers, capacity, "I/Os/s");
     }

@@ -14,9 +14,6 @@ use crate::Error;
 use crate::sim::Way;
 use std::ops::RangeInclusive;
 
-/// So near to what can pass at the most no more of it comes.
-const FULL: f64 = 0.999;
-
 impl Solver<'_> {
     /// I/Os per ns of streams that are read ahead of, so many outstanding, if all but the drives pass so many per ns, and one in
     /// `alone_ns`.
@@ -95,9 +92,9 @@ impl Solver<'_> {
         }
     }
 
-    /// What passes everything before the drives. I/Os of one kind in order fall into step there.
-    fn front(&self, network: &Network, most: u32) -> Result<Closed, Error> {
-        let mut front = Closed::solve(network, most)?;
+    /// What passes everything before the drives, with these numbers outstanding and with fewer. I/Os of one kind in order fall into step there.
+    fn front(&self, network: &Network, numbers: &RangeInclusive<u32>) -> Result<Closed, Error> {
+        let mut front = Closed::solve(network, *numbers.end())?;
         let Some(lines) = self.mix.lines.filter(|_| self.classes.len() == 1) else {
             return Ok(front);
         };
@@ -112,17 +109,21 @@ impl Solver<'_> {
         };
         // Where nothing more passes nobody need be followed any further.
         let (capacity, mut last) = (procession.capacity_per_ns(), 0.0);
-        let passing = |n: u32| {
-            if last < FULL * capacity {
+        let mut passing = |n: u32| {
+            if last < capacity {
                 last = procession.per_ns(n);
             }
-            Some([last])
+            [last]
         };
-        if let Some(found) = doubled(1..=most, passing) {
-            for (n, [per_ns]) in (0..).zip(found) {
-                front.throughput_per_s[n] = per_ns * 1e9;
-                front.response_ns[n] = (n + 1) as f64 / per_ns - network.think_ns;
-            }
+        let alone = (1, passing(1));
+        let others = looked_at(numbers).filter(|&n| n > 1);
+        let points: Vec<_> = std::iter::once(alone)
+            .chain(others.map(|n| (n, passing(n))))
+            .collect();
+        for n in 1..=*numbers.end() {
+            let [per_ns] = by_logarithm(&points, n);
+            front.throughput_per_s[n as usize - 1] = per_ns * 1e9;
+            front.response_ns[n as usize - 1] = f64::from(n) / per_ns - network.think_ns;
         }
         Ok(front)
     }
@@ -140,7 +141,7 @@ impl Solver<'_> {
         let network = parts::network(&self.parts, &self.classes, think_ns);
         match &self.drives {
             _ if self.mix.direct.is_some() && !network.centers.is_empty() => {
-                let front = self.front(&network, most)?;
+                let front = self.front(&network, &numbers)?;
                 Ok(self.straight(numbers, &front, think_ns).unwrap_or_default())
             }
             Some(drives) if self.sets.foreground > 0.0 => {
@@ -159,7 +160,7 @@ impl Solver<'_> {
                 Ok(points.collect())
             }
             drives => {
-                let front = self.front(&network, most)?;
+                let front = self.front(&network, &numbers)?;
                 Ok(self.buffered(numbers, &front, drives.as_ref(), think_ns))
             }
         }
@@ -337,25 +338,31 @@ impl Solver<'_> {
     }
 }
 
-/// What is found with these numbers outstanding: at the first, its doubles and the last, and by the logarithm of the number between.
+/// Of these numbers outstanding those that are looked at: the first, its doubles and the last.
+fn looked_at(numbers: &RangeInclusive<u32>) -> impl Iterator<Item = u32> + use<> {
+    let most = *numbers.end();
+    let next = move |&n: &u32| (n < most).then(|| most.min(2 * n));
+    std::iter::successors(Some(*numbers.start()), next)
+}
+
+/// What is found with these numbers outstanding: by the logarithm of the number between those that are looked at.
 fn doubled<const K: usize>(
     numbers: RangeInclusive<u32>,
     mut find: impl FnMut(u32) -> Option<[f64; K]>,
 ) -> Option<Vec<[f64; K]>> {
-    let most = *numbers.end();
-    let next = |&n: &u32| (n < most).then(|| most.min(2 * n));
-    let looked_at = std::iter::successors(Some(*numbers.start()), next);
-    let points: Option<Vec<_>> = looked_at.map(|n| Some((n, find(n)?))).collect();
-    let points = points?;
-    let at = |n: u32| {
-        let next = points.partition_point(|point| point.0 < n);
-        let (to, end) = points[next];
-        let (from, begin) = points[next.max(1) - 1];
-        if to == from {
-            return end;
-        }
-        let share = (f64::from(n) / f64::from(from)).ln() / (f64::from(to) / f64::from(from)).ln();
-        std::array::from_fn(|of| begin[of] + share * (end[of] - begin[of]))
-    };
-    Some(numbers.map(at).collect())
+    let points = looked_at(&numbers).map(|n| Some((n, find(n)?)));
+    let points: Vec<_> = points.collect::<Option<_>>()?;
+    Some(numbers.map(|n| by_logarithm(&points, n)).collect())
+}
+
+/// Between ascending points, the last of which isn't below the number.
+fn by_logarithm<const K: usize>(points: &[(u32, [f64; K])], n: u32) -> [f64; K] {
+    let next = points.partition_point(|point| point.0 < n);
+    let (to, end) = points[next];
+    let (from, begin) = points[next.max(1) - 1];
+    if to == from {
+        return end;
+    }
+    let share = (f64::from(n) / f64::from(from)).ln() / (f64::from(to) / f64::from(from)).ln();
+    std::array::from_fn(|of| begin[of] + share * (end[of] - begin[of]))
 }

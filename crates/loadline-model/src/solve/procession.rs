@@ -19,6 +19,9 @@ const EACH: f64 = 8.0;
 /// The most that are outstanding one by one: many more than there are links and controllers.
 const MOST: u32 = 512;
 
+/// So near to what can pass at the most no more of it comes.
+const FULL: f64 = 0.999;
+
 /// A load of I/Os of one kind.
 pub(super) struct Procession<'a> {
     pub(super) parts: &'a [Part],
@@ -80,7 +83,9 @@ impl Procession<'_> {
     /// I/Os per ns with so many outstanding.
     pub(super) fn per_ns(&self, outstanding: u32) -> f64 {
         let on_way = || self.parts.iter().filter(|part| !part.beside);
-        let found = if on_way().all(|part| part.copies == 1 && part.controllers.is_none()) {
+        let row = on_way().all(|part| part.copies == 1 && part.controllers.is_none());
+        // One alone waits for nothing.
+        let found = if row || outstanding == 1 {
             let each =
                 |part: &Part| part.mean_ns(self.classes) + part.mean_latency_ns(self.classes);
             let around_ns = self.think_ns + on_way().map(each).sum::<f64>();
@@ -88,7 +93,12 @@ impl Procession<'_> {
         } else {
             self.walk(outstanding.min(MOST))
         };
-        found.min(self.capacity_per_ns())
+        let capacity = self.capacity_per_ns();
+        if found < FULL * capacity {
+            found
+        } else {
+            capacity
+        }
     }
 
     fn stages(&self) -> Vec<Stage> {

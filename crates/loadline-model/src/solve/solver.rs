@@ -126,10 +126,20 @@ impl<'a> Solver<'a> {
         } else {
             0
         };
-        let numbers = OUTSTANDING[first..].iter();
-        let followed = numbers.filter_map(|&n| solver.most_followed(n));
-        solver.streamed = followed.max_by(f64::total_cmp);
-        solver.limit = solver.least_capacity();
+        // Without what drives do: more than everything else lets pass needn't be looked for.
+        let (enough, _) = solver.least_capacity(None);
+        for &n in &OUTSTANDING[first..] {
+            let found = solver.most_followed(n);
+            solver.streamed = solver
+                .streamed
+                .into_iter()
+                .chain(found)
+                .max_by(f64::total_cmp);
+            if solver.streamed.is_none_or(|most| most >= enough) {
+                break;
+            }
+        }
+        solver.limit = solver.least_capacity(solver.drives.as_ref());
         solver.ways = [Way::Read, Way::Write]
             .into_iter()
             .filter_map(|way| solver.of_way(way))
@@ -158,7 +168,7 @@ impl<'a> Solver<'a> {
         let most = most.map(|point| point.throughput_per_s / 1e9);
         let mut solver = self.clone();
         solver.streamed = most.chain(self.streamed).max_by(f64::total_cmp);
-        solver.limit = solver.least_capacity();
+        solver.limit = solver.least_capacity(solver.drives.as_ref());
         solver.solved(curve, at, asked)
     }
 
@@ -199,14 +209,11 @@ impl<'a> Solver<'a> {
         most.min(drives.saturation()) / self.sets.all()
     }
 
-    /// I/Os per ns that the system can do at most, and the component that sets the limit.
-    fn least_capacity(&self) -> (f64, String) {
+    /// I/Os per ns that the system with these drives can do at most, and the component that sets the limit.
+    fn least_capacity(&self, drives: Option<&Drives>) -> (f64, String) {
         let parts = self.parts.iter().filter(|part| part.servers > 0);
         let parts = parts.map(|part| (part.capacity(&self.classes), part.name));
-        let drives = self
-            .drives
-            .as_ref()
-            .map(|drives| (self.drives_limit(drives), "disks"));
+        let drives = drives.map(|drives| (self.drives_limit(drives), "disks"));
         let least = parts.chain(drives).min_by(|a, b| a.0.total_cmp(&b.0));
         least.map_or((f64::INFINITY, String::new()), |(limit, name)| {
             (limit, name.to_owned())

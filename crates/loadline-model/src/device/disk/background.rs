@@ -31,15 +31,12 @@ impl Disk {
                 }
             }
             let from = self.idle_from;
+            if from >= now {
+                return writing;
+            }
             let next = match self.scheduling {
                 Scheduling::Fifo => self.dirty.first().map(|_| 0),
-                Scheduling::CLook | Scheduling::Sptf => {
-                    (0..self.dirty.len()).min_by_key(|&index| {
-                        let dirty = &self.dirty[index];
-                        let (target, lbn) = (dirty.target, dirty.lbn);
-                        self.cost(from, dirty.from, target, lbn, Way::Write, u64::MAX)
-                    })
-                }
+                Scheduling::CLook | Scheduling::Sptf => self.cheapest_dirty(from, u64::MAX),
             };
             let Some(next) = next else { return writing };
             let start = from.max(self.dirty[next].from);
@@ -65,7 +62,7 @@ impl Disk {
                 .dirty
                 .iter()
                 .any(|other| other.segment == Some(segment));
-            self.segments.get_mut(segment).dirty = others;
+            self.segments.set_dirty(segment, others);
         }
         self.destaged_to = dirty.lbn + dirty.sectors;
         end
@@ -112,9 +109,10 @@ impl Disk {
             break;
         }
         let capacity = self.segments.capacity;
-        let segment = self.segments.get_mut(ahead.segment);
-        segment.high = segment.high.max(ahead.next);
-        segment.low = segment.low.max(segment.high.saturating_sub(capacity));
+        let segment = self.segments.get(ahead.segment);
+        let high = segment.high.max(ahead.next);
+        let low = segment.low.max(high.saturating_sub(capacity));
+        self.segments.hold(ahead.segment, low, high);
         self.idle_from = ahead.since;
         self.ahead = (ahead.next < ahead.limit).then_some(ahead);
     }

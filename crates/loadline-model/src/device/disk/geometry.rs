@@ -21,11 +21,16 @@ pub const MOST_CYLINDERS: u32 = 4_000_000;
 const MOST_SURFACES: u32 = 64;
 const MOST_ZONES: usize = 4096;
 
+/// Places, at the least, from which the zone of an address is looked for.
+const PLACES: u64 = 256;
+
 #[derive(Debug, Clone, PartialEq)]
 pub struct Geometry {
     zones: Vec<Zone>,
-    /// First address of each zone, close together for the search.
+    /// First address of each zone, close together for the search; and of every so many sectors, as a power of two, the zone of the first.
     first_lbns: Vec<u64>,
+    zone_from: Vec<u16>,
+    shift: u32,
     sectors: u64,
     surfaces: Reciprocal,
     order: Order,
@@ -133,6 +138,8 @@ impl Geometry {
         let mut geometry = Geometry {
             zones: Vec::with_capacity(zones.len()),
             first_lbns: Vec::with_capacity(zones.len()),
+            zone_from: Vec::new(),
+            shift: 0,
             sectors: 0,
             surfaces: Reciprocal::new(surfaces),
             order: described.order,
@@ -145,6 +152,13 @@ impl Geometry {
         if geometry.sectors == 0 {
             return Err(Error::at("geometry", "the disk holds no sectors"));
         }
+        geometry.shift = (geometry.sectors / PLACES).max(1).ilog2();
+        let starts = 0..=geometry.sectors >> geometry.shift;
+        let zone = |start| {
+            let first = start << geometry.shift;
+            (geometry.first_lbns.partition_point(|&lbn| lbn <= first) - 1) as u16
+        };
+        geometry.zone_from = starts.map(zone).collect();
         Ok(geometry)
     }
 
@@ -280,8 +294,15 @@ impl Geometry {
 
     #[inline]
     fn zone(&self, lbn: u64) -> &Zone {
-        let after = self.first_lbns.partition_point(|&first| first <= lbn);
-        &self.zones[after - 1]
+        let mut number = usize::from(self.zone_from[(lbn >> self.shift) as usize]);
+        while self
+            .first_lbns
+            .get(number + 1)
+            .is_some_and(|&next| next <= lbn)
+        {
+            number += 1;
+        }
+        &self.zones[number]
     }
 
     /// The part of `sectors` addresses from `lbn` that lies on one track, in one piece.
@@ -309,8 +330,11 @@ impl Geometry {
         }
         let (track, sector) = zone.per_track.split(ordinal + zone.unused);
         let left = u64::from(zone.per_track.divisor - sector);
+        if zone.even() {
+            take = take.min(left);
+        }
         let mut passing = take;
-        if take > 1 && (take > left || !zone.even()) {
+        if take > 1 && !zone.even() {
             let on_track = zone.offset_before(ordinal + left) - offset;
             take = take.min(on_track);
             passing = zone.ordinal(offset + take - 1) - ordinal + 1;
@@ -387,6 +411,9 @@ impl Zone {
     /// The physical position, from the zone's first usable sector, of the sector with an address.
     #[inline]
     fn ordinal(&self, offset: u64) -> u64 {
+        if self.even() {
+            return offset;
+        }
         match &self.slips {
             Slips::None => self.unit.ordinal(offset, 0),
             Slips::Zone { keys, .. } => {
@@ -406,6 +433,9 @@ impl Zone {
 
     /// How many addresses of the zone lie before a physical position.
     fn offset_before(&self, ordinal: u64) -> u64 {
+        if self.even() {
+            return ordinal.min(self.sectors);
+        }
         let offset = match &self.slips {
             Slips::None => self.unit.before(ordinal, 0, 0),
             Slips::Zone { positions, .. } => {

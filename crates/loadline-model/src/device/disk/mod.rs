@@ -144,6 +144,9 @@ pub struct Disk {
     phase_ns: Time,
     sector_time: Time,
     queue: Vec<Queued>,
+    /// Cylinders and addresses of the requests that wait, close together for the choice among many.
+    cylinders: Vec<u32>,
+    lbns: Vec<u64>,
     arrivals: u64,
     /// Until then no request can have waited longer than the age limit.
     overdue_from: Time,
@@ -184,6 +187,8 @@ impl Disk {
                 .sector_time
                 .max(options.host_sector_time.unwrap_or(Time::ZERO)),
             queue: Vec::with_capacity(tags),
+            cylinders: Vec::with_capacity(tags),
+            lbns: Vec::with_capacity(tags),
             arrivals: 0,
             overdue_from: Time::ZERO,
             ready: 0,
@@ -248,6 +253,8 @@ impl Disk {
             Way::Write => self.write_back,
         };
         self.ready += usize::from(ready);
+        self.cylinders.push(target.cylinder);
+        self.lbns.push(request.lbn);
         self.queue.push(Queued {
             request,
             arrived: now + self.phase_ns,
@@ -278,6 +285,8 @@ impl Disk {
             }
             Choice::Request(index) => {
                 let queued = self.queue.swap_remove(index);
+                self.cylinders.swap_remove(index);
+                self.lbns.swap_remove(index);
                 self.ready -= usize::from(queued.ready);
                 let started = match queued.request.way {
                     Way::Read => self.read(&queued, now),

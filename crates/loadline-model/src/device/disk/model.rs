@@ -3,7 +3,7 @@
 use super::geometry::{Geometry, Run, Switches};
 use super::known::Known;
 use super::rotation::Rotation;
-use super::transfer::{Mechanics, least_ns};
+use super::transfer::{Mechanics, reaches};
 use super::{MOST_TAGS, seek};
 use crate::Error;
 use crate::device::SECTOR_BYTES;
@@ -158,7 +158,7 @@ impl Model {
             mechanics: Mechanics {
                 geometry,
                 rotation,
-                least_ns: least_ns(&seek_ns, drive.seek.write_advance),
+                reaches: reaches(&seek_ns, drive.seek.write_advance),
                 seek_ns,
                 head_switch: drive.seek.head_switch,
                 write_settle: drive.seek.write_settle,

@@ -1,7 +1,7 @@
 //! Scheduling: which request, or which extent of the buffer, is served next.
 
 use super::transfer::Target;
-use super::{Disk, Queued};
+use super::{Dirty, Disk, Queued};
 use crate::drive::{Destage, Scheduling};
 use crate::sim::Way;
 use crate::units::Time;
@@ -29,29 +29,76 @@ impl Disk {
             return Choice::Request(index);
         }
         let pressed = self.write_back && idle && self.dirty.len() * 4 >= self.most_dirty * 3;
-        let mut best = (u64::MAX, Choice::Request(0));
+        let (cost, index) = self.cheapest(now);
+        let destage = if pressed || cost == u64::MAX {
+            self.cheapest_dirty(now, cost)
+        } else {
+            None
+        };
+        destage.map_or(Choice::Request(index), Choice::Destage)
+    }
+
+    /// The request of the least cost, of equal ones the first, of those that are for the medium; with that cost, which is the largest number
+    /// if there is none.
+    fn cheapest(&self, now: Time) -> (u64, usize) {
         let overheads = [Way::Read, Way::Write].map(|way| self.overhead(way, false));
-        for (index, queued) in self.queue.iter().enumerate() {
+        let cost = |index: usize| {
+            let queued = &self.queue[index];
             let way = queued.request.way;
-            if way == Way::Read || !self.write_back {
-                let ready = self.ready_at(queued, now, overheads[usize::from(way == Way::Write)]);
-                let (target, lbn) = (queued.target, queued.request.lbn);
-                let cost = self.cost(now, ready, target, lbn, way, best.0);
-                if cost < best.0 {
-                    best = (cost, Choice::Request(index));
+            if way == Way::Write && self.write_back {
+                return u64::MAX;
+            }
+            let ready = self.ready_at(queued, now, overheads[usize::from(way == Way::Write)]);
+            self.cost(now, ready, queued.target, queued.request.lbn, way)
+        };
+        let here = self.head.cylinder;
+        // The nearest one leaves most of the others out of reach.
+        let (mut nearest, mut least) = (0, u32::MAX);
+        for (index, cylinder) in self.cylinders.iter().enumerate() {
+            let distance = cylinder.abs_diff(here);
+            if distance < least {
+                (nearest, least) = (index, distance);
+            }
+        }
+        let mut best = (cost(nearest), nearest);
+        let mut reach = self.reach(best.0);
+        for (index, cylinder) in self.cylinders.iter().enumerate() {
+            if cylinder.abs_diff(here) < reach && index != nearest {
+                let found = (cost(index), index);
+                if found < best {
+                    best = found;
+                    reach = self.reach(best.0);
                 }
             }
         }
-        if pressed || best.0 == u64::MAX {
-            for (index, dirty) in self.dirty.iter().enumerate() {
-                let (target, lbn) = (dirty.target, dirty.lbn);
-                let cost = self.cost(now, dirty.from, target, lbn, Way::Write, best.0);
+        best
+    }
+
+    /// The dirty extent of the least cost, of equal ones the first, if that is below `most`.
+    pub(super) fn cheapest_dirty(&self, now: Time, most: u64) -> Option<usize> {
+        let (mut best, mut reach) = ((most, None), self.reach(most));
+        for (index, dirty) in self.dirty.iter().enumerate() {
+            let Dirty {
+                target, lbn, from, ..
+            } = *dirty;
+            if target.cylinder.abs_diff(self.head.cylinder) < reach {
+                let cost = self.cost(now, from, target, lbn, Way::Write);
                 if cost < best.0 {
-                    best = (cost, Choice::Destage(index));
+                    best = (cost, Some(index));
+                    reach = self.reach(cost);
                 }
             }
         }
         best.1
+    }
+
+    /// Cylinders from which on an access costs more.
+    fn reach(&self, cost: u64) -> u32 {
+        if self.scheduling == Scheduling::Sptf {
+            self.model.mechanics.reach(cost)
+        } else {
+            u32::MAX
+        }
     }
 
     /// The oldest request, if it has waited longer than the drive lets one wait.
@@ -73,9 +120,12 @@ impl Disk {
                 let low = self.segments.get(ahead.segment).low;
                 (low, ahead.next - low + 1)
             }
-            None if self.ready == 0 => return None,
             None => (0, 0),
         };
+        let reaches = |lbn: &u64| lbn.wrapping_sub(low) < length;
+        if self.ready == 0 && (length == 0 || !self.lbns.iter().any(reaches)) {
+            return None;
+        }
         self.oldest(|queued| match queued.request.way {
             Way::Read => queued.ready || queued.request.lbn.wrapping_sub(low) < length,
             Way::Write => queued.ready && room,
@@ -92,17 +142,9 @@ impl Disk {
         best
     }
 
-    /// What the scheduling minimises, for an access that the arm can begin at `ready`; of what isn't below `most`, something that isn't either.
+    /// What the scheduling minimises, for an access that the arm can begin at `ready`.
     #[inline]
-    pub(super) fn cost(
-        &self,
-        now: Time,
-        ready: Time,
-        target: Target,
-        lbn: u64,
-        way: Way,
-        most: u64,
-    ) -> u64 {
+    fn cost(&self, now: Time, ready: Time, target: Target, lbn: u64, way: Way) -> u64 {
         match self.scheduling {
             Scheduling::Sptf => {
                 let mechanics = &self.model.mechanics;
@@ -111,11 +153,6 @@ impl Disk {
                     cylinder, surface, ..
                 } = target;
                 let start = from.max(ready);
-                // Most are too far away for anything else to matter.
-                let least = start - from + mechanics.least_positioning(self.head, cylinder);
-                if least.ns() >= most {
-                    return most;
-                }
                 let on_track = start + mechanics.positioning(self.head, cylinder, surface, way);
                 (on_track - from + mechanics.rotation.wait(on_track, target.angle)).ns()
             }
@@ -123,6 +160,70 @@ impl Disk {
                 // Addresses before the head come after all those behind it.
                 let passed = u64::from(target.cylinder < self.head.cylinder);
                 passed << 62 | lbn
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::device::disk::{Model, Options, Request};
+    use crate::drive::DriveDescription;
+    use crate::sim::{Purpose, Seed};
+    use std::path::Path;
+    use std::sync::Arc;
+
+    #[test]
+    fn the_cheapest_is_that_of_all_that_wait_and_of_equal_ones_the_first() {
+        let drives =
+            Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/loadline/catalog/drives");
+        let text = std::fs::read_to_string(drives.join("savvio-10k3-300.toml")).unwrap();
+        let model = Arc::new(Model::new(&DriveDescription::from_toml(&text).unwrap()).unwrap());
+        let mut rng = Seed(1).rng(Purpose::Place, 0);
+        for scheduling in [Scheduling::Sptf, Scheduling::CLook] {
+            let options = Options {
+                scheduling: Some(scheduling),
+                write_back: Some(false),
+                ..Options::default()
+            };
+            let mut disk = Disk::new(Arc::clone(&model), &options);
+            let mut now = Time::ZERO;
+            for token in 0..4000 {
+                // Now and then the same place twice.
+                let lbn = rng.below(model.sectors() / 8) / 2_000 * 2_000;
+                let way = if token % 3 == 0 {
+                    Way::Write
+                } else {
+                    Way::Read
+                };
+                let (tokens, sectors) = (1 + token % 2, 8);
+                for token in 0..tokens {
+                    let request = Request {
+                        token,
+                        way,
+                        lbn,
+                        sectors,
+                    };
+                    disk.enqueue(now, request).unwrap();
+                }
+                let cost = |queued: &Queued| {
+                    let ready =
+                        disk.ready_at(queued, now, disk.overhead(queued.request.way, false));
+                    disk.cost(
+                        now,
+                        ready,
+                        queued.target,
+                        queued.request.lbn,
+                        queued.request.way,
+                    )
+                };
+                let costs: Vec<u64> = disk.queue.iter().map(cost).collect();
+                let first = (0..costs.len()).min_by_key(|&index| costs[index]).unwrap();
+                assert_eq!(disk.cheapest(now), (costs[first], first));
+                while disk.queued() > 40 {
+                    now = disk.start_next(now).unwrap().free_at;
+                }
             }
         }
     }

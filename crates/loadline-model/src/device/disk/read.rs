@@ -6,7 +6,6 @@ use crate::device::SECTOR_BYTES;
 use crate::drive::{Destage, ReadAhead};
 use crate::sim::Way;
 use crate::units::Time;
-use std::sync::Arc;
 
 /// Tracks of late reads that the detection of sequential streams looks at.
 pub(super) const LATE_TRACKS: usize = 16;
@@ -73,16 +72,14 @@ impl Disk {
 
     /// Some or all comes from the medium.
     fn read_medium(&mut self, queued: &Queued, found: Option<usize>, begin: Time) -> Started {
-        let model = Arc::clone(&self.model);
-        let mechanics = &model.mechanics;
         let (lbn, sectors) = (queued.request.lbn, u64::from(queued.request.sectors));
         let end = lbn + sectors;
-        let preparation = model.overheads.data_preparation;
+        let preparation = self.model.overheads.data_preparation;
         let mut crossing = Crossing::new(
             begin.max(self.interface_free),
             self.sector_time,
             sectors,
-            model.cache.read_water_mark,
+            self.model.cache.read_water_mark,
         );
         let continues =
             found.is_some() && self.ahead.is_some_and(|ahead| Some(ahead.segment) == found);
@@ -102,8 +99,9 @@ impl Disk {
             self.stop_ahead(begin);
             time = begin.max(self.idle_from);
         }
+        let (model, mut before) = (&self.model, 0);
+        let mechanics = &model.mechanics;
         let delay = preparation + model.overheads.reselect;
-        let mut before = 0;
         while next < end {
             let run = mechanics.geometry.run(next, end - next);
             let positioning =
@@ -139,13 +137,14 @@ impl Disk {
             _ => self.segments.allocate(false),
         };
         let Some(segment) = segment else { return };
-        let kept = self.segments.get_mut(segment);
-        kept.written = false;
-        if found != Some(segment) {
-            kept.low = lbn - before.min(capacity.saturating_sub(end - lbn));
-        }
-        kept.high = end;
-        kept.low = kept.low.max(end.saturating_sub(capacity));
+        self.segments.set_written(segment, false);
+        let low = if found == Some(segment) {
+            self.segments.get(segment).low
+        } else {
+            lbn - before.min(capacity.saturating_sub(end - lbn))
+        };
+        self.segments
+            .hold(segment, low.max(end.saturating_sub(capacity)), end);
         let limit = self.ahead_limit(lbn, end);
         if limit > end {
             let least = end + self.model.cache.read_ahead_least.0 / SECTOR_BYTES;

@@ -34,7 +34,7 @@ pub fn table(seek: &Seek, farthest: u32) -> Result<Vec<u32>, Error> {
     } else if let Some(curve) = &seek.curve_ms {
         ("seek.curve_ms", four_terms(curve, farthest))
     } else if let [Some(single), Some(average), Some(full)] = anchors {
-        ("seek", anchored(single, average, full, farthest)?)
+        return anchored(single, average, full, farthest);
     } else {
         return Err(Error::at(
             "seek",
@@ -43,11 +43,19 @@ pub fn table(seek: &Seek, farthest: u32) -> Result<Vec<u32>, Error> {
     };
     let absurd = |(_, ns): &(usize, &f64)| !(0.0..LONGEST_NS).contains(*ns);
     if let Some((distance, ns)) = times.iter().enumerate().find(absurd) {
-        let ms = ns / 1e6;
-        let why = format!("gives {ms:.3} ms for a seek of {distance} cylinders: check its numbers");
-        return Err(Error::at(path, why));
+        return Err(refused(path, distance as u32, *ns));
     }
-    Ok(times.iter().map(|ns| (ns + 0.5) as u32).collect())
+    Ok(times.iter().map(|&ns| whole(ns)).collect())
+}
+
+fn whole(ns: f64) -> u32 {
+    (ns + 0.5) as u32
+}
+
+fn refused(path: &str, distance: u32, ns: f64) -> Error {
+    let ms = ns / 1e6;
+    let why = format!("gives {ms:.3} ms for a seek of {distance} cylinders: check its numbers");
+    Error::at(path, why)
 }
 
 fn interpolate(points: &[(u32, Time)], farthest: u32) -> Result<Vec<f64>, Error> {
@@ -88,7 +96,7 @@ fn four_terms(curve: &SeekCurve, farthest: u32) -> Vec<f64> {
     std::iter::once(0.0).chain((1..=farthest).map(at)).collect()
 }
 
-fn anchored(single: Time, average: Time, full: Time, farthest: u32) -> Result<Vec<f64>, Error> {
+fn anchored(single: Time, average: Time, full: Time, farthest: u32) -> Result<Vec<u32>, Error> {
     let (t1, mean, tn) = (single.ns() as f64, average.ns() as f64, full.ns() as f64);
     if !(t1 <= mean && mean <= tn) {
         return Err(Error::at(
@@ -104,9 +112,8 @@ fn anchored(single: Time, average: Time, full: Time, farthest: u32) -> Result<Ve
         ));
     }
     // Means of sqrt(d) and d over two random cylinders that differ: a request to the same cylinder isn't a seek.
-    let roots: Vec<f64> = (0..=farthest).map(|d| f64::from(d).sqrt()).collect();
-    let weighted = |(distance, root)| (n + 1.0 - f64::from(distance)) * root;
-    let sum: f64 = (1..=farthest).zip(&roots[1..]).map(weighted).sum();
+    let distances = || (0..farthest).map(|nearer| f64::from(nearer) + 1.0);
+    let sum: f64 = distances().map(|d| (n + 1.0 - d) * d.sqrt()).sum();
     let (root_mean, line_mean) = (sum / (n * (n + 1.0) / 2.0), (n + 2.0) / 3.0);
     // t(d) = t1 + b (sqrt(d) - 1) + c (d - 1), with t(n) = tn and mean(t) = mean.
     let (r1, l1, y1) = (n.sqrt() - 1.0, n - 1.0, tn - t1);
@@ -114,15 +121,18 @@ fn anchored(single: Time, average: Time, full: Time, farthest: u32) -> Result<Ve
     let determinant = r1 * l2 - r2 * l1;
     let root = (y1 * l2 - y2 * l1) / determinant;
     let linear = (r1 * y2 - r2 * y1) / determinant;
-    let at =
-        |(d, root_of_d): (u32, &f64)| t1 + root * (root_of_d - 1.0) + linear * (f64::from(d) - 1.0);
-    let mut times: Vec<f64> = (0..=farthest).zip(&roots).map(at).collect();
-    times[0] = 0.0;
-    if times.windows(2).any(|pair| pair[1] < pair[0]) {
+    let at = |d: f64| t1 + root * (d.sqrt() - 1.0) + linear * (d - 1.0);
+    // It bends one way only, so it rises everywhere if it does at both ends.
+    if at(2.0) < at(1.0) || at(n) < at(n - 1.0) {
         return Err(Error::at(
             "seek",
             "no rising curve goes through single, average and full: give a table or curve_ms",
         ));
     }
+    if !(0.0..LONGEST_NS).contains(&at(n)) {
+        return Err(refused("seek", farthest, at(n)));
+    }
+    let mut times = vec![0];
+    times.extend(distances().map(|d| whole(at(d))));
     Ok(times)
 }

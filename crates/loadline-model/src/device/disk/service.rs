@@ -434,21 +434,23 @@ impl<'a> Closed<'a> {
 
     /// The next answer before a time.
     fn answer_before(&mut self, until: Time) -> Option<(Time, u64)> {
+        let never = Time::from_ns(u64::MAX);
         loop {
             let first = (0..self.under_way.len()).min_by_key(|&place| self.under_way[place]);
-            let done_at = first.map(|place| self.under_way[place].0);
-            let free_at = (self.disk.queued() > 0).then_some(self.free_at);
-            let coming_at = self.coming.front().map(|coming| coming.0);
-            let next = [done_at, free_at, coming_at].into_iter().flatten().min()?;
+            let done_at = first.map_or(never, |place| self.under_way[place].0);
+            let waits = self.disk.queued() > 0;
+            let free_at = if waits { self.free_at } else { never };
+            let coming_at = self.coming.front().map_or(never, |coming| coming.0);
+            let next = done_at.min(free_at).min(coming_at);
             if next >= until {
                 return None;
             }
-            if let Some(place) = first.filter(|_| done_at == Some(next)) {
+            if let Some(place) = first.filter(|_| done_at == next) {
                 let answer = self.under_way.swap_remove(place);
                 self.begin(next);
                 return Some(answer);
             }
-            if free_at == Some(next) {
+            if free_at == next {
                 self.begin(next);
             } else if let Some((now, token)) = self.coming.pop_front() {
                 self.submit(now, token);

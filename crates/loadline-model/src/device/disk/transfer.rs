@@ -17,7 +17,10 @@ pub struct Head {
     pub surface: u32,
 }
 
-/// Cylinders whose seeks have one entry in the table of the least times, which stays near the processor.
+/// Steps of the table of reaches, ns as a power of two: so small that it stays near the processor.
+const STEP: u32 = 15;
+
+/// Cylinders that are taken together there.
 const ALIKE: usize = 64;
 
 /// Platters, arm and heads.
@@ -27,8 +30,8 @@ pub struct Mechanics {
     pub rotation: Rotation,
     /// Read seek in ns by cylinders.
     pub seek_ns: Vec<u32>,
-    /// The least positioning time of so many distances each, ns.
-    pub least_ns: Vec<u32>,
+    /// By times in steps: cylinders from which on positioning takes longer.
+    pub reaches: Vec<u32>,
     pub head_switch: Time,
     pub write_settle: Time,
     pub write_advance: Time,
@@ -51,21 +54,34 @@ pub struct Pass {
     pub wait: Time,
 }
 
-/// The least positioning times, of reads or writes, from those of read seeks.
-pub fn least_ns(seek_ns: &[u32], write_advance: Time) -> Vec<u32> {
-    let least = |alike: &[u32]| {
-        let least = alike.iter().min().copied().unwrap_or(0);
-        u64::from(least).saturating_sub(write_advance.ns()) as u32
-    };
-    seek_ns.chunks(ALIKE).map(least).collect()
+/// Cylinders from which on positioning, to read or to write, takes longer than each step of time.
+pub fn reaches(seek_ns: &[u32], write_advance: Time) -> Vec<u32> {
+    let mut found = Vec::new();
+    // Farther seeks may be shorter: the least of all from here on.
+    let mut least = u64::MAX;
+    for (number, alike) in seek_ns.chunks(ALIKE).enumerate().rev() {
+        let here = u64::from(alike.iter().copied().fold(u32::MAX, u32::min));
+        least = least.min(here.saturating_sub(write_advance.ns()));
+        let step = (least >> STEP) as usize;
+        if found.is_empty() {
+            found = vec![0; step + 1];
+        }
+        if found[step] == 0 {
+            found[step] = ((number + 1) * ALIKE) as u32;
+        }
+    }
+    for step in 1..found.len() {
+        found[step] = found[step].max(found[step - 1]);
+    }
+    found
 }
 
 impl Mechanics {
-    /// What positioning takes at the least.
+    /// Cylinders from which on positioning takes longer than so many ns.
     #[inline]
-    pub fn least_positioning(&self, from: Head, cylinder: u32) -> Time {
-        let distance = from.cylinder.abs_diff(cylinder) as usize;
-        Time::from_ns(u64::from(self.least_ns[distance / ALIKE]))
+    pub fn reach(&self, ns: u64) -> u32 {
+        let step = usize::try_from(ns >> STEP).unwrap_or(usize::MAX);
+        self.reaches.get(step).copied().unwrap_or(u32::MAX)
     }
 
     /// Time to bring a head to a track, ready to read or write.
@@ -173,7 +189,7 @@ mod tests {
     use std::path::Path;
 
     #[test]
-    fn positioning_takes_no_less_than_the_least() {
+    fn what_is_out_of_reach_takes_longer() {
         let drives =
             Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/loadline/catalog/drives");
         let text = std::fs::read_to_string(drives.join("savvio-10k3-300.toml")).unwrap();
@@ -182,7 +198,7 @@ mod tests {
         drive.seek.write_advance = Time::from_ns(400_000);
         let mut mechanics = Model::new(&drive).unwrap().mechanics;
         mechanics.seek_ns[70] = 9_000_000;
-        mechanics.least_ns = least_ns(&mechanics.seek_ns, mechanics.write_advance);
+        mechanics.reaches = reaches(&mechanics.seek_ns, mechanics.write_advance);
         let from = Head {
             cylinder: mechanics.geometry.first_cylinder(),
             surface: 0,
@@ -190,11 +206,10 @@ mod tests {
         let mut near = 0;
         for distance in 0..mechanics.geometry.farthest() {
             let cylinder = from.cylinder + distance;
-            let least = mechanics.least_positioning(from, cylinder);
             for (surface, way) in [(0, Way::Read), (1, Way::Read), (0, Way::Write)] {
-                let takes = mechanics.positioning(from, cylinder, surface, way);
-                assert!(least <= takes, "{distance} {way:?}");
-                near += u32::from(takes.ns() < least.ns() + 1_500_000);
+                let takes = mechanics.positioning(from, cylinder, surface, way).ns();
+                assert!(distance < mechanics.reach(takes), "{distance} {way:?}");
+                near += u32::from(distance >= mechanics.reach(takes.saturating_sub(1_500_000)));
             }
         }
         assert!(near > 2 * mechanics.geometry.farthest());

@@ -64,9 +64,10 @@ impl Disk {
             let segment = dirty.segment;
             self.segments.forget(lbn, sectors, segment);
             if let Some(segment) = segment {
-                let kept = self.segments.get_mut(segment);
-                kept.high = lbn + sectors;
-                kept.low = kept.low.max(kept.high.saturating_sub(capacity));
+                let high = lbn + sectors;
+                let low = self.segments.get(segment).low;
+                let low = low.max(high.saturating_sub(capacity));
+                self.segments.hold(segment, low, high);
                 self.segments.touch(segment);
             }
             return;
@@ -76,10 +77,8 @@ impl Disk {
         if let Some(segment) = segment {
             // What was read ahead into it is given up.
             self.ahead = self.ahead.filter(|ahead| ahead.segment != segment);
-            let kept = self.segments.get_mut(segment);
-            kept.low = lbn;
-            kept.high = lbn + sectors;
-            kept.dirty = true;
+            self.segments.hold(segment, lbn, lbn + sectors);
+            self.segments.set_dirty(segment, true);
         }
         let dirty = Dirty {
             lbn,
@@ -128,10 +127,9 @@ impl Disk {
             .write_medium(start, lbn, sectors, data_from)
             .max(begin + least);
         if let Some(segment) = self.segments.allocate(true) {
-            let capacity = self.segments.capacity;
-            let kept = self.segments.get_mut(segment);
-            kept.high = lbn + sectors;
-            kept.low = lbn.max(kept.high.saturating_sub(capacity));
+            let high = lbn + sectors;
+            let low = lbn.max(high.saturating_sub(self.segments.capacity));
+            self.segments.hold(segment, low, high);
         }
         let crossed = data_from + Time::from_ns(self.sector_time.ns() * sectors);
         let started = self.answer(queued, end.max(crossed), end, false);
