@@ -18,6 +18,10 @@ use std::sync::{Arc, LazyLock};
 const BEFORE: usize = 400;
 const COUNTED: usize = 1600;
 
+/// Windows after each number of which to look whether it is plain that drives do more than is enough, and by what factor.
+const LOOKED: usize = 200;
+const PLAIN: f64 = 2.0;
+
 /// In how many ways drives' spindles stand to each other at the most, each for its part of these windows, where nothing but they tells reads
 /// how to meet.
 const PHASES: u32 = 8;
@@ -71,12 +75,13 @@ struct Question {
     count: u32,
     bytes: [u64; 3],
     waits: bool,
+    enough: u64,
     /// Bits of all other figures.
     figures: Vec<u64>,
 }
 
 impl Question {
-    fn new(streams: &Streams, ground: Ground<'_>, pace: Pace) -> Self {
+    fn new(streams: &Streams, ground: Ground<'_>, pace: Pace, enough: f64) -> Self {
         let destages = streams.destages.map(|destages| {
             let Destages {
                 bytes,
@@ -95,22 +100,26 @@ impl Question {
             count: streams.count,
             bytes: [streams.start, streams.working_set, streams.window],
             waits: pace.waits,
+            enough: enough.to_bits(),
             figures: figures.map(f64::to_bits).collect(),
         }
     }
 }
 
 impl Streams {
-    /// Follows the streams at a pace.
-    pub(super) fn follow(&self, ground: Ground<'_>, pace: Pace) -> Arc<Course> {
-        FOLLOWED.ask(Question::new(self, ground, pace), || {
+    /// Follows the streams at a pace. Where they plainly pass more than `enough` windows per ns it isn't known nearer how many.
+    pub(super) fn follow(&self, ground: Ground<'_>, pace: Pace, enough: f64) -> Arc<Course> {
+        FOLLOWED.ask(Question::new(self, ground, pace, enough), || {
             let all = if pace.waits && self.destages.is_none() {
                 (BEFORE / self.lap(ground)).clamp(1, PHASES as usize) as u32
             } else {
                 1
             };
             let walks: Vec<Course> = (1..=all)
-                .map(|sections| self.walk(ground, pace, sections, all as usize))
+                .map(|sections| {
+                    let enough = if all > 1 { f64::INFINITY } else { enough };
+                    self.walk(ground, pace, enough, (sections, all as usize))
+                })
                 .collect();
             let mean = |of: fn(&Course) -> f64| walks.iter().map(of).sum::<f64>() / f64::from(all);
             Arc::new(Course {
@@ -127,7 +136,13 @@ impl Streams {
     }
 
     /// One of several walks, each with the drives' phases so many golden sections apart.
-    fn walk(&self, ground: Ground<'_>, pace: Pace, sections: u32, walks: usize) -> Course {
+    fn walk(
+        &self,
+        ground: Ground<'_>,
+        pace: Pace,
+        enough: f64,
+        (sections, walks): (u32, usize),
+    ) -> Course {
         let stripe_bytes = ground.layout.stripe_bytes();
         let mut walk = Walk {
             streams: self,
@@ -135,6 +150,7 @@ impl Streams {
             ground,
             bench: Bench::new(ground, sections),
             walks,
+            enough,
             mirrors: Mirrors::new(self.mirror_read, ground.layout.disks()),
             ends: (0..self.count).map(|_| End::default()).collect(),
             jobs: Vec::new(),
@@ -181,6 +197,7 @@ struct Walk<'a> {
     streams: &'a Streams,
     pace: Pace,
     walks: usize,
+    enough: f64,
     ground: Ground<'a>,
     bench: Bench<'a>,
     mirrors: Mirrors,
@@ -236,7 +253,14 @@ impl Walk<'_> {
         };
         let before = (BEFORE / self.walks).max(self.streams.lap(self.ground));
         let counts = counts / self.walks;
+        let mut look = before + LOOKED;
         while counted(self) < before + counts {
+            if self.begun.len() > look {
+                if self.windows_per_ns(before) >= PLAIN * self.enough {
+                    break;
+                }
+                look += LOOKED;
+            }
             let Some((now, event)) = self.bench.next() else {
                 break;
             };
@@ -247,12 +271,17 @@ impl Walk<'_> {
                 Event::Done(_, job) => self.end(now, job),
             }
         }
-        let last = self.begun.len().max(1) - 1;
-        let first = before.min(last);
         Course {
-            windows_per_ns: (last - first) as f64 / (self.begun[last] - self.begun[first]),
+            windows_per_ns: self.windows_per_ns(before),
             waited_ns: self.waited[1] / self.waited[0].max(1.0),
         }
+    }
+
+    /// The rate at which windows have begun to be read since so many of them.
+    fn windows_per_ns(&self, before: usize) -> f64 {
+        let last = self.begun.len().max(1) - 1;
+        let first = before.min(last);
+        (last - first) as f64 / (self.begun[last] - self.begun[first])
     }
 
     /// Asks for the next window of a stream, and writes what is written meanwhile.
@@ -435,6 +464,16 @@ mod tests {
 
     /// Windows of 256 KiB per ns over a layout of chunks of 128 KiB.
     fn windows_per_ns(kind: Kind, drives: u32, pace: Pace) -> f64 {
+        followed(kind, drives, pace, None, f64::INFINITY)
+    }
+
+    fn followed(
+        kind: Kind,
+        drives: u32,
+        pace: Pace,
+        destages: Option<Destages>,
+        enough: f64,
+    ) -> f64 {
         let path = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../../python/loadline/catalog/drives/savvio-10k3-300.toml");
         let drive = DriveDescription::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap();
@@ -458,7 +497,7 @@ mod tests {
             working_set: layout.capacity(),
             window: 256 << 10,
             mirror_read: MirrorRead::Alternate,
-            destages: None,
+            destages,
         };
         let ground = Ground {
             layout: &layout,
@@ -466,7 +505,7 @@ mod tests {
             options: &Options::default(),
             reads_first: false,
         };
-        streams.follow(ground, pace).windows_per_ns
+        streams.follow(ground, pace, enough).windows_per_ns
     }
 
     const EAGER: Pace = Pace {
@@ -494,5 +533,28 @@ mod tests {
         let mirrored = windows_per_ns(Kind::Raid10, 4, EAGER);
         let bare = windows_per_ns(Kind::Raid0, 2, EAGER);
         assert!((mirrored / bare - 1.0).abs() < 0.02, "{mirrored} {bare}");
+    }
+
+    #[test]
+    fn a_stream_is_followed_no_further_than_tells_that_drives_do_more_than_is_enough() {
+        let destages = Destages {
+            bytes: 262_144.0,
+            a_window: 0.05,
+            most: 8.0,
+            band: 100.0,
+            room: 200.0,
+        };
+        let rate = |enough: f64| followed(Kind::Raid0, 2, EAGER, Some(destages), enough);
+        let exact = rate(f64::INFINITY);
+        assert!((rate(0.9 * exact) - exact).abs() < 1e-15 * exact);
+        let plain = rate(0.2 * exact);
+        assert!(
+            plain > 0.5 * exact && plain < 2.0 * exact,
+            "{plain} {exact}"
+        );
+        assert!(
+            (plain - exact).abs() > 1e-6 * exact,
+            "all windows were followed"
+        );
     }
 }

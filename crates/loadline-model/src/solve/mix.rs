@@ -165,10 +165,11 @@ impl Mix {
         foreground.chain(background)
     }
 
-    /// The streams of the load, if it is nothing but streams that are read ahead of, over the drives at a pace.
-    pub(super) fn course(&self, view: &View<'_>, pace: Pace) -> Option<Arc<Course>> {
+    /// The streams of the load, if it is nothing but streams that are read ahead of, over the drives at a pace; as far as it tells whether that is
+    /// `enough` windows per ns.
+    pub(super) fn course(&self, view: &View<'_>, pace: Pace, enough: f64) -> Option<Arc<Course>> {
         let streams = self.streams.as_ref()?;
-        Some(streams.follow(Self::ground(view, &Self::options(view)), pace))
+        Some(streams.follow(Self::ground(view, &Self::options(view)), pace, enough))
     }
 
     /// The load over the drives, if it goes straight to them in order or in runs.

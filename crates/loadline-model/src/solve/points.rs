@@ -16,23 +16,29 @@ use std::ops::RangeInclusive;
 
 impl Solver<'_> {
     /// I/Os per ns of streams that are read ahead of, so many outstanding, if all but the drives pass so many per ns, and one in
-    /// `alone_ns`.
-    fn followed(&self, outstanding: u32, passed_per_ns: f64, alone_ns: f64) -> Option<f64> {
+    /// `alone_ns`. Where that is plainly more than `enough` it isn't known nearer.
+    fn followed(
+        &self,
+        outstanding: u32,
+        [passed_per_ns, enough]: [f64; 2],
+        alone_ns: f64,
+    ) -> Option<f64> {
         let ahead = self.mix.windows?;
         let pace = ahead.closed(outstanding, passed_per_ns * self.sets.ahead, alone_ns);
-        let course = self.mix.course(self.view, pace)?;
+        let course = self.mix.course(self.view, pace, enough * self.sets.ahead)?;
         Some(course.windows_per_ns / self.sets.ahead)
     }
 
-    /// I/Os per ns of streams that are followed, so many outstanding, with nothing but drives to wait for.
-    pub(super) fn most_followed(&self, outstanding: u32) -> Option<f64> {
+    /// I/Os per ns of streams that are followed, so many outstanding, with nothing but drives to wait for; not nearer where they are plainly
+    /// more than `enough`.
+    pub(super) fn most_followed(&self, outstanding: u32, enough: f64) -> Option<f64> {
         if self.mix.direct.is_some() {
             let found = self
                 .mix
                 .followed(self.view, Coming::Closed(outstanding, [0.0; 2]))?;
             return Some(found.per_ns);
         }
-        self.followed(outstanding, f64::INFINITY, 0.0)
+        self.followed(outstanding, [f64::INFINITY, enough], 0.0)
     }
 
     /// The same with these numbers outstanding.
@@ -40,7 +46,7 @@ impl Solver<'_> {
         self.mix.streams.as_ref()?;
         let found = doubled(numbers, |n| {
             let passed = front_per_s[n as usize - 1] / 1e9;
-            Some([self.followed(n, passed, 1e9 / front_per_s[0])?])
+            Some([self.followed(n, [passed, f64::INFINITY], 1e9 / front_per_s[0])?])
         })?;
         Some(found.into_iter().map(|[rate]| rate).collect())
     }
@@ -317,9 +323,8 @@ impl Solver<'_> {
             let apart_ns = before
                 .map(|part| part.mean_ns(&self.classes))
                 .fold(0.0, f64::max);
-            let course = self
-                .mix
-                .course(self.view, ahead.open(reads_per_ns, apart_ns));
+            let pace = ahead.open(reads_per_ns, apart_ns);
+            let course = self.mix.course(self.view, pace, f64::INFINITY);
             let waited_ns = if let Some(course) = course {
                 course.waited_ns
             } else {

@@ -82,13 +82,12 @@ impl Procession<'_> {
 
     /// I/Os per ns with so many outstanding.
     pub(super) fn per_ns(&self, outstanding: u32) -> f64 {
-        let on_way = || self.parts.iter().filter(|part| !part.beside);
-        let row = on_way().all(|part| part.copies == 1 && part.controllers.is_none());
+        let mut on_way = self.parts.iter().filter(|part| !part.beside);
+        let row = on_way.all(|part| part.copies == 1 && part.controllers.is_none());
         // One alone waits for nothing.
         let found = if row || outstanding == 1 {
-            let each =
-                |part: &Part| part.mean_ns(self.classes) + part.mean_latency_ns(self.classes);
-            let around_ns = self.think_ns + on_way().map(each).sum::<f64>();
+            let each = |stage: &Stage| stage.work_ns + stage.latency_ns;
+            let around_ns = self.think_ns + self.stages().iter().map(each).sum::<f64>();
             f64::from(outstanding) / around_ns
         } else {
             self.walk(outstanding.min(MOST))

@@ -129,7 +129,7 @@ impl<'a> Solver<'a> {
         // Without what drives do: more than everything else lets pass needn't be looked for.
         let (enough, _) = solver.least_capacity(None);
         for &n in &OUTSTANDING[first..] {
-            let found = solver.most_followed(n);
+            let found = solver.most_followed(n, enough);
             solver.streamed = solver
                 .streamed
                 .into_iter()
