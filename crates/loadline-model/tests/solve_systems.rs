@@ -1,54 +1,10 @@
 //! Solved systems agree with simulated ones, and with what holds for every system.
 
+mod solved;
+
 use loadline_model::System;
-use loadline_model::drive::DriveDescription;
-use loadline_model::sim::{Arrival, Plan, Profile, Seed, Stream};
-use loadline_model::solve::{Limit, LoadLine, Loads, Solution};
-use loadline_model::system::SystemDescription;
-use loadline_model::units::Bytes;
-use std::path::Path;
-
-fn read(kind: &str, name: &str) -> String {
-    let catalog = Path::new(env!("CARGO_MANIFEST_DIR")).join("../../python/loadline/catalog");
-    std::fs::read_to_string(catalog.join(kind).join(format!("{name}.toml"))).unwrap()
-}
-
-fn system(name: &str, settings: &[(&str, &str)]) -> System {
-    let settings: Vec<_> = settings
-        .iter()
-        .map(|&(key, value)| (key.to_owned(), value.to_owned()))
-        .collect();
-    let description = SystemDescription::from_toml(&read("systems", name), &settings).unwrap();
-    let drive = description
-        .pool
-        .as_ref()
-        .map(|pool| DriveDescription::from_toml(&read("drives", &pool.drive)).unwrap());
-    System::new(description, drive.as_ref()).unwrap()
-}
-
-fn stream(system: &System, block: u64, read: f64, random: f64, arrival: Arrival) -> Stream {
-    let block = Bytes(block);
-    let working_set = Bytes(system.capacity().unwrap_or(1 << 40) / block.0 * block.0);
-    Stream {
-        profile: Profile {
-            read_fraction: read,
-            random_fraction: random,
-            ..Profile::random_reads(block, working_set)
-        },
-        arrival,
-    }
-}
-
-fn solve(system: &System, block: u64, read: f64, random: f64, outstanding: u32) -> Solution {
-    let stream = stream(
-        system,
-        block,
-        read,
-        random,
-        Arrival::outstanding(outstanding),
-    );
-    system.solve(&[stream], outstanding).unwrap()
-}
+use loadline_model::sim::{Arrival, Plan, Seed, Stream};
+use solved::{solve, stream, system};
 
 /// How far the throughput that is solved is off that of so many simulated I/Os, as a share.
 fn off(system: &System, asked: Stream, outstanding: u32, ios: u64) -> f64 {
@@ -565,61 +521,6 @@ fn long_bursts_respond_as_each_rate_does_and_others_are_refused() {
     assert!((bursts(1000.0).unwrap() / mean - 1.0).abs() < 1e-9);
     let refused = bursts(0.1).unwrap_err().to_string();
     assert!(refused.contains("--method simulate"), "{refused}");
-}
-
-/// The load line of random 8 KiB I/Os, or of those in order, on a system of the catalog.
-fn load_line(name: &str, random: f64, limit: Limit, loads: Loads) -> LoadLine {
-    let system = system(name, &[]);
-    let stream = stream(&system, 8192, 0.6, random, Arrival::outstanding(1));
-    system.load_line(&[stream], &limit, &loads).unwrap()
-}
-
-const MEAN: Limit = Limit {
-    of: None,
-    bound_ns: 30e6,
-    strict: false,
-};
-
-#[test]
-fn a_load_line_is_the_last_number_whose_own_solution_keeps_the_limit() {
-    // What is in order without a cache, or mostly, is followed, and its curve known at few loads.
-    for (name, random) in [
-        ("eva-v2-10k", 1.0),
-        ("sas-10k-jbod", 1.0),
-        ("hdd-7k2", 0.5),
-        ("sas-10k-jbod", 0.5),
-        ("md-raid5-8x2tb", 0.0),
-    ] {
-        let (low, high, step) = (2, 4096, 2);
-        let line = load_line(name, random, MEAN, Loads { low, high, step });
-        let holds = line.kept.iter().take_while(|&&kept| kept).count() as u32;
-        let highest = low + step * (holds - 1);
-        let own = |outstanding| solve(&system(name, &[]), 8192, 0.6, random, outstanding);
-        assert_eq!(line.solution, own(highest), "{name}");
-        assert!(
-            line.solution.at.unwrap().response_ns <= MEAN.bound_ns,
-            "{name}"
-        );
-        let next = line.next.unwrap();
-        assert!(next.response_ns > MEAN.bound_ns, "{name}");
-        let exact = own(highest + step).at.unwrap().response_ns;
-        assert!((next.response_ns / exact - 1.0).abs() < 0.01, "{name}");
-    }
-}
-
-#[test]
-fn a_limit_of_writes_alone_is_looked_for_beyond_the_law_of_little() {
-    // Writes that a cache answers keep a limit with more outstanding than the mean of all does.
-    let loads = Loads {
-        low: 1,
-        high: 16_384,
-        step: 1,
-    };
-    let of = Some(loadline_model::sim::Way::Write);
-    let line = load_line("eva-v2-10k", 1.0, Limit { of, ..MEAN }, loads);
-    let all = load_line("eva-v2-10k", 1.0, MEAN, loads);
-    let count = |line: &LoadLine| line.kept.iter().filter(|&&kept| kept).count();
-    assert!(count(&line) > count(&all) && line.next.is_some());
 }
 
 #[test]

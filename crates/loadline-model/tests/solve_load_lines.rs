@@ -1,0 +1,62 @@
+//! Load lines of closed loads are those of the solutions at these loads.
+
+mod solved;
+
+use loadline_model::sim::Arrival;
+use loadline_model::solve::{Limit, LoadLine, Loads};
+use solved::{solve, stream, system};
+
+/// The load line of random 8 KiB I/Os, or of those in order, on a system of the catalog.
+fn load_line(name: &str, random: f64, limit: Limit, loads: Loads) -> LoadLine {
+    let system = system(name, &[]);
+    let stream = stream(&system, 8192, 0.6, random, Arrival::outstanding(1));
+    system.load_line(&[stream], &limit, &loads).unwrap()
+}
+
+const MEAN: Limit = Limit {
+    of: None,
+    bound_ns: 30e6,
+    strict: false,
+};
+
+#[test]
+fn a_load_line_is_the_last_number_whose_own_solution_keeps_the_limit() {
+    // What is in order without a cache, or mostly, is followed, and its curve known at few loads.
+    for (name, random) in [
+        ("eva-v2-10k", 1.0),
+        ("sas-10k-jbod", 1.0),
+        ("hdd-7k2", 0.5),
+        ("sas-10k-jbod", 0.5),
+        ("md-raid5-8x2tb", 0.0),
+    ] {
+        let (low, high, step) = (2, 4096, 2);
+        let line = load_line(name, random, MEAN, Loads { low, high, step });
+        let holds = line.kept.iter().take_while(|&&kept| kept).count() as u32;
+        let highest = low + step * (holds - 1);
+        let own = |outstanding| solve(&system(name, &[]), 8192, 0.6, random, outstanding);
+        assert_eq!(line.solution, own(highest), "{name}");
+        assert!(
+            line.solution.at.unwrap().response_ns <= MEAN.bound_ns,
+            "{name}"
+        );
+        let next = line.next.unwrap();
+        assert!(next.response_ns > MEAN.bound_ns, "{name}");
+        let exact = own(highest + step).at.unwrap().response_ns;
+        assert!((next.response_ns / exact - 1.0).abs() < 0.01, "{name}");
+    }
+}
+
+#[test]
+fn a_limit_of_writes_alone_is_looked_for_beyond_the_law_of_little() {
+    // Writes that a cache answers keep a limit with more outstanding than the mean of all does.
+    let loads = Loads {
+        low: 1,
+        high: 16_384,
+        step: 1,
+    };
+    let of = Some(loadline_model::sim::Way::Write);
+    let line = load_line("eva-v2-10k", 1.0, Limit { of, ..MEAN }, loads);
+    let all = load_line("eva-v2-10k", 1.0, MEAN, loads);
+    let count = |line: &LoadLine| line.kept.iter().filter(|&&kept| kept).count();
+    assert!(count(&line) > count(&all) && line.next.is_some());
+}
