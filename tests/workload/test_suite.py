@@ -158,6 +158,13 @@ def test_every_suite_of_the_catalog_names_its_source_and_explains_itself_and_its
     assert all(entry.analysis for entry in suite.entries)
 
 
+@pytest.mark.parametrize("name", suite_names())
+def test_a_suite_that_was_read_is_shared_for_nothing_in_it_can_change(name: str) -> None:
+    suite, _ = load_suite(name)
+    assert load_suite(name)[0] is suite
+    hash(suite)
+
+
 def test_every_key_means_what_the_reference_says() -> None:
     suite = parse_suite(FULL, "full", "full.toml")
     assert (suite.title, suite.source, suite.analysis) == ("Everything", "here", "why")

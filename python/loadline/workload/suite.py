@@ -6,6 +6,7 @@ import difflib
 import re
 from collections.abc import Iterable
 from dataclasses import dataclass
+from functools import lru_cache
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -129,8 +130,9 @@ def _parse(text: str, path: Path, each_section: bool) -> tuple[Suite, list[str]]
     return fio_job.read(text, name, file, each_section=each_section)
 
 
+@lru_cache(maxsize=64)
 def parse_suite(text: str, name: str, file: str) -> Suite:
-    """The suite that a TOML text describes.
+    """The suite that a TOML text describes; asked for again, it isn't read again.
 
     Raises:
         InputError: not TOML, or a key that is unknown, missing, or has a value that can't be.
