@@ -3,6 +3,8 @@
 //! I/Os go to the drives in *sets* of accesses that run side by side: a read is one set, a small write to parity RAID two (old
 //! data and parity; new ones). `docs/background/solver.md` derives the equations.
 
+use super::fork::Largest;
+use super::grid::{Grid, grid};
 use super::queues::{Queues, between};
 use super::shapes::{Alone, Shape};
 use crate::device::disk::service::ServiceTime;
@@ -128,6 +130,12 @@ pub(super) struct Known {
     queues: OnceLock<Arc<Queues>>,
     /// Sets that are alone.
     pub(super) alone: OnceLock<Alone>,
+    /// Of the drives of a set of each kind, the slowest.
+    pub(super) largest: OnceLock<[Largest; 2]>,
+    /// By the numbers of the grid that hosts wait for: these, the mean sets, and the sets inside.
+    hosts: Grid,
+    /// By the mean sets of the grid: these, the sets inside, and their rate.
+    rates: Grid,
 }
 
 /// Reads of mirrored data, which take one of several copies.
@@ -244,11 +252,14 @@ impl Drives {
     pub(super) fn hosts(&self, most: u32, bound: f64) -> Vec<f64> {
         let hosts: Vec<f64> = grid(f64::from(most)).collect();
         let (mut last, mut of_one) = (0.0, 1.0 / self.sets(1.0)[0]);
-        let inside = hosts.iter().map(|&n| {
+        let inside = hosts.iter().enumerate().map(|(place, &n)| {
             // The ratio hardly changes from one number to the next, and more than the bound there never are.
             if last < bound {
-                let mean = self.mean_for(n, n * of_one);
-                last = self.sets(mean).iter().sum::<f64>().min(bound);
+                let [mean, sets] = self.known.hosts.at(place, n, || {
+                    let mean = self.mean_for(n, n * of_one);
+                    [mean, self.sets(mean).iter().sum()]
+                });
+                last = sets.min(bound);
                 of_one = mean / n;
             }
             last
@@ -275,6 +286,9 @@ impl Drives {
 
     /// Sets per ns with so many inside, of many I/Os.
     pub(super) fn at_most(&self, inside: f64) -> f64 {
+        if self.clump <= 1.0 {
+            return self.rates(inside).at(inside) * inside.min(1.0);
+        }
         let clumped = self.clumped();
         let number = inside / self.clump;
         clumped.rates(number).at(number) * self.clump * number.min(1.0)
@@ -319,11 +333,16 @@ impl Drives {
         if let Some(order) = self.order {
             return Rates::Ordered(self, order);
         }
-        let points = grid(self.mean_of(most)).map(|mean| {
-            let residence = self.among_ns(mean - 1.0);
-            // Sets whose first accesses have ended take part in nothing but the count.
-            let inside = mean / residence * self.sets_ns(residence, mean - 1.0).iter().sum::<f64>();
-            (inside, (mean / residence).min(self.most_per_ns))
+        let means = grid(self.mean_of(most)).enumerate();
+        let points = means.map(|(place, mean)| {
+            let [inside, per_ns] = self.known.rates.at(place, mean, || {
+                let residence = self.among_ns(mean - 1.0);
+                let per_ns = mean / residence;
+                // Sets whose first accesses have ended take part in nothing but the count.
+                let sets_ns = self.sets_ns(residence, mean - 1.0);
+                [per_ns * sets_ns.iter().sum::<f64>(), per_ns]
+            });
+            (inside, per_ns.min(self.most_per_ns))
         });
         Rates::Grid(points.collect())
     }
@@ -413,13 +432,6 @@ fn rise(target: f64, range: Range<f64>, of: impl Fn(f64) -> f64) -> f64 {
         last = value;
     }
     middle
-}
-
-/// Numbers from 1 to `most` at which a smooth curve is known: each at first, then in steps of a twelfth.
-fn grid(most: f64) -> impl Iterator<Item = f64> {
-    let next =
-        move |&last: &f64| (last < most).then(|| (last + (last / 12.0).ceil().max(1.0)).min(most));
-    std::iter::successors(Some(1.0), next)
 }
 
 #[cfg(test)]

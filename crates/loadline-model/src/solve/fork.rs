@@ -38,26 +38,49 @@ static LARGEST: LazyLock<Vec<[f64; 3]>> = LazyLock::new(|| {
     (0..=AN_OCTAVE * OCTAVES).map(moments).collect()
 });
 
-/// The moments of the largest of `count` standard normal numbers, between two of the table's by the logarithm of the count.
-fn moments_of_largest(count: f64) -> [f64; 3] {
-    let place = (count.log2() * AN_OCTAVE as f64).clamp(0.0, (AN_OCTAVE * OCTAVES) as f64 - 1.0);
-    let (below, share) = (place as usize, place.fract());
-    let (from, to) = (LARGEST[below], LARGEST[below + 1]);
-    std::array::from_fn(|moment| from[moment] + share * (to[moment] - from[moment]))
+/// The largest of several standard normal numbers: its first three moments.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Largest {
+    count: f64,
+    moments: [f64; 3],
 }
 
-/// The mean of the largest of `count` times (1 or more, not whole as a mean over several I/Os) of this mean and squared coefficient of variation.
-pub fn slowest_ns(count: f64, mean_ns: f64, scv: f64) -> f64 {
-    if count <= 1.0 || scv <= 0.0 {
+impl Largest {
+    /// Of so many, 1 or more, not whole as a mean over several I/Os: between two of the table's by the logarithm of the count.
+    pub(super) fn of(count: f64) -> Self {
+        let place =
+            (count.log2() * AN_OCTAVE as f64).clamp(0.0, (AN_OCTAVE * OCTAVES) as f64 - 1.0);
+        let (below, share) = (place as usize, place.fract());
+        let (from, to) = (LARGEST[below], LARGEST[below + 1]);
+        Largest {
+            count,
+            moments: std::array::from_fn(|moment| {
+                from[moment] + share * (to[moment] - from[moment])
+            }),
+        }
+    }
+
+    /// The mean of the largest of so many times of this mean and squared coefficient of variation.
+    pub(super) fn slowest_ns(&self, mean_ns: f64, scv: f64) -> f64 {
+        if self.count <= 1.0 || scv <= 0.0 {
+            return mean_ns;
+        }
+        let [m1, m2, m3] = self.moments;
+        let (a, b) = (1.0 - scv / 9.0, scv.sqrt() / 3.0);
+        let cube = |m1: f64, m2: f64, m3: f64| {
+            a * a * a + 3.0 * a * a * b * m1 + 3.0 * a * b * b * m2 + b * b * b * m3
+        };
+        // Divided by what the cube makes of a single one, which is within 0.2 % of 1.
+        mean_ns * cube(m1, m2, m3) / cube(0.0, 1.0, 0.0)
+    }
+}
+
+/// [`Largest::slowest_ns`] of so many times.
+pub(super) fn slowest_ns(count: f64, mean_ns: f64, scv: f64) -> f64 {
+    if count <= 1.0 {
         return mean_ns;
     }
-    let [m1, m2, m3] = moments_of_largest(count);
-    let (a, b) = (1.0 - scv / 9.0, scv.sqrt() / 3.0);
-    let cube = |m1: f64, m2: f64, m3: f64| {
-        a * a * a + 3.0 * a * a * b * m1 + 3.0 * a * b * b * m2 + b * b * b * m3
-    };
-    // Divided by what the cube makes of a single one, which is within 0.2 % of 1.
-    mean_ns * cube(m1, m2, m3) / cube(0.0, 1.0, 0.0)
+    Largest::of(count).slowest_ns(mean_ns, scv)
 }
 
 /// The middle of each step, and the logarithm of the standard normal distribution at its end.
@@ -119,12 +142,12 @@ mod tests {
             (8.0, 1.42360),
             (16.0, 1.76599),
         ] {
-            let [found, ..] = moments_of_largest(count);
+            let [found, ..] = Largest::of(count).moments;
             assert!((found - mean).abs() < 2e-3, "{count}: {found}");
             let between = 1.3 * count;
             let below = log_below();
             let (tabled, exact) = (
-                moments_of_largest(between),
+                Largest::of(between).moments,
                 moments(&below, &all_below(&below, between)),
             );
             for (tabled, exact) in tabled.into_iter().zip(exact) {

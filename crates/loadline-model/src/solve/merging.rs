@@ -53,6 +53,9 @@ struct Shares {
 const NOTHING: f64 = 1e-30;
 const LEAST: f64 = 1e-290;
 
+/// Shares that grow beyond that are made smaller, all of them.
+const MANY: f64 = 1e200;
+
 impl Shares {
     fn new(part: &[f64], center: &[f64]) -> Self {
         let mut now = vec![0.0; center.len() + 1];
@@ -78,12 +81,9 @@ impl Shares {
     fn next(&mut self, part: f64) -> (usize, &[f64], f64) {
         let Range { start, end } = self.some;
         let moved = &mut self.moved[start..end];
-        let steps = self.now[start..end].iter().zip(&self.steps[start..end]);
-        for (moved, (share, step)) in moved.iter_mut().zip(steps) {
-            *moved = share * step;
-        }
+        let sum = moves(moved, &self.now[start..end], &self.steps[start..end]);
         let none = if start == 0 { self.now[0] } else { 0.0 };
-        let throughput = 1.0 / (none / part + sum(moved));
+        let throughput = 1.0 / (none / part + sum);
         for (share, moved) in self.now[start + 1..=end].iter_mut().zip(moved) {
             *share = *moved * throughput;
         }
@@ -96,13 +96,50 @@ impl Shares {
     }
 }
 
-/// A sum in four lanes, in an order that is always the same.
-fn sum(values: &[f64]) -> f64 {
-    let chunks = values.chunks_exact(4);
-    let rest: f64 = chunks.remainder().iter().sum();
-    let lanes = chunks.fold([0.0; 4], |lanes, chunk| {
-        std::array::from_fn(|lane| lanes[lane] + chunk[lane])
-    });
+/// Sums are made in so many lanes, in an order that is always the same.
+const LANES: usize = 4;
+
+/// The shares times the steps, and their sum.
+fn moves(moved: &mut [f64], shares: &[f64], steps: &[f64]) -> f64 {
+    let mut lanes = [0.0; LANES];
+    let (mut moved, shares, steps) = (
+        moved.chunks_exact_mut(LANES),
+        shares.chunks_exact(LANES),
+        steps.chunks_exact(LANES),
+    );
+    let (last_shares, last_steps) = (shares.remainder(), steps.remainder());
+    for ((moved, shares), steps) in moved.by_ref().zip(shares).zip(steps) {
+        for lane in 0..LANES {
+            moved[lane] = shares[lane] * steps[lane];
+            lanes[lane] += moved[lane];
+        }
+    }
+    let mut rest = 0.0;
+    for ((moved, share), step) in moved
+        .into_remainder()
+        .iter_mut()
+        .zip(last_shares)
+        .zip(last_steps)
+    {
+        *moved = share * step;
+        rest += *moved;
+    }
+    (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]) + rest
+}
+
+/// The sum of numbers from `first` on, each times its share.
+fn mean(first: usize, shares: &[f64]) -> f64 {
+    let mut numbers: [f64; LANES] = std::array::from_fn(|lane| (first + lane) as f64);
+    let mut lanes = [0.0; LANES];
+    let chunks = shares.chunks_exact(LANES);
+    let last = chunks.remainder();
+    for shares in chunks {
+        for lane in 0..LANES {
+            lanes[lane] += numbers[lane] * shares[lane];
+            numbers[lane] += LANES as f64;
+        }
+    }
+    let rest: f64 = numbers.iter().zip(last).map(|(n, share)| n * share).sum();
     (lanes[0] + lanes[1]) + (lanes[2] + lanes[3]) + rest
 }
 
@@ -135,31 +172,97 @@ pub(super) fn divide(part: &[f64], center: &[f64], populations: &[f64]) -> (Vec<
 /// Throughput per ns, and the mean number at a center beside `network`, with 1, 2 ... customers; the center does so many per ns
 /// with 1, 2 ... at it.
 pub(super) fn beside(network: &Network, rates: &[f64]) -> Result<Vec<(f64, f64)>, Error> {
-    let empty = network
-        .centers
-        .iter()
-        .all(|center| network.demand_ns(center) == 0.0);
-    let part: Vec<f64> = if empty && network.think_ns == 0.0 {
-        return Ok((1u32..)
-            .zip(rates)
-            .map(|(n, &rate)| (rate, f64::from(n)))
-            .collect());
-    } else if empty {
-        (1..=rates.len())
-            .map(|n| n as f64 / network.think_ns)
-            .collect()
-    } else {
-        let alone = Closed::solve(network, rates.len() as u32)?;
-        alone.throughput_per_s.iter().map(|x| x / 1e9).collect()
+    let Some(part) = alone(network, rates.len())? else {
+        let pairs = (1u32..).zip(rates);
+        return Ok(pairs.map(|(n, &rate)| (rate, f64::from(n))).collect());
     };
     let mut shares = Shares::new(&part, rates);
     let merged = part.iter().map(|&part| {
         let (first, shares, throughput) = shares.next(part);
-        let inside = (first..)
-            .zip(shares)
-            .map(|(n, share)| n as f64 * share)
-            .sum();
-        (throughput, inside)
+        (throughput, mean(first, shares))
     });
-    Ok(merged.collect())
+    let mut merged: Vec<_> = merged.collect();
+    // With all of them it's the same without those below, to the last digit.
+    merged[rates.len() - 1] = full(&part, rates);
+    Ok(merged)
+}
+
+/// The same with as many customers as there are rates.
+pub(super) fn full_beside(network: &Network, rates: &[f64]) -> Result<(f64, f64), Error> {
+    let part = alone(network, rates.len())?;
+    Ok(part.map_or_else(
+        || (rates[rates.len() - 1], rates.len() as f64),
+        |part| full(&part, rates),
+    ))
+}
+
+/// The same of a part of these throughputs, without going through all numbers below. With j of n customers at the center
+///
+/// ```text
+/// p(j + 1 | n) = p(j | n) X'(n - j) / mu(j + 1)      X(n) = sum over j = 0..n-1 of p(j | n) X'(n - j)
+/// ```
+fn full(part: &[f64], rates: &[f64]) -> (f64, f64) {
+    // Not yet divided by their sum.
+    let (mut share, mut all, mut throughput, mut inside) = (1.0, 0.0, 0.0, 0.0);
+    for (number, (rate, part)) in rates.iter().zip(part.iter().rev()).enumerate() {
+        let leaves = share * part;
+        all += share;
+        throughput += leaves;
+        inside += number as f64 * share;
+        share = leaves / rate;
+        if share > MANY {
+            [share, all, throughput, inside] =
+                [share, all, throughput, inside].map(|value| value / MANY);
+        }
+    }
+    all += share;
+    inside += rates.len() as f64 * share;
+    (throughput / all, inside / all)
+}
+
+/// Throughputs per ns of what lies beside a center, with 1, 2 ... customers; `None` where nothing does.
+fn alone(network: &Network, customers: usize) -> Result<Option<Vec<f64>>, Error> {
+    let empty = network
+        .centers
+        .iter()
+        .all(|center| network.demand_ns(center) == 0.0);
+    if empty && network.think_ns == 0.0 {
+        return Ok(None);
+    }
+    if empty {
+        let thinking = (1..=customers).map(|n| n as f64 / network.think_ns);
+        return Ok(Some(thinking.collect()));
+    }
+    let solved = Closed::solve(network, customers as u32)?;
+    let per_ns = solved.throughput_per_s.iter().map(|x| x / 1e9);
+    Ok(Some(per_ns.collect()))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::solve::{Center, Servers};
+
+    #[test]
+    fn all_customers_at_once_are_what_one_after_the_other_comes_to() {
+        // Far beyond what either can do alone, where a share grows by more than a double holds.
+        let cpu = Center::of("cpu", Servers::Queue(2), 1.0, 3e5);
+        let network = Network::of(vec![cpu], 1e6);
+        let rates: Vec<f64> = (1..=4000).map(|n| f64::from(n).min(900.0) * 1e-8).collect();
+        let found = beside(&network, &rates).unwrap();
+        for n in [1, 2, 30, 700, 3999] {
+            let (per_ns, inside) = full_beside(&network, &rates[..n]).unwrap();
+            let (each, held) = found[n - 1];
+            assert!((per_ns / each - 1.0).abs() < 1e-12, "{n}: {per_ns} {each}");
+            assert!((inside / held - 1.0).abs() < 1e-12, "{n}: {inside} {held}");
+        }
+    }
+
+    #[test]
+    fn a_mean_counts_every_number_once() {
+        for (first, count) in [(0, 1), (3, 4), (5, 11)] {
+            let sum: usize = (first..first + count).sum();
+            assert!((mean(first, &vec![1.0; count]) - sum as f64).abs() < 1e-12);
+        }
+    }
 }

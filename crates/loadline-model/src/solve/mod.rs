@@ -16,6 +16,7 @@ mod driven;
 mod drives;
 mod explained;
 mod fork;
+mod grid;
 mod load_line;
 mod merging;
 mod mix;

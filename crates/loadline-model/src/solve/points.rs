@@ -3,7 +3,7 @@
 use super::closed::Closed;
 use super::direct::{Coming, Followed};
 use super::drives::Drives;
-use super::merging::beside;
+use super::merging::{beside, full_beside};
 use super::network::Network;
 use super::open::Open;
 use super::parts;
@@ -156,13 +156,16 @@ impl Solver<'_> {
                     .into_iter()
                     .map(|rate| rate / self.sets.all())
                     .collect();
-                let found = beside(&network, &rates)?;
-                let points = numbers.map(|n| {
-                    let (x, inside) = found[n as usize - 1];
+                let point = |n: u32, (x, inside): (f64, f64)| {
                     let x = x.min(self.limit.0);
                     let response = f64::from(n) / x - think_ns;
                     self.point(x, response - inside / x, inside, Way::Write)
-                });
+                };
+                if *numbers.start() == most {
+                    return Ok(vec![point(most, full_beside(&network, &rates)?)]);
+                }
+                let found = beside(&network, &rates)?;
+                let points = numbers.map(|n| point(n, found[n as usize - 1]));
                 Ok(points.collect())
             }
             drives => {

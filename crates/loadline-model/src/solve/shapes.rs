@@ -1,7 +1,7 @@
 //! Sets of accesses that hosts wait for, and those in the background: how long each of them is at the drives.
 
 use super::drives::Drives;
-use super::fork::slowest_ns;
+use super::fork::{Largest, slowest_ns};
 use crate::device::disk::service::ServiceTime;
 
 /// How near `mean_of` comes, and in how many rounds at the most.
@@ -32,11 +32,11 @@ impl Drives {
     fn alone(&self) -> &Alone {
         self.known.alone.get_or_init(|| {
             let time = self.curve.at(self.each);
-            let kinds = self.kinds(time);
-            let fork_ns = kinds.map(|(shape, whole_ns)| Self::fork_ns(shape, whole_ns, time));
+            let whole_ns = self.whole_ns(time);
+            let fork_ns = self.fork_ns(time);
             Alone {
                 time,
-                whole_ns: kinds.map(|(_, whole_ns)| whole_ns),
+                whole_ns,
                 fork_ns,
                 own_ns: self.mean(fork_ns),
             }
@@ -45,33 +45,34 @@ impl Drives {
 
     /// Time of a set that is alone, until the slowest of its drives is done, as a mean over the drives that sets are at.
     pub(super) fn own_ns(&self, time: ServiceTime) -> f64 {
-        self.mean(
-            self.kinds(time)
-                .map(|(shape, whole_ns)| Self::fork_ns(shape, whole_ns, time)),
-        )
+        self.mean(self.fork_ns(time))
     }
 
-    /// Sets that hosts wait for and those in the background, each with its time at one drive where that takes so long as a mean.
-    fn kinds(&self, time: ServiceTime) -> [(Shape, f64); 2] {
+    /// What a set that hosts wait for has at one of its drives, and one in the background, where accesses take so long as a mean.
+    fn whole_ns(&self, time: ServiceTime) -> [f64; 2] {
         let background = self.curve.first().background_fraction;
-        let [hosts, others] = self.shapes;
         // What a set of all takes at its drives together, by kind.
         let whole_ns = self.wide * self.each * time.mean_ns;
-        let of = |shape: Shape, part: f64| {
-            (
-                shape,
-                part * whole_ns / (shape.share * shape.drives).max(1e-300),
-            )
-        };
+        let of =
+            |shape: Shape, part: f64| part * whole_ns / (shape.share * shape.drives).max(1e-300);
+        let [hosts, others] = self.shapes;
         [of(hosts, 1.0 - background), of(others, background)]
     }
 
-    fn fork_ns(shape: Shape, whole_ns: f64, time: ServiceTime) -> f64 {
-        slowest_ns(
-            shape.drives,
-            whole_ns,
-            time.way_scv * shape.drives / shape.accesses.max(1e-300),
-        )
+    /// The same until the slowest of the set's drives is done.
+    fn fork_ns(&self, time: ServiceTime) -> [f64; 2] {
+        let whole_ns = self.whole_ns(time);
+        std::array::from_fn(|kind| {
+            let shape = self.shapes[kind];
+            let scv = time.way_scv * shape.drives / shape.accesses.max(1e-300);
+            self.largest()[kind].slowest_ns(whole_ns[kind], scv)
+        })
+    }
+
+    /// Of as many as a set of each kind has drives.
+    fn largest(&self) -> &[Largest; 2] {
+        let of = || self.shapes.map(|shape| Largest::of(shape.drives));
+        self.known.largest.get_or_init(of)
     }
 
     /// Of what sets of both kinds have at each of their drives: a drive sees more of those that are at many.
@@ -113,7 +114,7 @@ impl Drives {
             whole_ns * whole_ns * alone.time.way_scv * shape.drives / shape.accesses.max(1e-300);
         let scv = (own + (1.0 - alike) * wait_ns * wait_ns) / (mean_ns * mean_ns).max(1e-300);
         let fork_ns = alone.fork_ns[kind] - whole_ns;
-        slowest_ns(shape.drives, mean_ns, scv) - mean_ns - fork_ns
+        self.largest()[kind].slowest_ns(mean_ns, scv) - mean_ns - fork_ns
     }
 
     /// Accesses at a drive where one is: who is there is there with those that others have there.
