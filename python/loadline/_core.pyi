@@ -230,14 +230,17 @@ class System:
         Raises:
             ValueError: (key, what is wrong) for streams that can't be or don't fit.
         """
-    def solve(self, streams: Sequence[ModelStream], most: int) -> Solution:
+    def solve(self, streams: Sequence[ModelStream], most: int, *, explain: bool = False) -> Solution:
         """The load that is asked for, and the curve up to `most` I/Os outstanding, none of it with 0.
+
+        Args:
+            explain: have the working, too.
 
         Raises:
             ValueError: (key, what is wrong) for streams that can't be or don't fit, or closed and open ones together.
         """
     def load_line(
-        self, streams: Sequence[ModelStream], limit: Limit, loads: tuple[int, int, int]
+        self, streams: Sequence[ModelStream], limit: Limit, loads: tuple[int, int, int], *, explain: bool = False
     ) -> tuple[Solution, tuple[float, float, float | None, float | None] | None, list[bool]]:
         """The load line of closed streams under a limit of the mean, of numbers outstanding from the first to the
         second, every so many: the solution at the last one before the first that fails, or at the lowest; the point of
@@ -381,7 +384,7 @@ class Solution:
         """Utilisations at the load that was asked for, at saturation if that is above it; names as of `Outcome`."""
     @property
     def working(self) -> list[str]:
-        """The steps, with their formulas and the numbers put in."""
+        """The steps, with their formulas and the numbers put in; none if it wasn't asked to explain itself."""
 
 @final
 class Rule:

@@ -320,7 +320,7 @@ impl Comparison {
             Load::Closed(depth) => (Arrival::outstanding(depth), format!("{depth}")),
             Load::Open(percent) => {
                 let saturation = system
-                    .solve(&[stream(Arrival::outstanding(1))], 1)?
+                    .solve(&[stream(Arrival::outstanding(1))], 1, false)?
                     .saturation_per_s;
                 // To a tenth of a per cent, so that kept answers go on being of use.
                 let rate = format!("{:.2e}", saturation * f64::from(percent) / 100.0);
@@ -331,7 +331,7 @@ impl Comparison {
             }
             Load::Ramp => {
                 let curve = system
-                    .solve(&[stream(Arrival::outstanding(1))], MOST)?
+                    .solve(&[stream(Arrival::outstanding(1))], MOST, false)?
                     .curve;
                 let line = curve
                     .partition_point(|point| point.response_ns <= limit_ms * 1e6)
@@ -348,13 +348,13 @@ impl Comparison {
         );
         let (simulated, notes) = self.simulate(key, system, &streams)?;
         let begun = Instant::now();
-        let solution = system.solve(&streams, 0)?;
+        let solution = system.solve(&streams, 0, self.arguments.explain)?;
         self.solving = (
             self.solving.0 + 1,
             self.solving.1 + begun.elapsed().as_secs_f64(),
         );
-        if self.arguments.explain {
-            println!("{what}\n{}", solution.working);
+        if let Some(working) = &solution.working {
+            println!("{what}\n{working}");
         }
         let at = solution.at.expect("the load is below saturation");
         let [iops, response_ms, read_ms, write_ms, half_width] = simulated;

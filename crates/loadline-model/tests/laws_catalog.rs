@@ -33,7 +33,13 @@ fn answers(name: &str, arrival: Arrival, theory_ms: f64) {
         "{name}: simulated {} instead of {theory_ms} ms",
         found.mean
     );
-    let solved_ms = system.solve(&streams, 1).unwrap().at.unwrap().response_ns / 1e6;
+    let solved_ms = system
+        .solve(&streams, 1, false)
+        .unwrap()
+        .at
+        .unwrap()
+        .response_ns
+        / 1e6;
     println!(
         "{name}: {theory_ms:.4} ms, simulated {off:+.2} standard errors off, solved {solved_ms:.4}"
     );

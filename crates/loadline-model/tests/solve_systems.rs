@@ -12,7 +12,11 @@ fn off(system: &System, asked: Stream, outstanding: u32, ios: u64) -> f64 {
         .simulate(std::slice::from_ref(&asked), Plan::ios(ios), Seed(1))
         .unwrap()
         .finish();
-    let solved = system.solve(&[asked], outstanding).unwrap().at.unwrap();
+    let solved = system
+        .solve(&[asked], outstanding, false)
+        .unwrap()
+        .at
+        .unwrap();
     let by_little = f64::from(outstanding) * 1e9 / solved.throughput_per_s;
     assert!(
         (solved.response_ns / by_little - 1.0).abs() < 1e-6,
@@ -142,7 +146,7 @@ fn open_error(system: &System, (block, read, random): (u64, f64, f64), share: f6
         .unwrap()
         .finish();
     let simulated_ns = simulated.all().responses.mean_ns().unwrap();
-    let solved = system.solve(&[stream], 1).unwrap().at.unwrap();
+    let solved = system.solve(&[stream], 1, false).unwrap().at.unwrap();
     (solved.response_ns / simulated_ns - 1.0, simulated_ns / 1e6)
 }
 
@@ -251,7 +255,9 @@ fn what_drives_do_most_with_is_saturation_even_if_it_is_no_number_that_all_loads
     let array = system("md-raid5-8x2tb", &[]);
     let mut written = stream(&array, 1 << 12, 0.0, 0.0, Arrival::outstanding(64));
     written.profile.sequential_streams = 8;
-    let solution = array.solve(std::slice::from_ref(&written), 64).unwrap();
+    let solution = array
+        .solve(std::slice::from_ref(&written), 64, false)
+        .unwrap();
     assert!(solution.saturation_per_s >= solution.at.unwrap().throughput_per_s);
     // Walks of this length vary by a tenth; with 16 or 256 outstanding the drives do a fifth less.
     let error = off(&array, written, 64, 100_000);
@@ -297,8 +303,9 @@ fn small_writes_take_two_four_and_six_accesses() {
         let solution = solve(&system("dl360-g6-p410i", &settings), 4096, 0.0, 1.0, 8);
         let line = solution
             .working
+            .unwrap()
             .lines
-            .iter()
+            .into_iter()
             .find(|line| line.name == "accesses(write)")
             .unwrap();
         assert!(
@@ -315,8 +322,9 @@ fn full_stripes_from_the_cache_spare_the_disks_reads() {
     let solution = solve(&system("dl360-g6-p410i", &settings), 65536, 0.0, 0.0, 8);
     let line = solution
         .working
+        .unwrap()
         .lines
-        .iter()
+        .into_iter()
         .find(|line| line.name == "factor(write)")
         .unwrap();
     // A chunk of 128 KiB is two writes, and the eighth disk has the parity of seven.
@@ -385,7 +393,7 @@ fn a_load_is_solved_without_its_curve_as_on_it() {
         let on_it = solve(&system, block, read, random, 24);
         let arrival = Arrival::outstanding(24);
         let alone = system
-            .solve(&[stream(&system, block, read, random, arrival)], 0)
+            .solve(&[stream(&system, block, read, random, arrival)], 0, false)
             .unwrap();
         assert_eq!(alone.at, on_it.at, "{name}");
         assert_eq!(alone.at, on_it.curve.last().copied(), "{name}");
@@ -396,7 +404,7 @@ fn a_load_is_solved_without_its_curve_as_on_it() {
     let followed = system("eva-v2-10k", &[]);
     let arrival = Arrival::outstanding(8);
     let streamed = stream(&followed, 65536, 0.98, 0.0, arrival);
-    assert_eq!(followed.solve(&[streamed], 0).unwrap().knee(), None);
+    assert_eq!(followed.solve(&[streamed], 0, false).unwrap().knee(), None);
 }
 
 #[test]
@@ -412,7 +420,7 @@ fn an_open_load_above_saturation_has_a_saturation_and_no_response() {
             Arrival::poisson(share * saturation),
         );
         system
-            .solve(&[stream], 1)
+            .solve(&[stream], 1, false)
             .unwrap()
             .at
             .map(|point| point.response_ns)
@@ -433,7 +441,7 @@ fn a_population_of_thousands_on_a_thousand_drives_is_solved() {
 fn more_outstanding_than_can_be_solved_is_refused_with_the_remedy() {
     let system = system("hdd-7k2", &[]);
     let stream = stream(&system, 8192, 1.0, 1.0, Arrival::outstanding(20_000));
-    let message = system.solve(&[stream], 1).unwrap_err().to_string();
+    let message = system.solve(&[stream], 1, false).unwrap_err().to_string();
     assert!(
         message.contains("20000") && message.contains("--method simulate"),
         "{message}"
@@ -449,7 +457,7 @@ fn rebuilding_is_refused_with_the_remedy() {
     ];
     let system = system("dl360-g6-p410i", &settings);
     let stream = stream(&system, 8192, 1.0, 1.0, Arrival::outstanding(1));
-    let message = system.solve(&[stream], 1).unwrap_err().to_string();
+    let message = system.solve(&[stream], 1, false).unwrap_err().to_string();
     assert!(
         message.contains("pool.rebuild_rate") && message.contains("--method simulate"),
         "{message}"
@@ -461,7 +469,7 @@ fn closed_and_open_streams_together_are_refused_with_the_remedy() {
     let system = system("hdd-7k2", &[]);
     let streams = [Arrival::outstanding(1), Arrival::poisson(10.0)]
         .map(|arrival| stream(&system, 8192, 1.0, 1.0, arrival));
-    let message = system.solve(&streams, 1).unwrap_err().to_string();
+    let message = system.solve(&streams, 1, false).unwrap_err().to_string();
     assert!(message.contains("simulate"), "{message}");
 }
 
@@ -507,7 +515,7 @@ fn long_bursts_respond_as_each_rate_does_and_others_are_refused() {
             most_outstanding: None,
         };
         let stream = stream(&disk, 8192, 1.0, 1.0, arrival);
-        disk.solve(&[stream], 1)
+        disk.solve(&[stream], 1, false)
             .map(|solved| solved.at.unwrap().response_ns)
     };
     let poisson = |rate_per_s| at(Pattern::Poisson { rate_per_s }).unwrap();

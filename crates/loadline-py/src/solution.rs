@@ -67,12 +67,8 @@ impl PySolution {
 
     #[getter]
     fn working(&self) -> Vec<String> {
-        self.0
-            .working
-            .lines
-            .iter()
-            .map(ToString::to_string)
-            .collect()
+        let lines = self.0.working.iter().flat_map(|working| &working.lines);
+        lines.map(ToString::to_string).collect()
     }
 }
 

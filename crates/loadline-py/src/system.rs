@@ -169,27 +169,34 @@ impl PySystem {
             .map_err(|error| refused(&error))
     }
 
-    fn solve(&self, py: Python<'_>, streams: Vec<ModelStream>, most: u32) -> PyResult<PySolution> {
+    #[pyo3(signature = (streams, most, *, explain = false))]
+    fn solve(
+        &self,
+        py: Python<'_>,
+        streams: Vec<ModelStream>,
+        most: u32,
+        explain: bool,
+    ) -> PyResult<PySolution> {
         let streams = workload::streams(streams)?;
-        let solution = py.detach(|| self.0.solve(&streams, most));
+        let solution = py.detach(|| self.0.solve(&streams, most, explain));
         solution.map(PySolution).map_err(|error| refused(&error))
     }
 
     /// The solution at the highest load below the first that fails the limit, that one, and which loads keep it.
+    #[pyo3(signature = (streams, limit, loads, *, explain = false))]
     fn load_line(
         &self,
         py: Python<'_>,
         streams: Vec<ModelStream>,
         limit: ModelLimit,
         loads: (u32, u32, u32),
+        explain: bool,
     ) -> PyResult<(PySolution, Option<At>, Vec<bool>)> {
         let streams = workload::streams(streams)?;
         let limit = limit.into_model();
         let (low, high, step) = loads;
-        let line = py.detach(|| {
-            self.0
-                .load_line(&streams, &limit, &Loads { low, high, step })
-        });
+        let loads = Loads { low, high, step };
+        let line = py.detach(|| self.0.load_line(&streams, &limit, &loads, explain));
         let line = line.map_err(|error| refused(&error))?;
         let next = line.next.as_ref().map(solution::at);
         Ok((PySolution(line.solution), next, line.kept))

@@ -147,6 +147,7 @@ class _Asking:
         self._built = built.get()
         self._suite = suite
         self._explain = explain
+        self._how = {"explain": True} if explain else {}
         self._curve = curve
 
     def rows(self, point: Point) -> list[Result]:
@@ -218,7 +219,9 @@ class _Asking:
         limit, each = point.ramp.limit, sum(stream.arrival.jobs for stream in point.streams)
         high = max(low, min(high, _MOST // each))
         loads = (low * each, high * each, each)
-        found, next_at, kept = self._ask(point.at(high), lambda streams: self._built.load_line(streams, limit, loads))
+        found, next_at, kept = self._ask(
+            point.at(high), lambda streams: self._built.load_line(streams, limit, loads, **self._how)
+        )
         fails = kept.index(False) if False in kept else None
         monotone = fails is None or not any(kept[fails:])
         highest = low + (len(kept) if fails is None else fails) - 1
@@ -259,7 +262,7 @@ class _Asking:
         )
 
     def _solve(self, point: Point, most: int) -> _core.Solution:
-        return self._ask(point, lambda streams: self._built.solve(streams, most))
+        return self._ask(point, lambda streams: self._built.solve(streams, most, **self._how))
 
     def _ask(self, point: Point, ask: Callable[[list[ModelStream]], T]) -> T:
         try:

@@ -84,19 +84,18 @@ pub(super) fn settled(
         write_response_ns: mean(|point| point.write_response_ns),
     };
     let mut working = found.working;
-    working.add(
-        "R",
-        "of each rate, by its arrivals: rates stay for long",
-        states
-            .iter()
-            .map(|(weight, point)| {
-                format!("{:.4} x {:.4} ms", weight / all, point.response_ns / 1e6)
-            })
-            .collect::<Vec<_>>()
-            .join(" + "),
-        at.response_ns / 1e6,
-        "ms",
-    );
+    if let Some(working) = &mut working {
+        let terms = states.iter().map(|(weight, point)| {
+            format!("{:.4} x {:.4} ms", weight / all, point.response_ns / 1e6)
+        });
+        working.add(
+            "R",
+            "of each rate, by its arrivals: rates stay for long",
+            terms.collect::<Vec<_>>().join(" + "),
+            at.response_ns / 1e6,
+            "ms",
+        );
+    }
     Ok(Solution {
         at: Some(at),
         working,

@@ -39,7 +39,7 @@ pub struct Loads {
 /// Where a curve of response against load meets a limit.
 #[derive(Debug, Clone, PartialEq)]
 pub struct LoadLine {
-    /// At the highest load below the first that fails, or at the lowest.
+    /// At the highest load below the first that fails, or at the lowest; without a curve where that doesn't hang on lower loads.
     pub solution: Solution,
     /// The first load that fails; `None` if the limit holds up to the highest.
     pub next: Option<Point>,
@@ -140,7 +140,7 @@ impl Loads {
 }
 
 impl System {
-    /// Finds the load line of closed streams, whose shares of what is outstanding stay as they are.
+    /// Finds the load line of closed streams, whose shares of what is outstanding stay as they are, with its working if it's to explain itself.
     ///
     /// # Errors
     /// As [`solve`](Self::solve), of open loads, and of loads that can't be.
@@ -149,6 +149,7 @@ impl System {
         streams: &[Stream],
         limit: &Limit,
         loads: &Loads,
+        explain: bool,
     ) -> Result<LoadLine, Error> {
         let Loads { low, high, step } = *loads;
         if low == 0 || step == 0 || high < low {
@@ -175,7 +176,8 @@ impl System {
             })
         };
         let Some(view) = self.view()? else {
-            let solve = |outstanding| self.stations(streams, &at(outstanding), outstanding);
+            let solve =
+                |outstanding| self.stations(streams, &at(outstanding), outstanding, explain);
             let most = limit.most(solve(1)?.saturation_per_s, think_ns);
             let found = loads.on_curves(limit, most, |most| Ok(solve(most)?.curve))?;
             return line(found, &solve);
@@ -189,7 +191,11 @@ impl System {
             Some(_) => Cow::Owned(solver(outstanding)),
             None => Cow::Borrowed(&first),
         };
-        let solve = |highest| own(highest).solution(highest, &at(highest));
+        let solve = |highest| {
+            let own = own(highest);
+            let below = if own.each_by_itself() { 0 } else { highest };
+            own.solution(below, &at(highest), explain)
+        };
         if mix.order.is_none() && mix.direct.is_none() {
             let most = limit.most(first.limit.0 * 1e9, think_ns);
             return line(loads.on_curves(limit, most, curve)?, &solve);

@@ -175,6 +175,11 @@ impl Solver<'_> {
         }
     }
 
+    /// Whether a point of the curve is the same whichever others are asked for: of I/Os that wait for drives, and aren't followed.
+    pub(super) fn each_by_itself(&self) -> bool {
+        self.mix.direct.is_none() && self.drives.is_some() && self.sets.foreground > 0.0
+    }
+
     /// I/Os that never wait for a drive itself, but for data that are read ahead, or for room in the cache, with these numbers outstanding.
     fn buffered(
         &self,

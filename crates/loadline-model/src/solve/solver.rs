@@ -153,7 +153,12 @@ impl<'a> Solver<'a> {
     }
 
     /// What is asked for, and the curve up to `most` outstanding.
-    pub(super) fn solution(&self, most: u32, asked: &Asked) -> Result<Solution, Error> {
+    pub(super) fn solution(
+        &self,
+        most: u32,
+        asked: &Asked,
+        explain: bool,
+    ) -> Result<Solution, Error> {
         let curve = self.curve(1..=most, asked.think_ns())?;
         let at = match asked.outstanding() {
             Some(n) if n > most => self.curve(n..=n, asked.think_ns())?.pop(),
@@ -161,7 +166,7 @@ impl<'a> Solver<'a> {
             None => None,
         };
         if self.mix.direct.is_none() {
-            return self.solved(curve, at, asked);
+            return self.solved(curve, at, asked, explain);
         }
         // Drives may do most with a number outstanding that isn't one of those which were looked at before.
         let most = curve.iter().chain(&at);
@@ -169,7 +174,7 @@ impl<'a> Solver<'a> {
         let mut solver = self.clone();
         solver.streamed = most.chain(self.streamed).max_by(f64::total_cmp);
         solver.limit = solver.least_capacity(solver.drives.as_ref());
-        solver.solved(curve, at, asked)
+        solver.solved(curve, at, asked, explain)
     }
 
     /// The solution with what is found of a closed load.
@@ -178,6 +183,7 @@ impl<'a> Solver<'a> {
         curve: Vec<Point>,
         closed: Option<Point>,
         asked: &Asked,
+        explain: bool,
     ) -> Result<Solution, Error> {
         let (limit, bottleneck) = self.limit.clone();
         let at = match asked {
@@ -188,7 +194,7 @@ impl<'a> Solver<'a> {
         Ok(Solution {
             saturation_per_s: limit * 1e9,
             uneven: self.mix.on_few(),
-            working: self.working(at.as_ref(), &components),
+            working: explain.then(|| self.working(at.as_ref(), &components)),
             bottleneck,
             components,
             curve,

@@ -58,6 +58,7 @@ pub(super) fn solve(
     most: u32,
     asked: &Asked,
     ways: &[Way],
+    explain: bool,
 ) -> Result<Solution, Error> {
     let closed = Closed::solve(network, most)?;
     let points = closed.throughput_per_s.iter().zip(&closed.response_ns);
@@ -76,7 +77,7 @@ pub(super) fn solve(
             (
                 Some(curve[outstanding as usize - 1]),
                 used,
-                Working::closed(network, &solved),
+                explain.then(|| Working::closed(network, &solved)),
             )
         }
         Asked::Open { per_s, .. } if per_s >= saturation_per_s => {
@@ -84,7 +85,7 @@ pub(super) fn solve(
             (
                 None,
                 network.centers.iter().map(used).collect(),
-                Working::demands(network),
+                explain.then(|| Working::demands(network)),
             )
         }
         Asked::Open { per_s, scv } => {
@@ -97,7 +98,7 @@ pub(super) fn solve(
             (
                 Some(point(per_s, solved.response_ns, ways)),
                 used,
-                Working::open(network, &solved),
+                explain.then(|| Working::open(network, &solved)),
             )
         }
     };

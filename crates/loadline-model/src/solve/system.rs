@@ -43,8 +43,8 @@ pub struct Solution {
     pub components: Vec<(String, f64)>,
     /// Some few drives have more to do than the others, which only saturation takes into account.
     pub uneven: bool,
-    /// How it was found.
-    pub working: Working,
+    /// How it was found, if that was asked for.
+    pub working: Option<Working>,
 }
 
 impl Solution {
@@ -90,13 +90,14 @@ impl Asked {
 pub(super) type Shares<'a> = Vec<(f64, &'a Profile)>;
 
 impl System {
-    /// Solves the system under `streams`, closed or open ones, with its curve up to `most` I/Os outstanding.
+    /// Solves the system under `streams`, closed or open ones, with its curve up to `most` I/Os outstanding, and with the working if it's to
+    /// explain itself.
     ///
     /// # Errors
     /// [`Error::Description`] for what [`System::check`] refuses, for closed and open streams together, where something is rebuilt, and for bursts
     /// that last neither long nor short against the response.
-    pub fn solve(&self, streams: &[Stream], most: u32) -> Result<Solution, Error> {
-        let found = self.solve_alike(streams, most)?;
+    pub fn solve(&self, streams: &[Stream], most: u32, explain: bool) -> Result<Solution, Error> {
+        let found = self.solve_alike(streams, most, explain)?;
         let Some((load, stream)) = bursts::of(streams).zip(streams.first()) else {
             return Ok(found);
         };
@@ -108,20 +109,20 @@ impl System {
             if let Arrival::Open { pattern, .. } = &mut stream.arrival {
                 *pattern = Pattern::Poisson { rate_per_s };
             }
-            Ok(self.solve_alike(&[stream], most)?.at)
+            Ok(self.solve_alike(&[stream], most, false)?.at)
         };
         bursts::settled(found, pattern_scv(pattern), load, steady)
     }
 
     /// The same with bursts taken as one variation of times between arrivals.
-    fn solve_alike(&self, streams: &[Stream], most: u32) -> Result<Solution, Error> {
+    fn solve_alike(&self, streams: &[Stream], most: u32, explain: bool) -> Result<Solution, Error> {
         let (asked, profiles) = self.question(streams, most)?;
         let Some(view) = self.view()? else {
-            return self.stations(streams, &asked, most);
+            return self.stations(streams, &asked, most, explain);
         };
         let outstanding = asked.outstanding().unwrap_or(most.max(1));
         let solver = Solver::new(&view, view.mix(&profiles), outstanding);
-        solver.solution(most, &asked)
+        solver.solution(most, &asked, explain)
     }
 
     /// What is asked for, if it can be solved up to so many outstanding, and the profiles with their shares.
@@ -156,6 +157,7 @@ impl System {
         streams: &[Stream],
         asked: &Asked,
         most: u32,
+        explain: bool,
     ) -> Result<Solution, Error> {
         let reads = |stream: &Stream| stream.profile.read_fraction > 0.0;
         let writes = |stream: &Stream| stream.profile.read_fraction < 1.0;
@@ -166,7 +168,7 @@ impl System {
         let ways: Vec<Way> = ways.into_iter().flatten().collect();
         let network = stations::network(&self.description().station, asked.think_ns());
         let most = most.max(asked.outstanding().unwrap_or(1));
-        stations::solve(&network, most, asked, &ways)
+        stations::solve(&network, most, asked, &ways, explain)
     }
 }
 

@@ -50,5 +50,5 @@ pub fn solve(system: &System, block: u64, read: f64, random: f64, outstanding: u
         random,
         Arrival::outstanding(outstanding),
     );
-    system.solve(&[stream], outstanding).unwrap()
+    system.solve(&[stream], outstanding, true).unwrap()
 }
