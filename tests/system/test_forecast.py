@@ -8,6 +8,7 @@ import pytest
 
 from loadline.errors import InputError
 from loadline.result.schema import Result
+from loadline.system import description
 from loadline.system.forecast import forecast
 from loadline.system.solve import solve
 from loadline.workload.plan import Options
@@ -142,3 +143,17 @@ def test_rows_are_the_same_on_any_number_of_threads_and_a_second_time() -> None:
     rows = [forecast("dl360-g6-p410i", "database-ramp", settings=settings, threads=threads) for threads in (1, 2, 2)]
     assert rows[0] == rows[1] == rows[2]
     assert len(rows[0]) == 8
+
+
+def test_the_systems_of_a_sweep_share_one_look_at_the_memory(monkeypatch: pytest.MonkeyPatch) -> None:
+    looks: list[int | None] = []
+
+    def available_bytes() -> int | None:
+        looks.append(None)
+        return None
+
+    monkeypatch.setattr(description, "available_bytes", available_bytes)
+    settings = ("cache.read=16GiB,32GiB,64GiB",)
+    rows = forecast("eva-v2-10k", "database-ramp", settings=settings, threads=1)
+    assert not any(row.error for row in rows)
+    assert len(looks) == 1

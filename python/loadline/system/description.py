@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import cached_property
 from pathlib import Path
 from types import MappingProxyType
 from typing import Any
@@ -23,6 +24,18 @@ CATALOG = Path(__file__).parent.parent / "catalog" / "systems"
 _LITTLE_BYTES = 1 << 26
 
 
+class Shared:
+    """What the systems of a sweep share, each found once: drives, by name and folder, and the memory that is free."""
+
+    def __init__(self) -> None:
+        self.drives: dict[tuple[str, Path], _core.Drive] = {}
+
+    @cached_property
+    def free_bytes(self) -> int | None:
+        """Memory that the machine has for them; None where it doesn't say."""
+        return available_bytes()
+
+
 @dataclass(frozen=True, slots=True)
 class System:
     """A described storage system.
@@ -39,23 +52,23 @@ class System:
     path: Path
     settings: tuple[tuple[str, str], ...] = ()
 
-    def build(self, drives: dict[tuple[str, Path], _core.Drive] | None = None) -> _core.System:
+    def build(self, shared: Shared | None = None) -> _core.System:
         """The system, ready to be loaded.
 
         Args:
-            drives: those of other systems of a sweep, by name and folder, so that each file is read once.
+            shared: what was found for other systems of a sweep.
 
         Raises:
             InputError: a key, a value or a combination that can't be, or no such drive.
         """
         description = self._description()
         name = description.drive
-        drives = {} if drives is None else drives
+        shared = shared or Shared()
         place = (name or "", self.path.parent)
-        if name is not None and place not in drives:
-            drives[place] = load_drive(name, self.path.parent)
-        drive = drives.get(place)
-        self._check_memory(description.memory_bytes(drive))
+        if name is not None and place not in shared.drives:
+            shared.drives[place] = load_drive(name, self.path.parent)
+        drive = shared.drives.get(place)
+        self._check_memory(description.memory_bytes(drive), shared)
         try:
             return _core.System(description, drive)
         except ValueError as error:
@@ -67,10 +80,10 @@ class System:
         except ValueError as error:
             raise refusal(self.said, error) from None
 
-    def _check_memory(self, wanted_bytes: int) -> None:
+    def _check_memory(self, wanted_bytes: int, shared: Shared) -> None:
         if wanted_bytes <= _LITTLE_BYTES:
             return
-        free_bytes = available_bytes()
+        free_bytes = shared.free_bytes
         if free_bytes is not None and wanted_bytes > free_bytes:
             raise InputError(
                 f"{self.said}: to simulate it may take {format_size(wanted_bytes)} of memory, of which"

@@ -17,7 +17,7 @@ from loadline import _core
 from loadline.errors import InputError
 from loadline.result.schema import Flow, Result
 from loadline.system.asked import Asked, check_rows, pairs, points_of, streams_of
-from loadline.system.description import System, load_system, unroll
+from loadline.system.description import Shared, System, load_system, unroll
 from loadline.system.load_line import LoadLine, Probe, keeps, search_rate, share
 from loadline.system.pool import Listener, in_order
 from loadline.system.row import best_rows, finding, load_line_rows, refused_row, row
@@ -84,9 +84,9 @@ def answers(
         InputError: none of them can be answered; it says why the first can't.
     """
     tasks = []
-    drives: dict[tuple[str, Path], _core.Drive] = {}
+    shared = Shared()
     for system, asked_of_it in groupby(asked, key=itemgetter(0)):
-        built = _Built(system, drives)
+        built = _Built(system, shared)
         # A point and its load line stay together: they lie on one curve.
         for _, points in groupby((point for _, point in asked_of_it), key=lambda point: point.streams):
             tasks.append(partial(_of_streams, built, list(points), suite, explain, curve))
@@ -108,16 +108,16 @@ _Answer = tuple[list[Result], list[InputError]]
 class _Built:
     """A system that is built by the first thread that asks for it."""
 
-    def __init__(self, system: System, drives: dict[tuple[str, Path], _core.Drive]) -> None:
+    def __init__(self, system: System, shared: Shared) -> None:
         self.system = system
-        self._drives = drives
+        self._shared = shared
         self._lock = Lock()
         self._built: _core.System | None = None
 
     def get(self) -> _core.System:
         """The system, ready to be solved. Raises InputError as `System.build`, each time."""
         with self._lock:
-            self._built = self._built or self.system.build(self._drives)
+            self._built = self._built or self.system.build(self._shared)
             return self._built
 
 

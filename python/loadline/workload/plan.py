@@ -119,8 +119,8 @@ class Point:
         def change(stream: Workload) -> Workload:
             arrival = stream.arrival
             if isinstance(arrival, Open):
-                return replace(stream, arrival=replace(arrival, rate_per_s=float(load)))
-            return replace(stream, arrival=replace(arrival, queue_depth=int(load)))
+                return Workload(stream.profile, replace(arrival, rate_per_s=float(load)))
+            return Workload(stream.profile, Closed(int(load), arrival.jobs))
 
         axis = "r" if isinstance(self.streams[0].arrival, Open) else "qd"
         streams = tuple(change(stream) for stream in self.streams)

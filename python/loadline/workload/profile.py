@@ -168,8 +168,12 @@ class Workload:
 
     def to_json(self) -> dict[str, Any]:
         """All parameters as plain JSON types; `from_json` is the inverse."""
-        kind = "open" if isinstance(self.arrival, Open) else "closed"
-        return {"profile": dict(_plain(self.profile)), "arrival": {"kind": kind, **asdict(self.arrival)}}
+        arrival = self.arrival
+        if isinstance(arrival, Open):
+            asked = {"kind": "open", **asdict(arrival)}
+        else:
+            asked = {"kind": "closed", "queue_depth": arrival.queue_depth, "jobs": arrival.jobs}
+        return {"profile": dict(_plain(self.profile)), "arrival": asked}
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Workload:
