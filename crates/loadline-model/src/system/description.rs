@@ -9,10 +9,16 @@ use crate::Error;
 use crate::cache::{Order, Shape};
 use crate::drive::Scheduling;
 use crate::layout::{Kind, ParityWrite, Placement};
+use crate::memo::Memo;
 use crate::units::{Bytes, BytesPerSecond, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+use std::sync::LazyLock;
+
+/// Files that were read, by their texts: the systems of a sweep are of one.
+static TABLES: LazyLock<Memo<String, Result<toml::Table, String>>> =
+    LazyLock::new(|| Memo::new(16));
 
 /// The longest system file that is read, in bytes.
 const LONGEST_FILE: usize = 1 << 20;
@@ -361,9 +367,13 @@ impl SystemDescription {
             let why = "the system's file is longer than 1 MiB: is this the right file?";
             return Err(Error::at("", why));
         }
-        let mut table: toml::Table = text
-            .parse()
-            .map_err(|error: toml::de::Error| Error::at("", error.to_string().trim()))?;
+        let read = || {
+            text.parse()
+                .map_err(|error: toml::de::Error| error.to_string())
+        };
+        let mut table = TABLES
+            .ask(text.to_owned(), read)
+            .map_err(|error| Error::at("", error.trim()))?;
         for (key, value) in settings {
             super::setting::apply(&mut table, key, value)?;
         }
