@@ -41,6 +41,12 @@ def test_the_lowest_latency_counts_whatever_its_rate() -> None:
     assert (row.outstanding_asked, row.total.latency_mean_ns, row.saturation_iops, row.error) == (8, 8.0, None, None)
 
 
+def test_of_rates_that_rounding_alone_tells_apart_the_first_counts() -> None:
+    answers = [answer(1, 500), answer(2, 1000), answer(4, 1000 * (1 + 1e-15)), answer(8, 1000 * (1 - 1e-15))]
+    row = best_rows(asked("rate"), answers)[0]
+    assert (row.outstanding_asked, row.saturation_outstanding) == (8, 8)
+
+
 def test_if_no_depth_has_an_answer_the_row_says_why() -> None:
     answers = [answer(depth, 0, error=f"{depth} gone") for depth in (1, 2, 4, 8)]
     assert best_rows(asked("rate"), answers)[0].error == "1 gone"

@@ -121,6 +121,16 @@ def load_line_rows(point: Point, line: LoadLine[Any, Result], saturation_iops: f
     ]
 
 
+# Figures that differ by less do so by rounding.
+_EQUAL = 1e-12
+
+
+def _first(figures: Sequence[float]) -> int:
+    """Where the highest of them is, of equal ones the first."""
+    highest = max(figures)
+    return next(place for place, figure in enumerate(figures) if figure >= highest - _EQUAL * abs(highest))
+
+
 # So near to saturation more outstanding I/Os mostly wait.
 _NEAR = 0.95
 
@@ -130,7 +140,7 @@ def _saturation(answers: Sequence[Result]) -> dict[str, Any]:
     rates = [(answer.total.iops, answer.outstanding_asked) for answer in answers if answer.total.iops is not None]
     if not rates:
         return {"saturation_iops": None}
-    highest, outstanding = max(rates, key=lambda rate: rate[0])
+    highest, outstanding = rates[_first([rate for rate, _ in rates])]
     near = [asked for iops, asked in rates if asked is not None and iops >= _NEAR * highest]
     return {
         "saturation_iops": highest,
@@ -153,7 +163,7 @@ def best_rows(point: Point, answers: Sequence[Result]) -> list[Result]:
             return -math.inf
         return figure if of_rate else -figure
 
-    best = max(answers, key=worth)
+    best = answers[_first([worth(answer) for answer in answers])]
     where = _saturation([answer for answer in answers if answer.error is None]) if of_rate else {}
     found = {"of": point.best.of, "queue_depth": best.queue_depth, "queue_depths": list(point.best.queue_depths)}
     findings = tuple({**one, "point": point.name} for one in best.findings)
