@@ -47,15 +47,17 @@ impl Drives {
     /// Mean residence of sets at a group to which so many come per ns, without that of their joins; a single access takes `first_ns`.
     pub(super) fn arriving_ns(&self, each_per_ns: f64, scv: f64, first_ns: f64) -> f64 {
         let single = self.curve.at(self.each);
-        let service = |queued: usize| {
+        let settled = (self.curve.tags() / self.each).ceil() as usize + 1;
+        let services = (1..=settled).map(|queued| {
             // The curve's number has one more than can be chosen among: who was served last, and is on the way back.
             let last = if queued == 1 { 0.0 } else { 1.0 };
             let here = self.curve.at(queued as f64 * self.each + last);
             let mean_ns = if queued == 1 { first_ns } else { here.mean_ns };
             (self.each * mean_ns, here.scv / self.each)
-        };
+        });
+        let services: Vec<(f64, f64)> = services.collect();
+        let service = |queued: usize| services[queued - 1];
         let (whole, c2) = service(1);
-        let settled = (self.curve.tags() / self.each).ceil() as usize + 1;
         let waiting = (queue(each_per_ns, settled, service) / each_per_ns - whole).max(0.0);
         let Choice {
             copies,
@@ -134,6 +136,7 @@ fn queue(per_ns: f64, settled: usize, service: impl Fn(usize) -> (f64, f64)) -> 
         .map(|queued| at_least(per_ns, service(queued)))
         .collect();
     let of = |queued: usize| &arrivals[queued.clamp(1, settled) - 1];
+    let busy = of(settled);
     // So many never arrive in a service.
     let never = arrivals.iter().map(Vec::len).max().unwrap_or(0);
     let mut left = vec![1.0];
@@ -141,13 +144,15 @@ fn queue(per_ns: f64, settled: usize, service: impl Fn(usize) -> (f64, f64)) -> 
     for next in 1..LONGEST {
         // From `before`, after whose next service `next` or more are left.
         let from = if next < never { 0 } else { next + 2 - never };
-        let up: f64 = (from..next)
-            .rev()
-            .map(|before| {
-                let needed = next + usize::from(before > 0) - before;
-                left[before] * of(before).get(needed).copied().unwrap_or(0.0)
-            })
-            .sum();
+        // Those that are begun with so many there that services don't change any more, then the others.
+        let others = from.max(settled).min(next);
+        let settled_up = left[others..].iter().rev().zip(busy.iter().skip(2));
+        let others_up = (from..others).rev().map(|before| {
+            let needed = next + usize::from(before > 0) - before;
+            left[before] * of(before).get(needed).copied().unwrap_or(0.0)
+        });
+        let settled_up = settled_up.map(|(left, more)| left * more);
+        let up: f64 = settled_up.chain(others_up).sum();
         let none = 1.0 - of(next)[1];
         let weight = up / none;
         left.push(weight);
