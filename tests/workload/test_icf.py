@@ -200,6 +200,58 @@ def test_a_search_is_refused() -> None:
     assert "--queue-depth" in error.value.remedy
 
 
+def twins(first: str, second: str, *assigned: str) -> str:
+    """A file of two access specifications, of 4 KiB reads and of 64 KiB writes, and a worker with these steps."""
+    lines = ["Version 1.1.0", "'ACCESS SPECIFICATIONS"]
+    for name, line in ((first, "4096,100,100,100,0,1,0,0"), (second, "65536,100,0,0,0,1,0,0")):
+        lines += ["'Access specification name,default assignment", f"\t{name},NONE", "'size,% of size", f"\t{line}"]
+    lines += ["'END access specifications", "'MANAGER LIST", "'Worker", "\tW", "'Worker type", "\tDISK"]
+    lines += ["'Assigned access specs", *(f"\t{name}" for name in assigned), "'End assigned access specs"]
+    return "\n".join([*lines, "'End worker", "'END manager list"])
+
+
+@pytest.mark.parametrize("second", ["load", "Load"])
+def test_of_two_specifications_of_one_name_none_is_lost(second: str) -> None:
+    suite, notes = read(twins("load", second))
+    points = planned(suite)
+    assert [one.streams[0].profile.block[0].size_bytes for one in points] == [4096, 65536]
+    assert [one.name for one in points] == ["load", "load-2"]
+    (note,) = (note for note in notes if "name" in note)
+    assert note == ("x.icf: load: several access specifications have this name, the others are called load-2 (line 8)")
+    again, said_again = read(icf.write(points)[0])
+    assert [said(one) for one in planned(again)] == [said(one) for one in points]
+    assert not any("have this name" in one for one in said_again)
+
+
+def test_a_name_that_is_assigned_must_say_which_is_meant() -> None:
+    content = twins("load", "Load", "load")
+    with pytest.raises(InputError, match=r"^x.icf:18:2: 'load' is assigned, and 2 .* have that name: lines 4, 8") as it:
+        read(content)
+    assert "name of its own" in it.value.remedy
+    assert [one.name for one in planned(read(twins("load", "other", "other", "load"))[0])] == ["other", "load"]
+
+
+def test_a_number_that_makes_a_name_its_own_is_no_other_s_name() -> None:
+    third = "'Access specification name,default assignment\n\tLOAD-2,NONE\n'size\n\t512,100,100,0,0,1,0,0\n"
+    content = twins("load", "load").replace("'END access", third + "'END access", 1)
+    points = planned(read(content)[0])
+    sizes = {one.name: one.streams[0].profile.block[0].size_bytes for one in points}
+    assert sizes == {"load": 4096, "load-3": 65536, "LOAD-2": 512}
+
+
+def test_what_is_said_twice_is_read_once() -> None:
+    content = twins("load", "load", "load").replace("65536,100,0,0,", "4096,100,100,100,")
+    suite, notes = read(content)
+    assert [one.name for one in planned(suite)] == ["load"]
+    assert not any("have this name" in note for note in notes)
+
+
+def test_names_that_differ_in_case_only_are_written_as_two() -> None:
+    points = [point(stream(name="a"), name="a"), point(stream(name="A", read_fraction=0.0), name="A")]
+    content, _ = icf.write(points)
+    assert [one.streams[0].profile.read_fraction for one in planned(read(content)[0])] == [0.5, 0.0]
+
+
 WORDS = [
     "\t",
     "'",

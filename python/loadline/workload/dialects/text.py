@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
 
@@ -85,12 +85,12 @@ def slug(name: str) -> str:
     return re.sub(r"[^A-Za-z0-9._+-]+", "-", name).lstrip("-.+_") or "job"
 
 
-def unique(name: str, taken: set[str]) -> str:
-    """The name, with a number if it is taken; then it is taken too."""
+def unique(name: str, taken: set[str], key: Callable[[str], str] = str) -> str:
+    """The name, with a number if it is taken; then it is taken too. `taken` holds what `key` makes of names."""
     result, number = name, 2
-    while result in taken:
+    while key(result) in taken:
         result, number = f"{name}-{number}", number + 1
-    taken.add(result)
+    taken.add(key(result))
     return result
 
 

@@ -7,6 +7,7 @@ from dataclasses import dataclass, replace
 from itertools import pairwise
 
 from loadline.workload.dialects.icf.section import (
+    MOST_LETTERS,
     Lines,
     Specification,
     Worker,
@@ -49,6 +50,7 @@ def read(text: str, name: str, file: str) -> tuple[Suite, list[str]]:
     times = setup(lines)
     specs = {spec.name.lower(): spec for spec in specifications(lines, named=named)}
     disks = [worker for worker in workers(lines) if not worker.network]
+    _check_meant(specs, disks, notes)
     if len(disks) > _WORKERS or any(len(worker.assigned) > _POINTS for worker in disks):
         raise disks[0].place.fault(f"more than {_WORKERS} workers or {_POINTS} steps", "Part the file.")
     runtime_ns, warmup_ns = times.runtime_s * 10**9 or UNSAID_RUNTIME_NS, times.ramp_s * 10**9
@@ -74,6 +76,28 @@ def read(text: str, name: str, file: str) -> tuple[Suite, list[str]]:
     return Suite(name, title, file, "", tuple(entries)), notes.lines(file)
 
 
+def _check_meant(specs: dict[str, Specification], disks: list[Worker], notes: Notes) -> None:
+    """Whether each name that a worker is assigned says which access specification is meant.
+
+    Raises:
+        InputError: there are several of it.
+    """
+    shared: dict[str, list[Specification]] = {}
+    for spec in specs.values():
+        if spec.said is not None:
+            shared.setdefault(spec.said.lower(), []).append(spec)
+    for several in shared.values():
+        others = ", ".join(f"{one.name} (line {one.place.line})" for one in several[1:])
+        notes.add(f"several access specifications have this name, the others are called {others}", several[0].name)
+    for word in (word for worker in disks for word in worker.assigned):
+        if (meant := shared.get(_called(word.text))) is not None:
+            lines = ", ".join(str(one.place.line) for one in meant)
+            raise word.place.fault(
+                f"{word.text[:60]!r} is assigned, and {len(meant)} access specifications have that name: lines {lines}",
+                "Give each a name of its own, and assign that. Iometer forgets all but the last of them.",
+            )
+
+
 def _steps(specs: dict[str, Specification], disks: list[Worker], notes: Notes) -> list[dict[_Part, list[int]]]:
     """For each step what runs, with the starts of the workers that do it; a worker counts once a target."""
     if not disks:
@@ -87,7 +111,7 @@ def _steps(specs: dict[str, Specification], disks: list[Worker], notes: Notes) -
         notes.add("assigned, but not in the file: left out, as Iometer does", name[:80])
     steps = []
     for number in range(max(len(worker.assigned) for worker in disks)):
-        assigned = [(w.assigned[number].text.lower(), w) for w in disks if number < len(w.assigned)]
+        assigned = [(_called(w.assigned[number].text), w) for w in disks if number < len(w.assigned)]
         running = _running([(spec, worker) for spec, worker in assigned if spec in specs])
         if running:
             steps.append(running)
@@ -103,7 +127,12 @@ def _does(step: dict[_Part, list[int]]) -> tuple[str, ...]:
 
 def _known(specs: dict[str, Specification], disks: list[Worker]) -> set[str]:
     texts = {word.text for worker in disks for word in worker.assigned}
-    return {text for text in texts if text.lower() in specs or text.lower() == IDLE}
+    return {text for text in texts if _called(text) in specs or _called(text) == IDLE}
+
+
+def _called(text: str) -> str:
+    """What the access specification of an assigned name is known by."""
+    return text[:MOST_LETTERS].lower()
 
 
 def _running(pairs: list[tuple[str, Worker]]) -> dict[_Part, list[int]]:

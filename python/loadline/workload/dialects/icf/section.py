@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import astuple, dataclass, field
 
 from loadline.workload.dialects.text import Place, Word, unique
 
@@ -21,8 +21,9 @@ _SECTORS = 2**54
 _MS = 10**9
 _MOST_S = 366 * 86400
 
-#: Lines of one access specification at most, and loads of a cycle.
+#: Lines of one access specification at most, letters of its name, and loads of a cycle.
 MOST_LINES = 100
+MOST_LETTERS = 80
 MOST_CYCLE = 1000
 
 
@@ -43,11 +44,16 @@ class Line:
 
 @dataclass(slots=True)
 class Specification:
-    """An access specification: its name and lines."""
+    """An access specification: its name and lines; `said` is the name that others have, too, where it got another."""
 
     name: str
     place: Place
     lines: list[Line] = field(default_factory=list)
+    said: str | None = None
+
+    def same(self, other: Specification) -> bool:
+        """Whether both ask for the same."""
+        return [astuple(line)[1:] for line in self.lines] == [astuple(line)[1:] for line in other.lines]
 
 
 @dataclass(slots=True)
@@ -178,18 +184,31 @@ def _cycle(word: Word) -> tuple[int, ...]:
 
 
 def specifications(lines: Lines, *, named: bool) -> list[Specification]:
-    """ACCESS SPECIFICATIONS, in their order; of two of one name the later counts, in the place of the first.
+    """ACCESS SPECIFICATIONS, in their order, no two of one name: Iometer would forget the first of them.
+
+    So the second is called `NAME-2`, and so on. One that says what another of its name says is left out.
 
     Raises:
         InputError: a line that can't be, or none of them.
     """
-    found: dict[str, Specification] = {}
+    found: list[Specification] = []
     if lines.skip_to("'access specifications"):
-        for spec in _named(lines) if named else _unnamed(lines):
-            found[spec.name.lower()] = spec
+        found += _named(lines) if named else _unnamed(lines)
     if not found:
         raise Place(lines.take().place.file, 1).fault("no access specification", "Save it with at least one.")
-    return list(found.values())
+    alike: dict[str, list[Specification]] = {}
+    kept: list[Specification] = []
+    for spec in found:
+        others = alike.setdefault(spec.name.lower(), [])
+        if not any(spec.same(other) for other in others):
+            others.append(spec)
+            kept.append(spec)
+    taken = set(alike)
+    for first, *others in alike.values():
+        for spec in others:
+            first.said = spec.said = first.name
+            spec.name = unique(first.name, taken, str.lower)
+    return kept
 
 
 def _named(lines: Lines) -> Iterator[Specification]:
@@ -205,7 +224,7 @@ def _named(lines: Lines) -> Iterator[Specification]:
         name = head.text.split(",")[0].strip()
         if not name or name.startswith("'"):
             raise head.place.fault("an access specification without a name", "Give it one.")
-        spec = Specification(name[:80], head.place)
+        spec = Specification(name[:MOST_LETTERS], head.place)
         heads = lines.take()
         if not heads.text.startswith("'size"):
             raise heads.place.fault(f"{heads.text[:60]!r} is not the line of heads", "Expected 'size,% of size,...")

@@ -58,7 +58,8 @@ def write(points: Sequence[Point], *, title: str = "", size_bytes: int | None = 
             _note_losses(stream, point.name, notes)
             lines = tuple(_lines(stream.profile, point.name, notes))
             if lines not in specs:
-                specs[lines] = unique(_name(stream.profile, point, points), taken)
+                # For Iometer names that differ in case only are one.
+                specs[lines] = unique(_name(stream.profile, point, points), taken, str.lower)
             for setting in _settings(stream, size_bytes, point.name, notes):
                 _assign(crew, setting, number, specs[lines])
     for worker in crew:
