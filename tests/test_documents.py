@@ -67,7 +67,8 @@ def substituted(script: str, device: Path | None) -> str:
     for number, line in enumerate(lines):
         command, hash_, comment = line.partition("  #")
         if command.startswith("loadline run ") and "--as-published" not in command:
-            command += RUN_LIMITS
+            # An option of one value may be given once, so these stand in for the page's own.
+            command = re.sub(r" --(size|runtime) \S+", "", command) + RUN_LIMITS
         elif command == "make demo":
             command += DEMO_LIMITS
         lines[number] = command + hash_ + comment

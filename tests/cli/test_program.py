@@ -51,6 +51,28 @@ def test_a_failure_is_one_object_a_message_and_the_documented_code(
     assert plain.err.splitlines()[-2:] != []
 
 
+@pytest.mark.parametrize(
+    ("words", "option"),
+    [
+        (["run", "typical-12", "/dev/null", "--order", "random", "--repeat", "2", "--order=interleaved"], "--order"),
+        (["simulate", "hdd-7k2", "typical-12", "--queue-depth", "1", "--queue-depth", "8"], "--queue-depth"),
+        (["report", "last", "-o", "a.csv", "--output", "b.csv"], "--output"),
+        (["ls", "--store", "a", "--store", "a"], "--store"),
+    ],
+)
+def test_an_option_of_one_value_is_given_once(loadline: Loadline, words: list[str], option: str) -> None:
+    said = loadline(*words)
+    assert (said.code, said.out) == (2, "")
+    assert f"{option} is given twice, and takes one value" in said.err
+    assert "Give it once" in said.err
+
+
+def test_options_that_may_be_repeated_and_flags_are_taken_as_often_as_they_come(loadline: Loadline) -> None:
+    said = loadline("suites", "typical-12", "--profile", "oltp-db", "--profile", "os-paging", "--json", "--json")
+    assert said.code == 0, said.err
+    assert "oltp-db" in said.out and "os-paging" in said.out
+
+
 def test_a_wrong_name_suggests_the_nearest(loadline: Loadline) -> None:
     assert "Did you mean 'typical-12'?" in loadline("suites", "typical-21").err
     assert "Did you mean 'oltp-db'?" in loadline("suites", "typical-12", "--profile", "oltpdb").err

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import gc
 import sys
+from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from importlib import import_module
@@ -73,11 +74,30 @@ class _Verbs(click.Group):
             close = difflib.get_close_matches(args[0], known, n=1)
             hint = f"Did you mean {close[0]!r}? " if close else ""
             raise InputError(f"there is no verb {args[0]!r}", f"{hint}Verbs: {', '.join(known)}.")
-        return super().resolve_command(ctx, args)
+        name, command, rest = super().resolve_command(ctx, args)
+        if command is not None and not ctx.resilient_parsing:
+            _check_once(command, click.Context(command, ctx, name), rest)
+        return name, command, rest
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Verbs"):
             formatter.write_dl([(verb.name, verb.help) for verb in VERBS])
+
+
+def _check_once(command: click.Command, ctx: click.Context, words: Sequence[str]) -> None:
+    """Whether no option that takes one value is given two, of which click would take the last without a word.
+
+    Raises:
+        InputError: one is. UsageError: words that are no options of the verb's.
+    """
+    _, _, given = command.make_parser(ctx).parse_args(list(words))
+    for option, number in Counter(given).items():
+        if isinstance(option, click.Option) and number > 1 and not (option.multiple or option.is_flag or option.count):
+            times = "twice" if number == 2 else f"{number} times"
+            raise InputError(
+                f"{max(option.opts, key=len)} is given {times}, and takes one value",
+                f"Give it once. See: {ctx.command_path} --help",
+            )
 
 
 def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None:
