@@ -197,6 +197,40 @@ def test_failed_quick_and_missing_are_said(browser: Browser, page_file: Path) ->
         assert "components, for only models have components" in page.locator("main > .lacking").inner_text()
 
 
+# Of each text that a chart places itself its edges, and those of the plot.
+TEXTS = """() => [...document.querySelectorAll('#load .chart')].map(chart => ({
+  plot: (b => [b.left, b.top, b.right, b.bottom])(chart.querySelector('.root .background').getBoundingClientRect()),
+  texts: [...chart.querySelectorAll('g.mark-text.role-mark text')].map(text => {
+    const b = text.getBoundingClientRect();
+    return [text.textContent, b.left, b.top, b.right, b.bottom];
+  }),
+}))"""
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_labels_of_curves_stand_apart_and_on_the_plot(browser: Browser, tmp_path: Path, width: int) -> None:
+    pairs = [(1, 180.0, 5.6), (64, 8600.0, 7.5), (65, 8700.0, 7.6), (387, 12900.0, 29.9), (388, 12905.0, 30.1)]
+    rows = [
+        measured(f"p-{n}", iops, ms, profile="p", outstanding_asked=n, role="probe", limit="mean<=30ms")
+        for n, iops, ms in [*pairs, (4096, 12910.0, 315.0)]
+    ]
+    rows[3] = replace(rows[3], role="point", saturation_iops=12910.0, saturation_outstanding=4096)
+    with opened(browser, write(Contents("t", (), rows, ()), tmp_path / "x.html"), width) as seen:
+        seen.drawn()
+        (chart,) = seen.page.evaluate(TEXTS)
+        left, top, right, bottom = chart["plot"]
+        said = [text[0] for text in chart["texts"]]
+        assert {"limit mean<=30ms", "load line 12,900, 100%", "knee 8,600"} <= set(said)
+        assert any(text.startswith("1 beyond") for text in said)
+        # Boxes of fonts have room above and below their letters.
+        boxes = [(x, y + 2, x2, y2 - 2) for _, x, y, x2, y2 in chart["texts"]]
+        assert all(x >= left and x2 <= right and y >= top and y2 <= bottom for x, y, x2, y2 in boxes)
+        for number, one in enumerate(boxes):
+            for other in boxes[:number]:
+                assert one[2] <= other[0] or other[2] <= one[0] or one[3] <= other[1] or other[3] <= one[1]
+        seen.quiet()
+
+
 HOSTILE = (
     "<script>alert(1)</script>",
     "</script><script>alert(2)</script>",

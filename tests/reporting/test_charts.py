@@ -106,10 +106,10 @@ def test_a_load_line_is_marked_with_its_limit_and_its_saturation() -> None:
 def test_a_label_at_the_left_edge_stands_right_of_its_dot() -> None:
     rows = of_depths(1, 2, 4, 8)
     rates = [row.total.iops or 0.0 for row in rows]
-    for rate, left in ((max(rates), False), (0.2 * max(rates), True)):
+    for rate, side in ((max(rates), "right"), (0.1 * max(rates), "left")):
         line = dataclasses.replace(rows[0], limit="mean<=30ms", total=dataclasses.replace(rows[0].total, iops=rate))
         (panel,) = panels("load", [*rows, line])
-        assert [mark["left"] for mark in panel.data["line"]] == [left]
+        assert {label["align"] for label in panel.data["labels"] if "load line" in label["said"]} == {side}
 
 
 def test_more_curves_than_can_be_told_apart_are_spread_over_panels() -> None:

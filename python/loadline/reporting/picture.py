@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from textwrap import wrap
 from typing import Any
 
 from loadline.errors import InputError
@@ -13,6 +14,10 @@ from loadline.reporting.junit import xml_text
 from loadline.reporting.table import listed
 
 _WIDTH = 600
+
+# Letters of a note that fit in a line of that width.
+_LETTERS = 95
+
 _PIXELS = 2
 
 # Points that a message names.
@@ -53,16 +58,18 @@ def _stacked(panels: Callable[[Any], list[Any]], *, as_svg: bool, dark: bool) ->
     vl_convert: Any = needs("vl_convert", "a picture")
     needs("altair", "a picture")
     from loadline.reporting.charts import theme
+    from loadline.reporting.charts.panel import ROOM
 
     palette = theme.DARK if dark else theme.LIGHT
     stacked = []
     for panel in panels(palette):
-        title = {"text": panel.title, "offset": 12, **({"subtitle": panel.note} if panel.note else {})}
+        title = {"text": panel.title, "offset": 12, **({"subtitle": wrap(panel.note, _LETTERS)} if panel.note else {})}
         spec = panel.spec(_WIDTH)
         # Data sets are found at the top of a specification only, and a picture stacks several.
         layers = [{**layer, "data": {"values": spec["datasets"][layer["data"]["name"]]}} for layer in spec["layer"]]
         stacked.append({"layer": layers, "width": spec["width"], "height": spec["height"], "title": title})
     whole = {
+        "params": [{"name": ROOM, "value": _WIDTH}],
         "vconcat": stacked,
         "spacing": 28,
         "resolve": {"scale": dict.fromkeys(("color", "shape", "strokeDash", "opacity"), "independent")},

@@ -2,36 +2,55 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+import math
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
 from typing import Any
 
 import altair as alt
 
-from loadline.reporting.charts.frame import scale, source, ticks
-from loadline.reporting.charts.panel import Panel, chart_of, told_apart
+from loadline.reporting.charts.frame import source
+from loadline.reporting.charts.labels import (
+    OFFS,
+    ROOMS,
+    Blot,
+    Label,
+    Spot,
+    Stroke,
+    along,
+    anywhere,
+    around,
+    below,
+    beside,
+    placed,
+)
+from loadline.reporting.charts.panel import ROOM, Panel, chart_of, told_apart
+from loadline.reporting.charts.paper import Leaving, Paper, Place, paper_for
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
 from loadline.reporting.table import count
 from loadline.result.schema import Result
-from loadline.workload.limit import parse_limit
+from loadline.workload.limit import Limit, parse_limit
 
 # More lines than that in one panel can't be told apart.
 _MOST_LINES = 6
 
-_HEIGHT = 300
-
-# Of the width and the height of the paper: nearer to each other labels lie on one another.
-_APART = 0.045, 0.06
-
-# Labels of load lines nearer than that share of the axis would touch.
-_NEAR = 0.15
-
-# So far to the left of the axis a label has no room on that side.
-_ROOM = 0.3
+_HEIGHT = 320
 
 # From so many answers on a curve has a knee.
 _KNEE = 4
+
+# Half widths of marks in pixels: a dot, the ring of a load line and the diamond of a knee, a triangle at the edge.
+_DOT, _RING, _TIP = 4.0, 9.0, 6.0
+
+# A label without a place beside its mark stands no further off than so many pixels, on a chart of twice its height.
+_FAR = 120.0
+
+# Answers beyond the paper that are told one by one; of more, the first and the last.
+_FEW = 6
+
+_MEAN = Limit("mean", 1)
 
 
 @dataclass(frozen=True, slots=True)
@@ -49,6 +68,11 @@ class Curve:
         if len(self.rows) < _KNEE:
             return None
         return max(self.rows, key=lambda row: (row.total.iops or 0.0) / (row.total.latency_mean_ns or 1.0))
+
+    @property
+    def limits(self) -> list[Limit]:
+        """What was asked of the response; known of a search that found no load line, too."""
+        return [parse_limit(text) for text in dict.fromkeys(row.limit for row in self.rows if row.limit)]
 
 
 def curves(results: Sequence[Result]) -> list[Curve]:
@@ -93,140 +117,360 @@ def panels_of(drawn: Sequence[Curve], palette: Palette) -> list[Panel]:
         for first in range(0, len(several), _MOST_LINES):
             shown = several[first : first + _MOST_LINES]
             part = f", {first + 1} to {first + len(shown)}" if len(several) > _MOST_LINES else ""
-            data = {"answers": _answers(shown), **_marks(shown)}
-            layers = [*_lines(data["answers"], palette, named=len(shown) > 1), *_marked(data, palette)]
-            panels.append(Panel(f"Response against load: {profile}{part}", layers, data, _HEIGHT, _note(shown)))
+            title = f"Response against load: {profile}{part}"
+            panels.append(_Sheet.of(shown).panel(title, palette))
     return panels
 
 
-def _note(several: Sequence[Curve]) -> str:
-    if len(several) > 1:
-        return "◇ knee, ○ load line with its IOPS"
-    of_rate = several[0].rows[0].offered_per_s is not None
-    return "numbers at dots: " + ("I/Os offered a second" if of_rate else "I/Os outstanding")
+@dataclass(frozen=True, slots=True)
+class _Sheet:
+    """Curves on one paper. `limit` says which figure of the response is drawn; its bound is that of nobody."""
 
+    curves: Sequence[Curve]
+    limit: Limit
+    paper: Paper
 
-def _answers(several: Sequence[Curve]) -> list[dict[str, Any]]:
-    values = []
-    for curve in several:
-        labelled = _labelled(curve.rows)
-        for row in curve.rows:
-            load = f"{load_of(row):,.0f}" if load_of(row) >= 100 else f"{load_of(row):.3g}"
-            said = load if load_of(row) in labelled else ""
-            ms = (row.total.latency_mean_ns or 0.0) / 1e6
-            values.append(
-                {
-                    "source": curve.source,
-                    "iops": row.total.iops,
-                    "ms": ms,
-                    "load": load,
-                    "said": said,
-                    "order": load_of(row),
-                }
-            )
-    return values
+    @staticmethod
+    def of(several: Sequence[Curve]) -> _Sheet:
+        limits = [limit for curve in several for limit in curve.limits]
+        figure = _figure(several, limits)
+        bounds = [one.bound_ns / 1e6 for one in limits if _same(one, figure)]
+        places = [[(row.total.iops or 0.0, _ms(row, figure)) for row in curve.rows] for curve in several]
+        return _Sheet(several, figure, paper_for(places, bounds, _saturations(several)))
 
+    def panel(self, title: str, palette: Palette) -> Panel:
+        data = {"answers": self._answers(), **self._marks()}
+        data["labels"] = list(self._labels(data))
+        # What has no room on a narrow chart stands above it.
+        rings = [mark["said"] for kind in ("line", "knee") for mark in data.get(kind, ()) if mark["said"]]
+        unsaid = [] if self.named else [said for said in rings if self._placed(data, said) < len(ROOMS)]
+        note = "; ".join([self._note(), *unsaid])
+        layers = [*self._lines(data["answers"], palette), *self._marked(data, palette)]
+        return Panel(title, layers, {name: rows for name, rows in data.items() if rows}, _HEIGHT, note)
 
-def _labelled(rows: Sequence[Result]) -> set[float]:
-    """Loads whose label has room beside the one before, by where they lie on the paper."""
-    widest = max(row.total.iops or 0.0 for row in rows)
-    highest = max(row.total.latency_mean_ns or 0.0 for row in rows)
-    kept: list[tuple[float, float]] = []
-    loads = set()
-    for row in rows:
-        at = (row.total.iops or 0.0) / widest, (row.total.latency_mean_ns or 0.0) / highest
-        if all(abs(at[0] - x) > _APART[0] or abs(at[1] - y) > _APART[1] for x, y in kept):
-            kept.append(at)
-            loads.add(load_of(row))
-    return loads
+    @staticmethod
+    def _placed(data: dict[str, list[dict[str, Any]]], said: str) -> int:
+        """In how many ranges of widths a text has a place."""
+        return sum(label["said"] == said for label in data["labels"])
 
+    @property
+    def named(self) -> bool:
+        """Whether there are several curves, so that a legend names them."""
+        return len(self.curves) > 1
 
-def _lines(values: Sequence[dict[str, Any]], palette: Palette, *, named: bool) -> list[alt.Chart]:
-    means: list[float] = [value["ms"] for value in values]
-    base = chart_of("answers").encode(
-        x=alt.X("iops:Q", title="I/Os a second", axis=alt.Axis(**ticks([], 6)), scale=alt.Scale(zero=True)),
-        y=alt.Y(
-            "ms:Q", title="mean response, ms", scale=alt.Scale(**scale(means)), axis=alt.Axis(**ticks(means, 6, "~r"))
-        ),
-        tooltip=[
-            *([alt.Tooltip("source:N")] if named else []),
-            alt.Tooltip("load:N", title="load"),
-            alt.Tooltip("iops:Q", title="IOPS", format=",.0f"),
-            alt.Tooltip("ms:Q", title="mean, ms", format=",.3~f"),
-        ],
-    )
-    if named:
-        base = told_apart(base, "source", [value["source"] for value in values], palette)
-    colour: dict[str, Any] = {} if named else {"color": palette.read}
-    layers: list[alt.Chart] = [
-        base.mark_line(**colour).encode(order=alt.Order("order:Q"), detail=alt.Detail("source:N"), shape=alt.Undefined),
-        base.mark_point(filled=True, size=45, opacity=1, **colour),
-    ]
-    if not named:
-        layers.append(base.mark_text(dy=14, fontSize=10, color=palette.quiet).encode(text=alt.Text("said:N")))
-    return layers
+    def place(self, row: Result) -> Place:
+        """Of a row, on the axes."""
+        return row.total.iops or 0.0, _ms(row, self.limit)
 
+    def places(self, curve: Curve) -> list[Place]:
+        """Of all rows of a curve."""
+        return [self.place(row) for row in curve.rows]
 
-def _marks(several: Sequence[Curve]) -> dict[str, list[dict[str, Any]]]:
-    """Saturations, limits, knees and load lines, with their words."""
-    named = len(several) > 1
-    highest = max(row.total.iops or 0.0 for curve in several for row in curve.rows)
-    found: dict[str, list[dict[str, Any]]] = {"saturation": [], "limit": [], "knee": [], "line": []}
-    for limit in dict.fromkeys(curve.line.limit for curve in several if curve.line is not None and curve.line.limit):
-        asked = parse_limit(limit)
-        if asked.statistic == "mean":
-            found["limit"].append({"ms": asked.bound_ns / 1e6, "said": f"limit {limit}"})
-    # The axis goes on to saturation where that is further.
-    widest = max(highest, *(0.0 if named else row.saturation_iops or 0.0 for curve in several for row in curve.rows))
-    for curve in several:
+    def _answers(self) -> list[dict[str, Any]]:
+        return [
+            {
+                "source": curve.source,
+                "iops": rate,
+                "ms": response,
+                "mean": (row.total.latency_mean_ns or 0.0) / 1e6,
+                "load": _load(row),
+                "order": load_of(row),
+                "beyond": not self.paper.holds((rate, response)),
+            }
+            for curve in self.curves
+            for row, (rate, response) in zip(curve.rows, self.places(curve), strict=True)
+        ]
+
+    def _marks(self) -> dict[str, list[dict[str, Any]]]:
+        """Saturations, limits, knees, load lines and what lies beyond the paper."""
+        found: dict[str, list[dict[str, Any]]] = {"saturation": [], "limit": [], "knee": [], "line": [], "beyond": []}
+        for limit in dict.fromkeys(limit for curve in self.curves for limit in curve.limits):
+            if _same(limit, self.limit):
+                found["limit"].append({"ms": limit.bound_ns / 1e6, "said": f"limit {limit}"})
+        for curve in self.curves:
+            saturated = None if self.named else _saturated(curve)
+            if saturated is not None and saturated.saturation_iops:
+                at = saturated.saturation_outstanding
+                said = f"saturation {count(saturated.saturation_iops)}"
+                more = f"{said} at {at:,} outstanding" if at else said
+                # Of one far beyond the paper only the words are there.
+                far = " ▶" if saturated.saturation_iops > self.paper.x.high else ""
+                found["saturation"].append(
+                    {"iops": saturated.saturation_iops, "said": more + far, "short": said + far, "far": bool(far)}
+                )
+            for kind, row in (("knee", curve.knee), ("line", curve.line)):
+                if row is not None and self.paper.holds(self.place(row)):
+                    rate, response = self.place(row)
+                    found[kind].append({"iops": rate, "ms": response, "said": self._said(kind, curve)})
+            for leaving in self.paper.leaving(self.places(curve)):
+                found["beyond"].append(self._left(curve, leaving))
+        return {kind: marks for kind, marks in found.items() if marks}
+
+    def _said(self, kind: str, curve: Curve) -> str:
+        """The words at a knee or a load line; one label for both where they are the same row."""
         line, knee = curve.line, curve.knee
-        known = next((row for row in (line, *curve.rows) if row and row.saturation_iops), None)
-        saturation = None if known is None else known.saturation_iops
-        if saturation and not named:
-            where = f" at {known.saturation_outstanding} outstanding" if known and known.saturation_outstanding else ""
-            found["saturation"].append({"iops": saturation, "said": f"saturation {count(saturation)}{where}"})
-        at_line = knee is not None and line is not None and load_of(knee) == load_of(line)
-        if knee is not None:
-            found["knee"].append(_dot(knee, "" if named or at_line else f"knee {count(knee.total.iops)}", widest))
-        if line is not None and line.total.iops:
-            rate = count(line.total.iops)
-            part = f", {line.total.iops / saturation:.0%}" if saturation else ""
-            said = rate if named else f"{'knee and ' * at_line}load line {rate}{part}"
-            # Of neighbours one stands above its dot, the next below.
-            near = [mark for mark in found["line"] if abs(mark["iops"] - line.total.iops) < _NEAR * highest]
-            found["line"].append({**_dot(line, said, widest), "below": len(near) % 2})
-    return {kind: marks for kind, marks in found.items() if marks}
+        both = line is not None and knee is not None and load_of(line) == load_of(knee)
+        if kind == "knee":
+            return "" if self.named or both or knee is None else f"knee {count(knee.total.iops)}"
+        assert line is not None, "a load line is marked"
+        if self.named:
+            return count(line.total.iops)
+        saturated = _saturated(curve)
+        known = None if saturated is None else saturated.saturation_iops
+        share = f", {(line.total.iops or 0.0) / known:.0%}" if known else ""
+        return f"{'knee and ' * both}load line {count(line.total.iops)}{share}"
 
+    def _left(self, curve: Curve, leaving: Leaving) -> dict[str, Any]:
+        rows = [curve.rows[number] for number in leaving.beyond]
+        up = leaving.y >= 1
+        number = f"{len(rows)} beyond"
+        return {
+            "source": curve.source,
+            "iops": self.paper.x.value(leaving.x),
+            "ms": self.paper.y.value(leaving.y),
+            "up": up,
+            "number": number,
+            "said": "" if self.named else f"{number}, to {_short(max(_ms(row, self.limit) for row in rows))} ms",
+            "which": "; ".join(self._told(row) for row in rows),
+        }
 
-def _marked(data: Mapping[str, Any], palette: Palette) -> list[alt.Chart]:
-    """Rules for limit and saturation, rings for knee and load line, with the words beside them."""
-    layers = []
-    if "limit" in data:
-        at = chart_of("limit").encode(y=alt.Y("ms:Q"))
-        layers.append(at.mark_rule(strokeDash=[5, 4], color=palette.alarm))
-        layers.append(at.mark_text(x=6, align="left", dy=-6, color=palette.ink).encode(text=alt.Text("said:N")))
-    if "saturation" in data:
-        at = chart_of("saturation").encode(x=alt.X("iops:Q"))
-        layers.append(at.mark_rule(strokeDash=[2, 3], color=palette.quiet))
-        layers.append(
-            at.mark_text(y=_HEIGHT - 10, align="right", dx=-5, color=palette.ink).encode(text=alt.Text("said:N"))
-        )
-    # A load line lies just below its limit, and its label keeps clear of both.
-    for kind, shape, above in (("knee", "diamond", -8), ("line", "circle", -16)):
-        if kind in data:
-            at = chart_of(kind).encode(x=alt.X("iops:Q"), y=alt.Y("ms:Q"))
-            layers.append(at.mark_point(shape=shape, size=170, strokeWidth=2, opacity=1, color=palette.ink))
-            text = at.mark_text(
-                align=alt.ExprRef("datum.left ? 'left' : 'right'"),
-                dx=alt.ExprRef("datum.left ? 12 : -12"),
-                dy=alt.ExprRef(f"datum.below || datum.left ? 18 : {above}"),
-                color=palette.ink,
-                fontWeight="bold",
+    def _told(self, row: Result) -> str:
+        return f"{_load(row)}: {count(row.total.iops)} IOPS, {_short(_ms(row, self.limit))} ms"
+
+    def _note(self) -> str:
+        rows = [row for curve in self.curves for row in curve.rows if not self.paper.holds(self.place(row))]
+        others = dict.fromkeys(limit for curve in self.curves for limit in curve.limits if not _same(limit, self.limit))
+        unseen = "".join(f"; not drawn: limit {limit}" for limit in others)
+        if self.named:
+            most = max((_ms(row, self.limit) for row in rows), default=0.0)
+            probes = f"{len(rows)} answer{'s' * (len(rows) > 1)}"
+            beyond = f"; beyond the chart (▲): {probes}, up to {_short(most)} ms" if rows else ""
+            lines = [
+                f"{curve.source} {count(curve.line.total.iops)}" for curve in self.curves if curve.line is not None
+            ]
+            found = f", ○ load line: {', '.join(lines)} IOPS" if lines else ""
+            return f"◇ knee{found}{unseen}{beyond}"
+        per = "I/Os offered a second" if self.curves[0].rows[0].offered_per_s is not None else "I/Os outstanding"
+        told = [f"{_load(row)} at {_short(_ms(row, self.limit))} ms" for row in rows]
+        if len(told) > _FEW:
+            told = [*told[: _FEW - 1], f"{len(told) - _FEW} more", f"and {told[-1]}"]
+        knee = self.curves[0].knee
+        if knee is not None and knee in rows:
+            told.append(f"the knee {count(knee.total.iops)} IOPS")
+        beyond = f"; beyond the chart: {', '.join(told)}" if told else ""
+        return f"numbers at dots: {per}{unseen}{beyond}"
+
+    def _labels(self, data: dict[str, list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
+        """The texts with their places, for each range of widths."""
+        labels, looks = self._wanted(data)
+        strokes, blots = list(self._strokes(data)), list(self._blots(data))
+        for room in range(len(ROOMS)):
+            found = placed(labels, strokes, blots, _HEIGHT, room)
+            for label, quiet, place in zip(labels, looks, found, strict=True):
+                if place is not None:
+                    said, spot = place
+                    yield {
+                        "room": room,
+                        "said": said,
+                        "iops": self.paper.x.value(spot.x),
+                        "ms": self.paper.y.value(1 - spot.y / _HEIGHT),
+                        "dx": spot.dx,
+                        "dy": spot.dy,
+                        "align": spot.align,
+                        "bold": label.bold,
+                        "size": label.size,
+                        "quiet": quiet,
+                    }
+
+    def _wanted(self, data: dict[str, list[dict[str, Any]]]) -> tuple[list[Label], list[bool]]:
+        """The labels, the most important first, and which of them are quiet."""
+        rings = [mark for kind in ("line", "knee") for mark in data.get(kind, ()) if mark["said"]]
+        # Of several curves a label further off could be another's.
+        offs = OFFS[:2] if self.named else OFFS
+        labels = [
+            Label((ring["said"],), [*around(self._down(ring), _RING, offs), *self._near(ring)], bold=True)
+            for ring in rings
+        ]
+        labels += [
+            Label((mark["said"],), along(self._down({"iops": self.paper.x.high, **mark})[1]))
+            for mark in data.get("limit", ())
+        ]
+        labels += [
+            Label((mark["said"], mark["short"]), beside(min(1.0, self.paper.x.at(mark["iops"])), _HEIGHT))
+            for mark in data.get("saturation", ())
+        ]
+        labels += [
+            Label((mark["said"], mark["number"]), around(self._down(mark), _TIP, OFFS))
+            for mark in data.get("beyond", ())
+            if mark["said"]
+        ]
+        loud = len(labels)
+        if not self.named:
+            labels += self._loads(data)
+        return labels, [number >= loud for number in range(len(labels))]
+
+    def _loads(self, data: dict[str, list[dict[str, Any]]]) -> list[Label]:
+        """The loads at the dots: first of the marked ones, then of the first and the last, then of the others."""
+        shown = [answer for answer in data["answers"] if not answer["beyond"]]
+        rings = {(mark["iops"], mark["ms"]) for kind in ("line", "knee") for mark in data.get(kind, ())}
+
+        def rank(number: int) -> tuple[bool, bool, int]:
+            ringed = (shown[number]["iops"], shown[number]["ms"]) in rings
+            return not ringed, number not in (0, len(shown) - 1), number
+
+        return [
+            Label(
+                (shown[number]["load"],),
+                below(self._down(shown[number]), _DOT if rank(number)[0] else _RING),
+                size=10,
             )
-            layers.append(text.encode(text=alt.Text("said:N")))
-    return layers
+            for number in sorted(range(len(shown)), key=rank)
+        ]
+
+    def _near(self, mark: dict[str, Any]) -> list[Spot]:
+        """Of a single curve, spots anywhere, the next ones first on a chart twice as wide as it's high."""
+        if self.named:
+            return []
+        x, y = self._down(mark)
+
+        def off(spot: Spot) -> float:
+            return math.hypot(2 * _HEIGHT * (spot.x - x), spot.y - y)
+
+        return sorted((spot for spot in anywhere(_HEIGHT) if off(spot) < _FAR), key=off)
+
+    def _down(self, mark: dict[str, Any]) -> Place:
+        """A mark's place as a share of the width, and in pixels from the top."""
+        x, y = self.paper.at((mark["iops"], mark["ms"]))
+        return x, (1 - y) * _HEIGHT
+
+    def _strokes(self, data: dict[str, list[dict[str, Any]]]) -> Iterator[Stroke]:
+        """What is drawn as lines, of curves what lies on the paper."""
+        for curve in self.curves:
+            places = [self._down({"iops": rate, "ms": response}) for rate, response in self.places(curve)]
+            yield from (Stroke(*one, *other) for one, other in pairwise(places))
+        for mark in data.get("limit", ()):
+            _, y = self._down({"iops": self.paper.x.high, **mark})
+            yield Stroke(0, y, 1, y)
+        for mark in data.get("saturation", ()):
+            x = self.paper.x.at(mark["iops"])
+            yield Stroke(x, 0, x, _HEIGHT)
+
+    def _blots(self, data: dict[str, list[dict[str, Any]]]) -> Iterator[Blot]:
+        for answer in data["answers"]:
+            if not answer["beyond"]:
+                yield Blot(*self._down(answer), _DOT)
+        for kind, half in (("line", _RING), ("knee", _RING), ("beyond", _TIP)):
+            yield from (Blot(*self._down(mark), half) for mark in data.get(kind, ()))
+
+    def _lines(self, values: Sequence[dict[str, Any]], palette: Palette) -> list[alt.Chart]:
+        base = chart_of("answers").encode(
+            x=alt.X(
+                "iops:Q",
+                title="I/Os a second",
+                scale=alt.Scale(**self.paper.x.scale()),
+                axis=alt.Axis(**self.paper.x.ticks("~s")),
+            ),
+            y=alt.Y(
+                "ms:Q",
+                title=_title(self.limit),
+                scale=alt.Scale(**self.paper.y.scale()),
+                axis=alt.Axis(**self.paper.y.ticks("~r")),
+            ),
+            tooltip=[
+                *([alt.Tooltip("source:N")] if self.named else []),
+                alt.Tooltip("load:N", title="load"),
+                alt.Tooltip("iops:Q", title="IOPS", format=",.0f"),
+                *([] if _same(self.limit, _MEAN) else [alt.Tooltip("ms:Q", title=_title(self.limit), format=",.3~f")]),
+                alt.Tooltip("mean:Q", title="mean, ms", format=",.3~f"),
+            ],
+        )
+        if self.named:
+            base = told_apart(base, "source", [value["source"] for value in values], palette)
+        colour: dict[str, Any] = {} if self.named else {"color": palette.read}
+        line = base.mark_line(clip=True, **colour)
+        dots = base.mark_point(filled=True, size=45, opacity=1, **colour).transform_filter("!datum.beyond")
+        return [
+            line.encode(order=alt.Order("order:Q"), detail=alt.Detail("source:N"), shape=alt.Undefined),
+            dots,
+        ]
+
+    def _marked(self, data: dict[str, Any], palette: Palette) -> list[alt.Chart]:
+        """Rules for limit and saturation, rings for knee and load line, tips where curves leave; then all words."""
+        layers = []
+        x, y = alt.X("iops:Q"), alt.Y("ms:Q")
+        if "limit" in data:
+            layers.append(chart_of("limit").mark_rule(strokeDash=[5, 4], color=palette.alarm).encode(y=y))
+        if "saturation" in data:
+            rule = chart_of("saturation").mark_rule(strokeDash=[2, 3], color=palette.quiet)
+            layers.append(rule.encode(x=x).transform_filter("!datum.far"))
+        for kind, shape in (("knee", "diamond"), ("line", "circle")):
+            if kind in data:
+                ring = chart_of(kind).mark_point(shape=shape, size=170, strokeWidth=2, opacity=1, color=palette.ink)
+                layers.append(ring.encode(x=x, y=y))
+        if "beyond" in data:
+            way = alt.ExprRef("datum.up ? 'triangle-up' : 'triangle-right'")
+            tips = chart_of("beyond").mark_point(filled=True, shape=way, size=90, opacity=1, color=palette.ink)
+            told = [*(["source:N"] if self.named else []), "number:N", "which:N"]
+            layers.append(tips.encode(x=x, y=y, tooltip=[alt.Tooltip(one, title=one[:-2]) for one in told]))
+        if data["labels"]:
+            edges = " + ".join(f"({ROOM} >= {low})" for low in ROOMS[1:])
+            text = chart_of("labels").mark_text(
+                dx=alt.ExprRef("datum.dx"),
+                dy=alt.ExprRef("datum.dy"),
+                align=alt.ExprRef("datum.align"),
+                fontSize=alt.ExprRef("datum.size"),
+                fontWeight=alt.ExprRef("datum.bold ? 'bold' : 'normal'"),
+                color=alt.ExprRef(f"datum.quiet ? '{palette.quiet}' : '{palette.ink}'"),
+                baseline="middle",
+            )
+            words = text.encode(x=x, y=y, text=alt.Text("said:N"))
+            layers.append(words.transform_filter(f"datum.room == {edges}"))
+        return layers
 
 
-def _dot(row: Result, said: str, highest: float) -> dict[str, Any]:
-    iops = row.total.iops or 0.0
-    return {"iops": iops, "ms": (row.total.latency_mean_ns or 0.0) / 1e6, "said": said, "left": iops < _ROOM * highest}
+def _figure(several: Sequence[Curve], limits: Sequence[Limit]) -> Limit:
+    """What is drawn of the response: what all limits are about, if it's known of every row; else the mean."""
+    if limits and all(_same(limit, limits[0]) for limit in limits):
+        rows = [row for curve in several for row in curve.rows]
+        if all(_response_ns(row, limits[0]) for row in rows):
+            return limits[0]
+    return _MEAN
+
+
+def _same(one: Limit, other: Limit) -> bool:
+    return (one.statistic, one.of) == (other.statistic, other.of)
+
+
+def _response_ns(row: Result, limit: Limit) -> float | None:
+    flow = {"all": row.total, "reads": row.read, "writes": row.write}[limit.of]
+    response_ns: float | None = getattr(flow, f"latency_{limit.statistic}_ns")
+    return response_ns
+
+
+def _ms(row: Result, limit: Limit) -> float:
+    return (_response_ns(row, limit) or 0.0) / 1e6
+
+
+def _title(limit: Limit) -> str:
+    kind = {"max": "longest", "p999": "p99.9", "p9999": "p99.99"}.get(limit.statistic, limit.statistic)
+    return f"{kind} response{'' if limit.of == 'all' else f' of {limit.of}'}, ms"
+
+
+def _saturated(curve: Curve) -> Result | None:
+    """The row that knows where saturation is."""
+    return next((row for row in (curve.line, *curve.rows) if row and row.saturation_iops), None)
+
+
+def _saturations(several: Sequence[Curve]) -> list[float]:
+    """Where a single curve's saturation is; of several they aren't drawn."""
+    known = [_saturated(curve) for curve in several] if len(several) == 1 else []
+    return [row.saturation_iops for row in known if row is not None and row.saturation_iops]
+
+
+def _load(row: Result) -> str:
+    load = load_of(row)
+    return f"{load:,.0f}" if load >= 100 else f"{load:.3g}"
+
+
+def _short(ms: float) -> str:
+    return f"{ms:,.0f}" if ms >= 100 else f"{ms:.3g}"

@@ -11,6 +11,9 @@ import altair as alt
 from loadline.reporting.charts.frame import SEPARATOR
 from loadline.reporting.charts.theme import SHAPES, Palette
 
+#: Vega's name for the width of the plot in pixels, without its axes; pages and pictures define it.
+ROOM = "room"
+
 #: Where a label stands beside its mark: before it if its row is `far`, else behind it.
 SIDE = alt.ExprRef("datum.far ? 'right' : 'left'")
 

@@ -7,7 +7,8 @@
     if (!spec || place.dataset.drawn) return;
     place.dataset.drawn = "yes";
     const failed = (error) => { place.textContent = "This chart can't be drawn: " + error.message; place.dataset.drawn = "failed"; };
-    vegaEmbed(place, { ...spec, layer: structuredClone(layers[spec.layer]) }, options).then(() => { place.dataset.drawn = "done"; }, failed);
+    const room = { name: "room", expr: "width" };
+    vegaEmbed(place, { ...spec, params: [room], layer: structuredClone(layers[spec.layer]) }, options).then(() => { place.dataset.drawn = "done"; }, failed);
   };
 
   // A chart is drawn when it comes near: two hundred points would take long at once.

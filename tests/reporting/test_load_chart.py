@@ -1,0 +1,179 @@
+"""Response against load: what gets the room, what lies beyond, and that no label lies on anything."""
+
+from __future__ import annotations
+
+import dataclasses
+import math
+from collections.abc import Sequence
+from itertools import combinations, pairwise
+from typing import Any
+
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from results import measured
+
+from loadline.reporting.charts.labels import ROOMS, Box, Spot, anywhere, text_width
+from loadline.reporting.charts.load import draw
+from loadline.reporting.charts.panel import Panel
+from loadline.reporting.charts.paper import Paper, paper_for
+from loadline.reporting.charts.theme import LIGHT
+from loadline.reporting.contents import Contents
+from loadline.result.schema import Result
+
+
+def searched(pairs: Sequence[tuple[int, float, float]], at: int | None = None, **changes: Any) -> list[Result]:
+    """Probes of (outstanding, IOPS, ms) for a mean of 30 ms at most; that of the number `at` is the load line."""
+    rows = [
+        measured(f"p-{n}", iops, ms, profile="p", outstanding_asked=n, role="probe", limit="mean<=30ms")
+        for n, iops, ms in pairs
+    ]
+    rows = [dataclasses.replace(row, **changes) for row in rows]
+    known = {"role": "point", "saturation_iops": max(iops for _, iops, _ in pairs), "saturation_outstanding": 512}
+    return [dataclasses.replace(row, **known) if number == at else row for number, row in enumerate(rows)]
+
+
+def panel_of(rows: Sequence[Result]) -> Panel:
+    (panel,) = draw(Contents("t", (), rows, ()), LIGHT)
+    return panel
+
+
+def domain(panel: Panel, axis: str) -> tuple[float, float]:
+    low, high = panel.spec(600)["layer"][0]["encoding"][axis]["scale"]["domain"]
+    return low, high
+
+
+HOCKEY = [(1, 180.0, 5.6), (64, 8600.0, 7.5), (256, 12500.0, 20.0), (387, 12900.0, 29.9), (388, 12905.0, 30.1)]
+
+
+def test_answers_far_beyond_the_limit_leave_it_most_of_the_height_and_are_told() -> None:
+    far = [(1024, 12910.0, 79.0), (65536, 12920.0, 5041.0)]
+    panel = panel_of(searched([*HOCKEY, *far], at=3))
+    assert 0.5 < 30 / domain(panel, "y")[1] < 0.7
+    (mark,) = panel.data["beyond"]
+    assert (mark["number"], mark["up"]) == ("2 beyond", True)
+    assert mark["which"] == "1,024: 12,910 IOPS, 79 ms; 65,536: 12,920 IOPS, 5,041 ms"
+    assert panel.note.endswith("beyond the chart: 1,024 at 79 ms, 65,536 at 5,041 ms")
+    assert [row["load"] for row in panel.data["answers"] if row["beyond"]] == ["1,024", "65,536"]
+
+
+def test_nothing_lies_beyond_where_nothing_is_far_or_nothing_is_asked() -> None:
+    assert "beyond" not in panel_of(searched(HOCKEY, at=3)).data
+    swept = searched([*HOCKEY, (65536, 12920.0, 5041.0)], limit=None)
+    assert "beyond" not in panel_of(swept).data
+
+
+def test_a_load_line_far_below_saturation_has_its_part_of_the_width() -> None:
+    early = [(1, 180.0, 10.0), (2, 350.0, 29.0), (3, 500.0, 31.0), (512, 12900.0, 45.0)]
+    panel = panel_of(searched(early, at=1))
+    assert 0.25 < 350 / domain(panel, "x")[1] < 0.35
+    (mark,) = panel.data["beyond"]
+    assert (mark["number"], mark["up"]) == ("1 beyond", False)
+    assert [mark["said"] for mark in panel.data["saturation"]] == ["saturation 12,900 at 512 outstanding ▶"]
+
+
+def test_a_search_that_finds_no_load_line_shows_its_limit_and_its_curve() -> None:
+    panel = panel_of(searched([(1, 25.0, 40.0), (2, 49.0, 41.0), (512, 600.0, 850.0)]))
+    assert [mark["said"] for mark in panel.data["limit"]] == ["limit mean<=30ms"]
+    assert [row["load"] for row in panel.data["answers"] if not row["beyond"]] == ["1", "2"]
+
+
+def test_the_response_is_logarithmic_where_the_way_to_the_limit_spans_much() -> None:
+    fast = searched([(1, 11000.0, 0.09), (32, 220000.0, 0.15), (7900, 280000.0, 28.0), (9000, 280001.0, 32.0)], at=2)
+    assert panel_of(fast).spec(600)["layer"][0]["encoding"]["y"]["scale"]["type"] == "log"
+    assert panel_of(searched(HOCKEY, at=3)).spec(600)["layer"][0]["encoding"]["y"]["scale"]["type"] == "linear"
+
+
+def test_a_limit_on_a_percentile_is_drawn_over_that_percentile_and_else_said() -> None:
+    # The 99th percentile of these rows is three times their mean.
+    rows = searched(HOCKEY, at=2, limit="p99<=70ms")
+    panel = panel_of(rows)
+    assert panel.spec(600)["layer"][0]["encoding"]["y"]["title"] == "p99 response, ms"
+    assert [mark["ms"] for mark in panel.data["limit"]] == [70.0]
+    assert [mark["ms"] for mark in panel.data["line"]] == [60.0]
+    unknown = dataclasses.replace(rows[0], total=dataclasses.replace(rows[0].total, latency_p99_ns=None))
+    panel = panel_of([unknown, *rows[1:]])
+    assert panel.spec(600)["layer"][0]["encoding"]["y"]["title"] == "mean response, ms"
+    assert "limit" not in panel.data and "not drawn: limit p99<=70ms" in panel.note
+
+
+def test_where_several_curves_leave_no_room_their_load_lines_are_named_above() -> None:
+    rows = [
+        row
+        for number in range(6)
+        for row in searched([(n, iops - 60 * number, ms) for n, iops, ms in HOCKEY], at=3, system=f"s{number}")
+    ]
+    assert "s5 12,600 IOPS" in panel_of(rows).note
+
+
+def boxes(panel: Panel, width: float) -> list[Box]:
+    """Where texts stand on a plot of that width, in pixels, found from what Vega is given."""
+    room = sum(width >= low for low in ROOMS[1:])
+    found = []
+    for label in panel.data["labels"]:
+        if label["room"] == room:
+            x, y = pixel(panel, label["iops"], label["ms"], width)
+            long = text_width(label["said"], label["size"], bold=label["bold"])
+            left = x + label["dx"] - {"left": 0, "center": 0.5, "right": 1}[label["align"]] * long
+            middle = y + label["dy"]
+            found.append(Box(left, middle - label["size"] / 2, left + long, middle + label["size"] / 2))
+    return found
+
+
+def pixel(panel: Panel, iops: float, ms: float, width: float) -> tuple[float, float]:
+    def part(axis: str, value: float) -> float:
+        encoding = panel.spec(600)["layer"][0]["encoding"][axis]["scale"]
+        low, high = encoding["domain"]
+        return math.log(value / low) / math.log(high / low) if encoding["type"] == "log" else value / high
+
+    return part("x", iops) * width, (1 - part("y", ms)) * panel.height
+
+
+@st.composite
+def probes(draw: st.DrawFn) -> list[Result]:
+    """Of one search: in a queue's order or not, with its load line among them or without."""
+    loads = sorted(draw(st.sets(st.integers(1, 70_000), min_size=2, max_size=14)))
+    if draw(st.booleans()):
+        top, base = draw(st.floats(50, 1e6)), draw(st.floats(0.05, 50))
+        pairs = [(n, n / (base + 1000 * n / top) * 1000, base + 1000 * n / top) for n in loads]
+    else:
+        figures = st.tuples(st.floats(10, 20_000), st.floats(0.1, 500))
+        pairs = [(n, *draw(figures)) for n in loads]
+    return searched(pairs, draw(st.one_of(st.none(), st.integers(0, len(loads) - 1))))
+
+
+@settings(max_examples=60, deadline=None)
+@given(probes(), st.floats(ROOMS[0], 1000))
+def test_no_label_lies_on_another_on_a_line_or_a_mark_or_outside(rows: list[Result], width: float) -> None:
+    panel = panel_of(rows)
+    shown = boxes(panel, width)
+    assert not any(one.meets(other) for one, other in combinations(shown, 2))
+    assert all(box.left >= -0.5 and box.right <= width + 0.5 for box in shown)
+    assert all(box.top >= 0 and box.bottom <= panel.height for box in shown)
+    dots = [pixel(panel, row["iops"], row["ms"], width) for row in panel.data["answers"]]
+    rules = [(0.0, y, width, y) for limit in panel.data.get("limit", ()) for _, y in [pixel(panel, 1, limit["ms"], 1)]]
+    for box in shown:
+        assert not any(box.crossed(*one, *other) for one, other in pairwise(dots))
+        assert not any(box.crossed(*rule) for rule in rules)
+        assert not any(box.left < x < box.right and box.top < y < box.bottom for x, y in dots)
+
+
+@given(
+    st.lists(st.tuples(st.floats(1, 1e6), st.floats(0.01, 1e5)), min_size=1, max_size=20),
+    st.lists(st.floats(0.01, 1e3), max_size=2),
+)
+def test_every_answer_is_on_the_paper_or_in_one_stretch_beyond(
+    places: list[tuple[float, float]], limits: list[float]
+) -> None:
+    paper: Paper = paper_for([places], limits)
+    beyond = [number for leaving in paper.leaving(places) for number in leaving.beyond]
+    assert beyond == [number for number, place in enumerate(places) if not paper.holds(place)]
+    assert all(0 <= leaving.x <= 1 and 0 <= leaving.y <= 1 for leaving in paper.leaving(places))
+    assert all(paper.y.at(limit) <= 1 for limit in limits)
+    assert any(paper.holds(place) for place in places)
+
+
+@pytest.mark.parametrize("height", [200.0, 320.0])
+def test_spots_anywhere_lie_on_the_chart(height: float) -> None:
+    spots: list[Spot] = anywhere(height)
+    assert all(0 <= spot.x <= 1 and 0 < spot.y < height for spot in spots)
