@@ -120,6 +120,38 @@ fn machines_wait_for_repair_as_the_birth_death_process_says() {
     }
 }
 
+/// Of two machines the other one breaks down within a repair of constant time D with probability 1 - exp(-D / Z): repairs follow
+/// each other for D exp(D / Z) as a mean, and rest for Z / 2.
+#[test]
+fn two_machines_hardly_wait_longer_for_a_repair_of_constant_time_than_they_do() {
+    let think = 1e6;
+    for share in [0.1, 0.2, 0.5_f64] {
+        let repair = share * think;
+        let busy = repair * share.exp();
+        let exact_per_s = 1e9 / repair * busy / (busy + think / 2.0);
+        let mut center = Center::of("repair", Servers::Queue(1), 1.0, repair);
+        center.demands[0].scv = 0.0;
+        let solved = Closed::solve(&Network::of(vec![center], think), 2).unwrap();
+        let wait = |per_s: f64| 2e9 / per_s - think - repair;
+        let (found, exact) = (wait(solved.throughput()), wait(exact_per_s));
+        // As long as exponential ones it would be 1.6 to 1.9 times as long.
+        assert!(
+            found > 0.5 * exact && found < 1.3 * exact,
+            "{found} {exact}"
+        );
+    }
+}
+
+#[test]
+fn one_center_of_constant_time_never_rests_with_any_number() {
+    let mut center = Center::of("link", Servers::Queue(1), 1.0, 1e6);
+    center.demands[0].scv = 0.0;
+    let solved = Closed::solve(&Network::of(vec![center], 0.0), 9).unwrap();
+    for per_s in solved.throughput_per_s {
+        assert!((per_s - 1000.0).abs() < 1e-9, "{per_s}");
+    }
+}
+
 #[test]
 fn a_controller_and_eight_disks_carry_what_the_product_form_says() {
     let (controller_us, disk_us) = (12.0, 100.0);

@@ -163,6 +163,13 @@ mod tests {
         )
     }
 
+    /// Whether all customers are somewhere.
+    fn kept(network: &Network, solved: &Closed) -> bool {
+        let inside: f64 = solved.centers.iter().map(|center| center.inside_mean).sum();
+        let thinking = solved.throughput() * network.think_ns / 1e9;
+        (inside + thinking - f64::from(solved.population)).abs() < 1e-6
+    }
+
     proptest! {
         #[test]
         fn exact_solutions_never_cross_their_bounds(network in networks(), population in 1u32..60) {
@@ -178,9 +185,24 @@ mod tests {
                     prop_assert!(within(balanced, x), "{} {:?}", x, balanced);
                 }
             }
-            let inside: f64 = solved.centers.iter().map(|center| center.inside_mean).sum();
-            let thinking = solved.throughput() * network.think_ns / 1e9;
-            prop_assert!((inside + thinking - f64::from(population)).abs() < 1e-6, "customers are kept");
+            prop_assert!(kept(&network, &solved), "customers are kept");
+        }
+
+        #[test]
+        fn services_that_vary_less_never_cross_the_asymptotes(
+            network in networks(), scv in 0.0..1.0, population in 1u32..60
+        ) {
+            let mut steady = network.clone();
+            for demand in steady.centers.iter_mut().flat_map(|center| &mut center.demands) {
+                demand.scv = scv;
+            }
+            let solved = Closed::solve(&steady, population).unwrap();
+            let asymptotes = Asymptotes::of(&steady);
+            for (n, &x) in (1..).zip(&solved.throughput_per_s) {
+                let Bounds { least, most } = asymptotes.throughput_per_s(n);
+                prop_assert!(least <= x * (1.0 + 1e-9) && x <= most * (1.0 + 1e-9), "{} {} {}", least, x, most);
+            }
+            prop_assert!(kept(&steady, &solved), "customers are kept");
         }
     }
 }

@@ -1,10 +1,15 @@
-//! Closed networks, exactly: mean value analysis, and load-dependent centers merged in.
+//! Closed networks: mean value analysis, and load-dependent centers merged in.
 //!
 //! Centers of one server, and delays, are solved by mean value analysis (Reiser and Lavenberg 1980):
 //!
 //! ```text
-//! R_k(n) = D_k (1 + Q_k(n-1))    X(n) = n / (Z + sum R_k(n))    Q_k(n) = X(n) R_k(n)
+//! R_k(n) = D_k (1 + Q_k(n-1) - U_k(n-1) (1 - scv_k) / 2)    X(n) = n / (Z + sum R_k(n))    Q_k(n) = X(n) R_k(n)
 //! ```
+//!
+//! That is exact for exponential services. Of those that vary less who comes finds the rest of one instead of a whole one (Reiser
+//! 1979, "A queueing network analysis of computer communication networks with window flow control", IEEE Transactions on
+//! Communications 27): an approximation, for he takes arrivals as by chance, which those behind such a center aren't. So X(n) could
+//! come above a capacity, and is held there. Those that vary more are taken as exponential.
 //!
 //! Each load-dependent center (several servers are one, too) is merged with what was solved before (`merging.rs`).
 
@@ -58,7 +63,11 @@ impl Closed {
             let demand = network.demand_ns(center) / f64::from(center.copies);
             match kind(&center.servers, demand) {
                 Kind::Delay => think_ns += demand * f64::from(center.copies),
-                Kind::Fixed => fixed.push((demand, f64::from(center.copies))),
+                Kind::Fixed => fixed.push(Fixed {
+                    demand_ns: demand,
+                    copies: f64::from(center.copies),
+                    begun: (1.0 - network.scv(center)).max(0.0) / 2.0,
+                }),
                 Kind::Dependent => groups.push(Group::new(center, demand, customers)),
             }
         }
@@ -192,10 +201,20 @@ fn kind(servers: &Servers, demand: f64) -> Kind {
     }
 }
 
-/// Mean value analysis of centers of one server, given as demand and number of copies: fills in the throughput of every
-/// population, and the queues of one copy: those of the full population, or their mean over populations with these `shares`.
+/// Equal centers of one server.
+#[derive(Debug, Clone, Copy)]
+struct Fixed {
+    /// Of one copy.
+    demand_ns: f64,
+    copies: f64,
+    /// Share of a service that is over as a mean when somebody comes meanwhile, beyond what an exponential one seems to have behind it: none.
+    begun: f64,
+}
+
+/// Mean value analysis of centers of one server: fills in the throughput of every population, and the queues of one copy: those of
+/// the full population, or their mean over populations with these `shares`.
 fn constant(
-    centers: &[(f64, f64)],
+    centers: &[Fixed],
     think_ns: f64,
     throughput: &mut [f64],
     queues: &mut [f64],
@@ -203,15 +222,28 @@ fn constant(
 ) {
     let mut now = vec![0.0; centers.len()];
     let mut residences = vec![0.0; centers.len()];
+    let longest =
+        (0..centers.len()).max_by(|&a, &b| centers[a].demand_ns.total_cmp(&centers[b].demand_ns));
+    let mut before = 0.0;
     for (customers, throughput) in (1..).zip(throughput) {
         let mut total = think_ns;
-        for ((residence, &(demand, copies)), &queue) in residences.iter_mut().zip(centers).zip(&now)
-        {
-            *residence = demand * (1.0 + queue);
-            total += *residence * copies;
+        for ((residence, center), &queue) in residences.iter_mut().zip(centers).zip(&now) {
+            let used = before * center.demand_ns;
+            *residence = center.demand_ns * (1.0 + queue - center.begun * used);
+            total += *residence * center.copies;
         }
         // With nothing in it, it lets through any number.
         *throughput = f64::from(customers) / total;
+        if let Some(longest) = longest {
+            let Fixed {
+                demand_ns, copies, ..
+            } = centers[longest];
+            if *throughput * demand_ns > 1.0 {
+                *throughput = 1.0 / demand_ns;
+                residences[longest] += (f64::from(customers) * demand_ns - total) / copies;
+            }
+        }
+        before = *throughput;
         for (queue, &residence) in now.iter_mut().zip(&residences) {
             *queue = *throughput * residence;
         }

@@ -246,6 +246,9 @@ impl Working {
         );
         for (center, at) in network.centers.iter().zip(&solved.centers) {
             let formula = match &center.servers {
+                Servers::Queue(1) if network.scv(center) < 1.0 => {
+                    "Q / X by mean value analysis, of a service under way the rest (Reiser 1979)"
+                }
                 Servers::Queue(1) => "Q / X by mean value analysis",
                 Servers::Delay => "Q / X = D",
                 _ => "Q / X by load-dependent mean value analysis",
