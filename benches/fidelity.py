@@ -1,10 +1,11 @@
 """Emulated systems under real fio, beside simulations of the same: does what is served keep the model's times?
 
-Six systems, four loads, three depths. Each measured figure carries its own chance (95 %): a few seconds of a disk are
-a few hundred requests. A bar counts as met when the difference is within bar and chance together. The deepest queue
-comes first, so that caches which the load fills are full by then, as they are in a simulation from its beginning.
+Six systems, four loads, three depths. Each point is measured on a server of its own and simulated for the same warm-up
+and run time, both from rest, with several seeds. What those differ by is what one more run of the model itself may be
+off: 95 % of runs lie within that chance of their mean (a prediction interval by Student's t). A bar counts as met when
+the difference is within bar and chance together.
 
-    python benches/fidelity.py                          a table, some 10 minutes
+    python benches/fidelity.py                          a table, some 15 minutes
     python benches/fidelity.py --runtime 30 -o PAGE     the long version, put between the marks of a page
 """
 
@@ -22,10 +23,11 @@ from pathlib import Path
 
 import machine
 
-from loadline._core import Flow, Histogram, StatusStream
+from loadline._core import Flow, StatusStream
 from loadline.measuring.run import run
 from loadline.reporting.table import Group, Table, count, milliseconds
 from loadline.result.schema import Result
+from loadline.system.asked import points_of
 from loadline.system.simulate import simulate
 from loadline.workload.plan import Options
 
@@ -83,9 +85,11 @@ BEGIN, END = "<!-- fidelity: benches/fidelity.py -->", "<!-- end of fidelity -->
 _SLOW_NS = 1e6
 _TICK_NS = 10**9
 
-# The same on both sides, for the angles at which platters begin are a system's luck for as long as it runs: mirrors
-# write by a tenth faster or slower if theirs are alike or opposite.
+# Of the served systems; simulations have as many more as there are replications.
 _SEED = 1
+_REPLICATIONS = 20
+# Student's t at 97.5 %, for one degree of freedom less than replications.
+_T = 2.093
 _BAR, _FAST_BAR, _FAST_NS = 0.02, 0.05, 30_000.0
 _TAIL_BAR = 0.05
 
@@ -96,10 +100,7 @@ class Measured:
 
     iops: float
     mean_ns: float
-    stddev_ns: float
-    p99_ns: int | None
-    ios: int
-    histogram: Histogram
+    p99_ns: int
 
 
 def steady(raw: Path, runtime_ns: int) -> Measured:
@@ -114,10 +115,7 @@ def steady(raw: Path, runtime_ns: int) -> Measured:
     return Measured(
         iops=whole.ios * 1e9 / max(1, passed_ns),
         mean_ns=whole.latency_mean_ns or 0.0,
-        stddev_ns=whole.latency_stddev_ns or 0.0,
-        p99_ns=whole.histogram.percentile_ns(99),
-        ios=whole.ios,
-        histogram=whole.histogram,
+        p99_ns=whole.histogram.percentile_ns(99) or 0,
     )
 
 
@@ -130,36 +128,37 @@ class Pair:
     simulated: Result
 
     @property
+    def mean_ns(self) -> float:
+        """Simulated."""
+        mean_ns = self.simulated.total.latency_mean_ns
+        assert mean_ns, f"{self.simulated.point} of {self.system}: {self.simulated.error}"
+        return mean_ns
+
+    @property
     def off(self) -> float:
         """How far the mean response is off, as a share; above 0 if what is served is slower."""
-        return self.measured.mean_ns / (self.simulated.total.latency_mean_ns or 1.0) - 1
+        return self.measured.mean_ns / self.mean_ns - 1
 
     @property
     def chance(self) -> float:
-        """Half of the 95 % confidence interval of the measured mean, as a share, as if requests were independent."""
-        measured = self.measured
-        return 1.96 * measured.stddev_ns / math.sqrt(max(1, measured.ios)) / max(1.0, measured.mean_ns)
+        """How far one more run of the model may be off, as a share."""
+        of_their_mean = (self.simulated.latency_mean_ci95_ns or 0.0) / self.mean_ns
+        return of_their_mean * math.sqrt(_REPLICATIONS + 1)
 
     @property
     def met(self) -> bool:
-        mean_ns = self.simulated.total.latency_mean_ns or 0.0
-        chance = self.chance + (self.simulated.latency_mean_ci95_ns or 0.0) / max(1.0, mean_ns)
-        within = abs(self.off) <= (_BAR if mean_ns >= _SLOW_NS else _FAST_BAR) + chance
-        return within or (mean_ns < _SLOW_NS and abs(self.off) * mean_ns <= _FAST_NS)
+        within = abs(self.off) <= (_BAR if self.mean_ns >= _SLOW_NS else _FAST_BAR) + self.chance
+        return within or (self.mean_ns < _SLOW_NS and abs(self.off) * self.mean_ns <= _FAST_NS)
 
     @property
     def tail_off(self) -> float:
         """The same of the 99th percentile."""
-        return (self.measured.p99_ns or 0) / (self.simulated.total.latency_p99_ns or 1) - 1
+        return self.measured.p99_ns / (self.simulated.total.latency_p99_ns or 1) - 1
 
     @property
     def tail_chance(self) -> float:
-        """Half of the 95 % confidence interval of that, as a share: by the ranks that may have it, of both."""
-        measured, simulated = self.measured, self.simulated
-        simulated_ios = (simulated.total.iops or 0.0) * (simulated.runtime_ns or 0) / 1e9
-        ranks = 1.96 * math.sqrt(99 * (1 / max(1, measured.ios) + 1 / max(1.0, simulated_ios)))
-        low, high = (measured.histogram.percentile_ns(min(100.0, 99 + way * ranks)) or 0 for way in (-1, 1))
-        return (high - low) / 2 / max(1, measured.p99_ns or 0)
+        error: float = self.simulated.provenance["errors"]["latency_p99_ns"]
+        return _T * error * math.sqrt(_REPLICATIONS + 1)
 
     @property
     def tail_met(self) -> bool:
@@ -192,17 +191,19 @@ def compare(
     suite = folder / "fidelity.toml"
     suite.write_text(SUITE)
     options = Options(runtime_ns=runtime_ns, warmup_ns=warmup_ns, only=tuple(only))
-    made = run(str(suite), f"emulated:{system}", options=options, store=folder / "runs", settings=settings, seed=_SEED)
-    points = [replace(point, seed=_SEED) for point in made.plan]
-    simulated = simulate(system, points, settings=settings)
+    _, points = points_of(str(suite), options)
     name = " ".join([system, *settings])
-    for index, (measured, model) in enumerate(zip(made.results(), simulated, strict=True)):
-        assert measured.point == model.point, "points come in the order of the plan"
+    for point in points:
+        profile, depth = point.streams[0].profile.name, point.streams[0].arrival.queue_depth
+        one = replace(options, only=(profile,), queue_depths=(depth,))
+        made = run(str(suite), f"emulated:{system}", options=one, store=folder, settings=settings, seed=_SEED)
+        [measured] = made.results()
         if measured.error:
             raise SystemExit(f"{name}: {measured.point}: {measured.error}")
-        for finding in measured.findings:
+        for finding in (finding for finding in measured.findings if finding["check"] == "emulation"):
             print(f"{name}: {measured.point}: {finding['message']}", file=sys.stderr)
-        yield Pair(name, steady(made.point_path(index) / "fio.json.gz", runtime_ns), model)
+        [model] = simulate(system, point, settings=settings, timed=True, replications=_REPLICATIONS)
+        yield Pair(name, steady(made.point_path(0) / "fio.json.gz", runtime_ns), model)
 
 
 def publish(page: Path, text: str) -> None:

@@ -218,8 +218,9 @@ class System:
         replication: int = 0,
         ios: int,
         precision_fraction: float | None = None,
+        times_ns: tuple[int, int] | None = None,
     ) -> Simulation:
-        """The system at rest, about to be loaded; the first work warms its cache.
+        """The system at rest, about to be loaded; the first work warms its cache, but for one of given times.
 
         Args:
             seed, replication: the same two give the same simulation; replication 0 has the seed itself.

@@ -100,6 +100,26 @@ def test_a_precision_ends_a_simulation(tmp_path: Path) -> None:
     assert result.latency_mean_ci95_ns <= 0.05 * (result.total.latency_mean_ns or 0)
 
 
+def test_of_given_times_it_is_what_a_measurement_sees_that_begins_with_an_empty_cache() -> None:
+    """256 MiB hold 30,000 writes, which 4 drives take a minute for: at first they aren't seen."""
+    options = Options(runtime_ns=10**10, warmup_ns=0, only=("oltp-db",))
+    [early] = simulate("dl360-g6-p410i", "typical-12", options=options, timed=True)
+    [later] = simulate("dl360-g6-p410i", "typical-12", options=OLTP, ios=100_000)
+    assert (early.ended_by, early.runtime_ns, early.warmup_ns, early.error) == ("runtime", 10**10, 0, None)
+    assert (early.total.iops or 0) > 1.2 * (later.total.iops or 0)
+    warmed = replace(options, warmup_ns=600 * 10**9)
+    [after] = simulate("dl360-g6-p410i", "typical-12", options=warmed, timed=True, replications=4)
+    assert after.warmup_ns == 4 * 600 * 10**9
+    assert after.total.iops == pytest.approx(later.total.iops, rel=0.1)
+
+
+def test_given_times_that_cannot_be_are_refused(tmp_path: Path) -> None:
+    with pytest.raises(InputError, match="a number of I/Os and a run time are given"):
+        simulate("hdd-7k2", "typical-12", options=OLTP, ios=5, timed=True)
+    with pytest.raises(InputError, match="reads has no run time"):
+        simulate(a_system(tmp_path), reads(Closed(4)), timed=True)
+
+
 def test_an_open_load_above_saturation_ends_with_an_error_that_names_it(tmp_path: Path) -> None:
     under, over = simulate(a_system(tmp_path), [*_points(500.0), *_points(2000.0)], ios=300_000)
     assert under.error is None and under.saturation_iops is None

@@ -134,7 +134,8 @@ impl System {
         self.capacity
     }
 
-    /// A simulation under `streams`, which begins by warming its cache.
+    /// A simulation under `streams`: it begins by warming its cache, or, with a warm-up of a given span, at rest and with an
+    /// empty cache, as [`System::emulate`].
     ///
     /// # Errors
     /// [`Error::Description`] for a stream that can't be, or whose working set the volume doesn't hold.
@@ -156,14 +157,17 @@ impl System {
             });
         };
         let (array, nodes, groups) = Array::assemble(&self.description, drive, seed)?;
-        let warming = Warming::new(&array, streams, seed)?;
+        let warming = match plan.warmup {
+            Warmup::Detected { .. } => Some(Warming::new(&array, streams, seed)?),
+            Warmup::Span(_) => None,
+        };
         let plan = array.whole_sweeps(array.plan_of(plan, streams), streams);
         let rebuild = array.rebuild();
         let run = Run::new(array.engine(nodes), streams, plan, seed)?;
         Ok(Simulation {
             groups: groups.into_iter().map(Component::from).collect(),
             rebuild,
-            kind: Kind::Array(Box::new(run), Some(warming)),
+            kind: Kind::Array(Box::new(run), warming),
         })
     }
 

@@ -60,6 +60,7 @@ impl PyOutcome {
     fn ended(&self) -> &'static str {
         match self.outcome.ended {
             Ended::Enough => "ios",
+            Ended::Elapsed => "runtime",
             Ended::Precise => "precision",
             Ended::Imprecise => "most-ios",
             Ended::Longest => "longest",

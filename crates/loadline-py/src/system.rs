@@ -150,7 +150,8 @@ impl PySystem {
         self.0.capacity()
     }
 
-    #[pyo3(signature = (streams, *, seed, replication = 0, ios, precision_fraction = None))]
+    #[pyo3(signature = (streams, *, seed, replication = 0, ios, precision_fraction = None, times_ns = None))]
+    #[expect(clippy::too_many_arguments, reason = "keywords of a Python function")]
     fn simulate(
         &self,
         py: Python<'_>,
@@ -159,9 +160,10 @@ impl PySystem {
         replication: u32,
         ios: u64,
         precision_fraction: Option<f64>,
+        times_ns: Option<(u64, u64)>,
     ) -> PyResult<PySimulation> {
         let streams = workload::streams(streams)?;
-        let plan = workload::plan(ios, precision_fraction);
+        let plan = workload::plan(ios, precision_fraction, times_ns);
         let seed = Seed(seed).replication(replication);
         let simulation = py.detach(|| self.0.simulate(&streams, plan, seed));
         simulation

@@ -1,7 +1,7 @@
 //! Streams and plans of the model, from the plain dataclasses of `loadline.workload.model`.
 
 use loadline_model::device::station::Service;
-use loadline_model::sim::{Arrival, Pattern, Plan, Profile, Spread, Stream, Until, Way};
+use loadline_model::sim::{Arrival, Pattern, Plan, Profile, Spread, Stream, Until, Warmup, Way};
 use loadline_model::solve::Limit;
 use loadline_model::units::{Bytes, Time};
 use pyo3::exceptions::PyValueError;
@@ -82,8 +82,19 @@ pub fn streams(asked: Vec<ModelStream>) -> PyResult<Vec<Stream>> {
     asked.into_iter().map(stream).collect()
 }
 
-/// So many I/Os, or a relative half-width with so many I/Os at most.
-pub fn plan(ios: u64, precision_fraction: Option<f64>) -> Plan {
+/// So many I/Os; a relative half-width, with so many I/Os at most; or a warm-up and a run time in ns.
+pub fn plan(ios: u64, precision_fraction: Option<f64>, times_ns: Option<(u64, u64)>) -> Plan {
+    let plan = Plan {
+        most_outstanding: OVERLOADED,
+        ..Plan::ios(ios)
+    };
+    if let Some((warmup, runtime)) = times_ns {
+        return Plan {
+            warmup: Warmup::Span(Time::from_ns(warmup)),
+            until: Until::Span(Time::from_ns(runtime)),
+            ..plan
+        };
+    }
     let until = match precision_fraction {
         None => Until::Ios(ios),
         Some(relative) => Until::Precise {
@@ -92,11 +103,7 @@ pub fn plan(ios: u64, precision_fraction: Option<f64>) -> Plan {
             most: ios,
         },
     };
-    Plan {
-        until,
-        most_outstanding: OVERLOADED,
-        ..Plan::ios(ios)
-    }
+    Plan { until, ..plan }
 }
 
 impl ModelProfile {

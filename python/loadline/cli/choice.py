@@ -165,15 +165,28 @@ def effort_options(function: F) -> F:
 
 
 def read_model(
-    *, queue_depth: str | None, jobs: int | None, only: tuple[str, ...], variants: bool, as_published: bool
+    *,
+    queue_depth: str | None,
+    jobs: int | None,
+    only: tuple[str, ...],
+    variants: bool,
+    as_published: bool,
+    runtime: str | None = None,
+    warmup: str | None = None,
 ) -> Options:
-    """The options of `model_options` as quantities.
+    """The options of `model_options` as quantities, and times of those that have them.
 
     Raises:
         InputError: a value that can't be.
     """
     return Options(
-        queue_depths=_depths(queue_depth), jobs=jobs, variants=variants, as_published=as_published, only=only
+        queue_depths=_depths(queue_depth),
+        jobs=jobs,
+        runtime_ns=_runtime(runtime),
+        warmup_ns=duration("--warmup", warmup),
+        variants=variants,
+        as_published=as_published,
+        only=only,
     )
 
 
@@ -195,13 +208,10 @@ def read(
     Raises:
         InputError: a value that can't be.
     """
-    runtime_ns = duration("--runtime", runtime)
-    if runtime_ns is not None and not RUNTIME_NS[0] <= runtime_ns <= RUNTIME_NS[1]:
-        raise InputError(f"--runtime {runtime} is not between 1 ms and 366 days", "Give a time such as 60s.")
     return Options(
         queue_depths=_depths(queue_depth),
         jobs=jobs,
-        runtime_ns=runtime_ns,
+        runtime_ns=_runtime(runtime),
         warmup_ns=duration("--warmup", warmup),
         variants=variants,
         as_published=as_published,
@@ -253,6 +263,13 @@ def cache(text: str | None) -> int | None:
         return parse_bytes(text)
     except InputError as error:
         raise InputError(f"--cache: {error.message}", error.remedy) from None
+
+
+def _runtime(text: str | None) -> int | None:
+    runtime_ns = duration("--runtime", text)
+    if runtime_ns is not None and not RUNTIME_NS[0] <= runtime_ns <= RUNTIME_NS[1]:
+        raise InputError(f"--runtime {text} is not between 1 ms and 366 days", "Give a time such as 60s.")
+    return runtime_ns
 
 
 def duration(option: str, text: str | None) -> int | None:

@@ -27,6 +27,10 @@ _FEW = 24
 @click.argument("suite", shell_complete=choice.complete_suite)
 @choice.model_options
 @choice.effort_options
+@click.option(
+    "--runtime", metavar="TIME", help="For as long as each point is measured, such as 60s, from an empty cache."
+)
+@click.option("--warmup", metavar="TIME", help="Of that the time before, which isn't counted; else as the suite says.")
 @click.option("--seed", type=click.IntRange(1, 2**31 - 1), default=1, metavar="N", help="Of all that is drawn; else 1.")
 @click.option("-o", "--output", "file", metavar="FILE", help=f"Write a report; its ending is {', '.join(FORMATS)}.")
 @output.drawing_options
@@ -38,6 +42,8 @@ def command(
     ios: int | None,
     until_precision: str | None,
     replications: int,
+    runtime: str | None,
+    warmup: str | None,
     seed: int,
     file: str | None,
     chart: str | None,
@@ -50,7 +56,8 @@ def command(
 
     SYSTEM is a name (see `loadline systems`) or the path of a TOML file, SUITE a name (see `loadline suites`) or a
     path. Each point goes on until IOPS and mean latency are known to 1 %, but for 1,000,000 I/Os at most; its run time
-    in the suite is of no account. A --seed gives the same figures again.
+    in the suite is of no account. With --runtime or --warmup it's what a measurement of that length sees, which begins
+    with an empty cache. A --seed gives the same figures again.
     """
     choice.check_order(system, suite)
     drawing = Drawing(chart, point, dark)
@@ -64,10 +71,11 @@ def command(
             asked,
             seed=seed,
             settings=settings,
-            options=choice.read_model(**options),
+            options=choice.read_model(runtime=runtime, warmup=warmup, **options),
             ios=ios,
             until_precision=until_precision,
             replications=replications,
+            timed=runtime is not None or warmup is not None,
             listen=listen,
         )
     return conclude(results, f"{system} under {suite}, simulated", file, drawing, as_json=as_json)

@@ -56,32 +56,39 @@ _T_975 = (
 )
 
 # Of several ends the one that says most about the figures.
-_ENDS = ("overloaded", "stalled", "longest", "most-ios", "precision", "ios")
+_ENDS = ("overloaded", "stalled", "longest", "most-ios", "precision", "ios", "runtime")
 
 
 @dataclass(frozen=True, slots=True)
 class Effort:
-    """When a simulation knows enough: so many I/Os counted, or a precision reached before that."""
+    """When a simulation knows enough: so many I/Os counted, a precision reached before that, or a point's own times."""
 
     ios: int = MOST_IOS
     precision_fraction: float | None = _DEFAULT_PRECISION
     replications: int = 1
+    timed: bool = False
 
 
-def effort(ios: int | None = None, until_precision: str | None = None, replications: int = 1) -> Effort:
+def effort(
+    ios: int | None = None, until_precision: str | None = None, replications: int = 1, *, timed: bool = False
+) -> Effort:
     """The effort that a user asks for; without anything 1 %, with 1,000,000 I/Os at most.
 
     Raises:
-        InputError: both are given, a share that can't be, or numbers below 1.
+        InputError: two are given, a share that can't be, or numbers below 1.
     """
-    if ios is not None and until_precision is not None:
-        raise InputError("a number of I/Os and a precision are both given", "Leave out one: what ends the simulation?")
+    ends = {"a number of I/Os": ios is not None, "a precision": until_precision is not None, "a run time": timed}
+    given = [end for end, is_given in ends.items() if is_given]
+    if len(given) > 1:
+        raise InputError(f"{' and '.join(given)} are given", "Give one: what ends the simulation?")
     if ios is not None and not 1 <= ios <= _MOST_EVER:
         raise InputError(f"{ios} I/Os can't be simulated", f"Give a number from 1 to {_MOST_EVER:,}.")
     if not 1 <= replications <= 10_000:
         raise InputError(f"{replications} replications can't be", "Give a number from 1 to 10,000.")
     if ios is not None:
         return Effort(ios, None, replications)
+    if timed:
+        return Effort(_MOST_EVER, None, replications, timed)
     if until_precision is None:
         return Effort(replications=replications)
     precision = float(parse_fraction(until_precision))
@@ -100,13 +107,14 @@ def simulate(
     ios: int | None = None,
     until_precision: str | None = None,
     replications: int = 1,
+    timed: bool = False,
     threads: int | None = None,
     listen: Listener | None = None,
 ) -> list[Result]:
     """Simulates every point of the workload on the system, under every combination of settings.
 
     A seed gives the same results on any number of threads. Points of a suite are simulated until they are known well
-    enough, not for the suite's run time. A ramp's answer is the row at its load line, with the next load, which fails,
+    enough, unless `timed`. A ramp's answer is the row at its load line, with the next load, which fails,
     and the other probes as rows of role `probe`.
 
     Args:
@@ -119,6 +127,8 @@ def simulate(
         until_precision: a share such as `1%`, to which the 95 % confidence intervals of IOPS and mean latency shrink.
             Without either it is 1 %, and 1,000,000 I/Os at most.
         replications: independent ones, merged; then confidence intervals come from their spread.
+        timed: for as long as each point is measured: its warm-up, which isn't counted, then its run time, from a system
+            at rest with an empty cache. What isn't steady by then shows. Replications tell how runs differ.
         threads: None for all cores.
         listen: hears of the progress.
 
@@ -131,7 +141,9 @@ def simulate(
     suite, points = points_of(workload, options, seed)
     systems = unroll(load_system(system), settings)
     check_rows(len(systems) * len(points))
-    return answers(pairs(systems, points), suite, effort(ios, until_precision, replications), threads, listen)
+    return answers(
+        pairs(systems, points), suite, effort(ios, until_precision, replications, timed=timed), threads, listen
+    )
 
 
 #: What a task of the pool gives: outcomes of one replication, rows of a search, or why there are none.
@@ -227,6 +239,8 @@ def _saturated(system: System, point: Point, stop: Event) -> list[_core.Outcome]
 
 
 def _replication(system: System, point: Point, work: Effort, number: int, stop: Event) -> _core.Outcome:
+    if work.timed and not point.runtime_ns:
+        raise InputError(f"{point.name} has no run time", "Ask for a suite or points of a plan, or without a run time.")
     built = _built(system)
     try:
         simulation = built.simulate(
@@ -235,6 +249,7 @@ def _replication(system: System, point: Point, work: Effort, number: int, stop: 
             replication=number,
             ios=work.ios,
             precision_fraction=work.precision_fraction,
+            times_ns=(point.warmup_ns, point.runtime_ns) if work.timed else None,
         )
     except ValueError as error:
         raise InputError(f"{system.said}: {point.name}: {': '.join(map(str, error.args))}") from None

@@ -7,8 +7,10 @@ use crate::units::Time;
 /// Why a run ended.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub enum Ended {
-    /// The I/Os or the span that were asked for.
+    /// The I/Os that were asked for.
     Enough,
+    /// The span that was asked for.
+    Elapsed,
     /// The precision that was asked for.
     Precise,
     /// The most I/Os of a precision were counted before it was reached.

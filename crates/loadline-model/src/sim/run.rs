@@ -259,7 +259,7 @@ impl<F: Flow> Run<F> {
         } else if self.phase == Phase::Warming {
             self.count();
         } else {
-            self.phase = Phase::Ended(Ended::Enough);
+            self.phase = Phase::Ended(Ended::Elapsed);
         }
     }
 
@@ -457,7 +457,7 @@ mod tests {
         // 1,000 of thinking, 3 I/Os of 100: ten such rounds in 13,000.
         assert_eq!(
             (outcome.ended, outcome.reads.responses.ios()),
-            (Ended::Enough, 30)
+            (Ended::Elapsed, 30)
         );
         assert!((outcome.nodes[0].busy_mean - 3.0 / 13.0).abs() < 1e-12);
     }
