@@ -101,7 +101,7 @@ def test_a_precision_ends_a_simulation(tmp_path: Path) -> None:
 
 
 def test_of_given_times_it_is_what_a_measurement_sees_that_begins_with_an_empty_cache() -> None:
-    """256 MiB hold 30,000 writes, which 4 drives take a minute for: at first they aren't seen."""
+    """At first its cache takes writes that the drives have yet to do."""
     options = Options(runtime_ns=10**10, warmup_ns=0, only=("oltp-db",))
     [early] = simulate("dl360-g6-p410i", "typical-12", options=options, timed=True)
     [later] = simulate("dl360-g6-p410i", "typical-12", options=OLTP, ios=100_000)
@@ -114,7 +114,7 @@ def test_of_given_times_it_is_what_a_measurement_sees_that_begins_with_an_empty_
 
 
 def test_given_times_that_cannot_be_are_refused(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match="a number of I/Os and a run time are given"):
+    with pytest.raises(InputError, match="a number of I/Os and a time are given"):
         simulate("hdd-7k2", "typical-12", options=OLTP, ios=5, timed=True)
     with pytest.raises(InputError, match="reads has no run time"):
         simulate(a_system(tmp_path), reads(Closed(4)), timed=True)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Sequence
+from dataclasses import replace
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -208,18 +209,16 @@ def read(
     Raises:
         InputError: a value that can't be.
     """
-    return Options(
-        queue_depths=_depths(queue_depth),
+    plain = read_model(
+        queue_depth=queue_depth,
         jobs=jobs,
-        runtime_ns=_runtime(runtime),
-        warmup_ns=duration("--warmup", warmup),
+        only=only,
         variants=variants,
         as_published=as_published,
-        quick=quick,
-        only=only,
-        stop=stop,
-        precision_fraction=_precision(precision),
+        runtime=runtime,
+        warmup=warmup,
     )
+    return replace(plain, quick=quick, stop=stop, precision_fraction=_precision(precision))
 
 
 def unrolled(points: Sequence[Point], where: str) -> tuple[Point, ...]:

@@ -77,7 +77,7 @@ def effort(
     Raises:
         InputError: two are given, a share that can't be, or numbers below 1.
     """
-    ends = {"a number of I/Os": ios is not None, "a precision": until_precision is not None, "a run time": timed}
+    ends = {"a number of I/Os": ios is not None, "a precision": until_precision is not None, "a time": timed}
     given = [end for end, is_given in ends.items() if is_given]
     if len(given) > 1:
         raise InputError(f"{' and '.join(given)} are given", "Give one: what ends the simulation?")

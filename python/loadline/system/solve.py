@@ -147,7 +147,6 @@ class _Asking:
         self._built = built.get()
         self._suite = suite
         self._explain = explain
-        self._how = {"explain": True} if explain else {}
         self._curve = curve
 
     def rows(self, point: Point) -> list[Result]:
@@ -220,7 +219,7 @@ class _Asking:
         high = max(low, min(high, _MOST // each))
         loads = (low * each, high * each, each)
         found, next_at, kept = self._ask(
-            point.at(high), lambda streams: self._built.load_line(streams, limit, loads, **self._how)
+            point.at(high), lambda streams: self._built.load_line(streams, limit, loads, explain=self._explain)
         )
         fails = kept.index(False) if False in kept else None
         monotone = fails is None or not any(kept[fails:])
@@ -262,7 +261,7 @@ class _Asking:
         )
 
     def _solve(self, point: Point, most: int) -> _core.Solution:
-        return self._ask(point, lambda streams: self._built.solve(streams, most, **self._how))
+        return self._ask(point, lambda streams: self._built.solve(streams, most, explain=self._explain))
 
     def _ask(self, point: Point, ask: Callable[[list[ModelStream]], T]) -> T:
         try:

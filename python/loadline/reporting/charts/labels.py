@@ -93,11 +93,8 @@ class Box:
     def meets(self, other: Box) -> bool:
         """Whether the two have a place in common."""
         return (
-            self.left < other.right
-            and other.left < self.right
-            and self.top < other.bottom
-            and other.top < self.bottom
-        )  # fmt: skip
+            self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
+        )
 
     def crossed(self, x: float, y: float, x2: float, y2: float) -> bool:
         """Whether a straight line passes through it (Liang and Barsky, 1984)."""

@@ -106,9 +106,7 @@ class Paper:
     @staticmethod
     def _edge(inner: Place, outer: Place) -> Place:
         """Where the straight line from a place on the paper to one beyond it leaves."""
-        part = min(
-            (1 - start) / (end - start) if end > 1 else 1.0 for start, end in zip(inner, outer, strict=True)
-        )  # fmt: skip
+        part = min((1 - start) / (end - start) if end > 1 else 1.0 for start, end in zip(inner, outer, strict=True))
         x, y = (start + part * (end - start) for start, end in zip(inner, outer, strict=True))
         return min(1.0, x), min(1.0, y)
 
