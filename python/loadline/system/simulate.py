@@ -80,7 +80,7 @@ def effort(
     ends = {"a number of I/Os": ios is not None, "a precision": until_precision is not None, "a time": timed}
     given = [end for end, is_given in ends.items() if is_given]
     if len(given) > 1:
-        raise InputError(f"{' and '.join(given)} are given", "Give one: what ends the simulation?")
+        raise InputError(f"{' and '.join(given)} are given", "Leave out one: either would end the simulation.")
     if ios is not None and not 1 <= ios <= _MOST_EVER:
         raise InputError(f"{ios} I/Os can't be simulated", f"Give a number from 1 to {_MOST_EVER:,}.")
     if not 1 <= replications <= 10_000:
