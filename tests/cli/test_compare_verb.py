@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import xml.etree.ElementTree as ET
@@ -12,6 +13,7 @@ from pathlib import Path
 
 import pytest
 from cli.program import PROGRAM, Loadline
+from core.golden import FOLDER
 from judging.test_compare import run
 from results import failed, run_of
 
@@ -198,3 +200,17 @@ def test_what_is_no_source_is_said_as_what_it_is(loadline: Loadline, table: Path
     said = loadline("compare", table, word)
     assert said.code == 2
     assert words in said.err
+
+
+def test_fios_files_at_two_depths_are_compared_as_the_refusal_says(loadline: Loadline) -> None:
+    text = (FOLDER / "two-groups.json").read_text()
+    for depth in (4, 16):
+        deeper = re.sub(r'"iodepth" : "\d+"', f'"iodepth" : "{depth}"', text)
+        (loadline.folder / f"depth{depth}.json").write_text(deeper)
+    said = loadline("compare", "depth4.json", "depth16.json")
+    assert said.code == 2
+    assert "--by queue_depth" in said.err
+    said = loadline("compare", "depth4.json", "depth16.json", "--by", "queue_depth")
+    assert said.code == 0, said.err
+    assert "queue_depth=16" in said.out
+    assert "good for" not in said.out

@@ -14,7 +14,7 @@ from results import failed, flow, measured, solved
 from loadline import compare
 from loadline.errors import InputError
 from loadline.judging.cell import Cell
-from loadline.judging.compare import Comparison
+from loadline.judging.compare import Comparison, check_common
 from loadline.judging.matching import Source
 from loadline.judging.sources import sources_of
 from loadline.reporting.compare_files import comparison_object
@@ -269,3 +269,28 @@ def test_what_differs_between_sides_beside_what_makes_them_is_said() -> None:
 )
 def test_changes_in_tables_have_one_zero_and_a_minus_sign(times: float, said: str) -> None:
     assert percent(times) == said
+
+
+def at_depth(name: str, depth: int, **changes: Any) -> Source:
+    return run(name, 1000.0 * depth, queue_depth=depth, outstanding_asked=depth, point=f"oltp-db-qd{depth}", **changes)
+
+
+def test_runs_at_other_depths_are_compared_by_their_depth_and_the_refusal_says_so() -> None:
+    sides = [at_depth("a", 1), at_depth("b", 2)]
+    with pytest.raises(InputError) as refused:
+        check_common(compare(sides))
+    assert "--by queue_depth" in str(refused.value.remedy)
+    found = compare(sides, by="queue_depth")
+    assert [side.name for side in found.sides] == ["queue_depth=1", "queue_depth=2"]
+    assert (cell(found).point, cell(found).ratio) == ("oltp-db", pytest.approx(2.0))
+
+
+def test_what_else_was_asked_is_still_matched_by_depth() -> None:
+    other = at_depth("b", 2, profile="mail")
+    assert not compare([at_depth("a", 1), other], by="queue_depth").matches
+
+
+def test_a_search_was_asked_for_no_depth() -> None:
+    found = compare([at_depth("a", 1), at_depth("b", 2), at_depth("c", 4, limit="mean<=30ms")], by="queue_depth")
+    assert len(found.sides) == 2
+    assert found.notes == ("1 of 3 rows don't say queue_depth and are left out",)

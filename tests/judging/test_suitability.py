@@ -61,7 +61,7 @@ def test_a_latency_that_load_and_rate_contradict_is_praised_nowhere(tmp_path: Pa
     found = [claim(comparison, "128k read", side) for side in ("old", "new")]
     assert [(one.verdict, one.left_out) for one in found] == [("level", True), ("level", True)]
     said = suitability_sentences(found, [])["new"]
-    assert "contradict the latency, which is left out" in said[0]
+    assert "contradict the latency, which is left out" in said[1]
 
 
 def test_reads_of_a_pattern_are_set_against_its_writes(table: Comparison) -> None:
@@ -92,9 +92,21 @@ def test_what_chance_may_have_made_is_no_strength() -> None:
     assert standing(pair(1000.0, 1050.0, 60.0), "p", "iops", "b") == "unknown"
 
 
-def test_a_figure_of_which_nobody_says_how_sure_it_is_is_taken_as_it_is_printed() -> None:
-    stands = standings(pair(1000.0, 1200.0, None))
+def test_a_tables_figure_of_which_nobody_says_how_sure_it_is_is_taken_as_it_is_printed(tmp_path: Path) -> None:
+    table = tmp_path / "systems.csv"
+    table.write_text("system,profile,IOPS\na,p,1000\nb,p,1200\n")
+    found = compare(sources_of([str(table)]).sources, by="system")
+    stands = standings(found)
     assert [(one.standing, one.printed) for one in stands] == [("weak", True), ("strong", True)]
+    said = suitability_sentences(claims(found, stands), [])
+    assert said["b"][0].startswith("If the figures hold as they were printed")
+
+
+def test_a_measurement_of_which_nobody_knows_how_sure_it_is_is_praised_for_nothing() -> None:
+    found = pair(1000.0, 1200.0, None)
+    stands = standings(found)
+    assert [(one.standing, one.printed) for one in stands] == [("unknown", False), ("unknown", False)]
+    assert suitability_sentences(claims(found, stands), []) == {}
 
 
 @pytest.mark.parametrize(

@@ -24,7 +24,9 @@ from loadline.units import parse_fraction
 
 @click.command("compare")
 @click.argument("sources", nargs=-1, required=True, metavar="RUN|FILE...", shell_complete=choice.complete_path)
-@click.option("--by", metavar="TAG[,TAG]", help="Compare the values of tags or columns (system, origin, ...) instead.")
+@click.option(
+    "--by", metavar="TAG[,TAG]", help="Compare the values of tags or columns (system, queue_depth, ...) instead."
+)
 @click.option("--baseline", metavar="SIDE", help="What the others are compared with; else the first.")
 @click.option(
     "--resolution",

@@ -25,7 +25,7 @@ from loadline.judging.cell import (
 )
 from loadline.judging.figure import FIGURES, Figure, figure_named, figures_of
 from loadline.judging.interval import Error, Estimate, Ratio
-from loadline.judging.matching import Match, Matching, Side, Source, match, source_of
+from loadline.judging.matching import LOADS, Match, Matching, Side, Source, match, source_of
 from loadline.judging.student import holm, quantile
 from loadline.result.schema import Result
 from loadline.result.store import Run
@@ -145,10 +145,25 @@ def check_common(comparison: Comparison) -> None:
         for side in one.rows:
             points.setdefault(side, []).append(one.point)
     has = "; ".join(f"{side} has {_some(names)}" for side, names in list(points.items())[:4])
+    apart = ",".join((*comparison.by, load)) if (load := _load_apart(comparison)) else ""
     raise InputError(
         f"{comparison.baseline} has no point in common with another side: {has}",
-        "Say what makes the sides (--by), what was asked (--workload), or what columns mean (--map).",
+        f"They differ in their load: --by {apart} makes its values the sides."
+        if apart
+        else "Say what makes the sides (--by), what was asked (--workload), or what columns mean (--map).",
     )
+
+
+def _load_apart(comparison: Comparison) -> str | None:
+    """The column of the load by whose values something could be compared."""
+    for name in LOADS:
+        try:
+            if compare(comparison.results, by=(*comparison.by, name)).cells:
+                return name
+        except InputError:
+            # It's the same everywhere, or unknown.
+            continue
+    return None
 
 
 def _some(names: Sequence[str]) -> str:

@@ -11,7 +11,6 @@ import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from types import MappingProxyType
 from typing import Any
 
 from loadline.errors import InputError
@@ -21,6 +20,14 @@ from loadline.units import format_bytes, format_percent
 
 #: Columns that `--by` takes beside tags.
 COLUMNS = ("system", "target", "origin", "suite", "profile", "run", "access_class")
+
+#: Columns of the load that `--by` takes, too, and what of the question they are, or decide: that isn't matched then.
+LOADS: Mapping[str, tuple[str, ...]] = {
+    "queue_depth": ("stream_queue_depth", "outstanding"),
+    "jobs": ("jobs", "outstanding"),
+    "outstanding_asked": ("stream_queue_depth", "jobs", "outstanding"),
+    "offered_per_s": ("stream_rate_per_s", "rate"),
+}
 
 # Of these only what varies within a side belongs to the point; a run is a repetition, a profile is in what was asked.
 _CONTEXT = ("system", "target", "origin", "suite")
@@ -112,7 +119,7 @@ def match(sources: Sequence[Source], by: Sequence[str] = (), baseline: str | Non
         InputError: fewer than two sides, no such tag, or no such side.
     """
     rows = [
-        (source, _Row(row, labels_of(row, source.declared), _asked(row, by)))
+        (source, _Row(row, labels_of(row, source.declared) | _loads(row, by), _asked(row, by)))
         for source in sources
         for row in source.rows
     ]
@@ -172,8 +179,9 @@ def _side_name(by: Sequence[str], values: Sequence[str]) -> str:
 def _check_sides(grouped: Mapping[str, Sequence[_Row]], rows: Sequence[_Row], by: Sequence[str]) -> None:
     if len(grouped) > 1:
         return
-    names = sorted({name for one in rows for name in one.labels})
-    known = ", ".join([name for name in names if len({one.labels.get(name) for one in rows}) > 1][:12])
+    every = [{**_loads(one.row, LOADS), **one.labels} for one in rows]
+    names = sorted({name for one in every for name in one})
+    known = ", ".join([name for name in names if len({one.get(name) for one in every}) > 1][:12])
     if not rows:
         raise InputError("there are no results to compare", "Give runs or files that hold some.")
     unknown = [name for name in by if name not in names]
@@ -193,9 +201,12 @@ def labels_of(row: Result, declared: Mapping[str, str]) -> dict[str, str]:
     return {**declared, **row.tags, **{name: str(value) for name, value in columns.items() if value}}
 
 
-def value_of(row: Result, name: str, declared: Mapping[str, str] = MappingProxyType({})) -> str | None:
-    """The value of a tag or column that `--by` may name."""
-    return labels_of(row, declared).get(name)
+def _loads(row: Result, names: Iterable[str]) -> dict[str, str]:
+    """Those of `names` that are columns of the load, of a row that was asked for it: a search answers with it."""
+    if row.limit or row.provenance.get("best"):
+        return {}
+    asked = {name: getattr(row, name) for name in names if name in LOADS and name not in row.tags}
+    return {name: f"{value:.15g}" for name, value in asked.items() if value is not None}
 
 
 def _asked(row: Result, by: Sequence[str]) -> dict[str, Any]:
@@ -219,7 +230,15 @@ def _asked(row: Result, by: Sequence[str]) -> dict[str, Any]:
             found["outstanding"] = row.outstanding_asked
     elif row.limit:
         found["axis"] = "rate" if row.offered_per_s is not None else None
+    compared = {part for name in by for part in LOADS.get(name, ()) if name not in row.tags}
+    _leave_out(found, compared)
     return {name: value for name, value in found.items() if value is not None and value != ()}
+
+
+def _leave_out(asked: dict[str, Any], names: Iterable[str]) -> None:
+    for name in names:
+        for one in (asked, *asked.get("streams", ())):
+            one.pop(name, None)
 
 
 def _streams(workload: Any) -> list[Mapping[str, Any]]:
@@ -400,6 +419,9 @@ def _named(rows: Sequence[_Row], varying: Sequence[str], by: Sequence[str]) -> l
         if row.origin == "imported":
             # The point's name is of its tags, which may be what makes the sides; so may its profile.
             name = ("" if "profile" in by else row.profile) or _load_text(one.asked) or ("load" if by else row.point)
+        elif not LOADS.keys().isdisjoint(by):
+            # So is the point's name of a sweep.
+            name = row.profile or row.point
         return f"{name} ({row.limit})" if row.limit else name
 
     ways = (

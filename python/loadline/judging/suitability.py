@@ -44,7 +44,7 @@ class Stand:
         gain: the ratio of the two, turned so that above 1 is better.
         standing: `strong` or `weak` where it's more than 10 % and not by chance; `even` where it's surely less;
             `unknown` where chance can't be told, or where one run wasn't steady, was quick or is noise.
-        printed: nobody knows how sure a figure is, so that it's taken as it is printed.
+        printed: nobody knows how sure a figure of another's table is, so that it's taken as it is printed.
         doubts: checks of the audit that found what cannot be in this side's rows or the other's.
         contradicted: load, rate and latency contradict each other there, whether it cannot be or is only doubtful.
     """
@@ -119,9 +119,17 @@ def _of_point(match: Match, figure: Figure, comparison: Comparison) -> Iterator[
             doubts = dict.fromkeys(doubt for row in (*rows, *theirs) for doubt in _errors(row))
             contradicted = any(map(_contradicted, (*rows, *theirs)))
             told = (match.point, figure.name, side, mine.value, best, others[best].value)
-            fit = unfit(rows, side, mine) is None and unfit(theirs, best, others[best]) is None
+            sides = ((rows, side, mine), (theirs, best, others[best]))
+            fit = all(unfit(*one) is None for one in sides)
+            # A table has nothing more to tell; whoever measures can repeat it.
+            fit = fit and all(one.error is not None or all(map(_printed, of)) for of, _, one in sides)
             standing = _standing(gain) if fit else "unknown"
-            yield Stand(*told, gain, standing, gain.error is None, tuple(doubts), contradicted)
+            yield Stand(*told, gain, standing, fit and gain.error is None, tuple(doubts), contradicted)
+
+
+def _printed(row: Result) -> bool:
+    """Whether it's of a table, which somebody wrote, and not a tool's output."""
+    return row.origin == "imported" and "tool" not in row.provenance
 
 
 def _standing(gain: Ratio) -> Standing:

@@ -7,6 +7,7 @@ from collections import Counter
 from collections.abc import Iterator, Sequence
 
 from loadline.judging.cell import Cell
+from loadline.judging.matching import LOADS
 from loadline.reporting.audit_words import sentences, verdict
 from loadline.reporting.compare_table import head, summary
 from loadline.reporting.compared import MOST_SIDES, Compared
@@ -18,7 +19,7 @@ from loadline.reporting.words import Paragraph
 _ORIGINS = {"rule": "estimated by a rule of thumb"}
 
 # Nobody chooses between the values of these.
-_NO_CHOICE = frozenset({"profile", "access_class", "origin"})
+_NO_CHOICE = frozenset({"profile", "access_class", "origin", *LOADS})
 
 # Points that only one side has, and notes, of which that many are told.
 _FEW = 5

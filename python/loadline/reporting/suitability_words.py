@@ -26,16 +26,19 @@ _HEADS = {
 
 
 def suitability_sentences(claims: Sequence[Claim], reads: Sequence[ReadsAhead]) -> dict[str, list[str]]:
-    """By side: what it's good for, what not, where it is level with the best of the others."""
+    """By side: what it's good for, what not, where it is level with the best of the others; none if nothing is told."""
     sides = dict.fromkeys([claim.side for claim in claims])
-    found = {}
+    found: dict[str, list[str]] = {}
+    if all(claim.verdict == "unknown" for claim in claims):
+        return found
     for side in sides:
         of_side = [claim for claim in claims if claim.side == side]
-        said = [sentence for kind in _HEADS for sentence in _of_kind(kind, of_side)]
+        said = []
+        if any(stand.printed for claim in of_side for stand in (claim.rate, claim.latency) if stand):
+            said.append("If the figures hold as they were printed: how sure they are nobody says.")
+        said += [sentence for kind in _HEADS for sentence in _of_kind(kind, of_side)]
         said += _level([claim for claim in of_side if claim.verdict == "level"])
         said += _reads([one for one in reads if one.side == side])
-        if any(stand.printed for claim in of_side for stand in (claim.rate, claim.latency) if stand):
-            said.append("How sure some of these figures are nobody says; they were taken as they stand.")
         found[side] = said
     return found
 
