@@ -10,9 +10,13 @@ import pytest
 import loadline
 from loadline.errors import InputError, InterruptedRun
 from loadline.measuring import event
+from loadline.measuring.point import Measured
+from loadline.measuring.ramp import find
 from loadline.reporting.question import ask
 from loadline.reporting.report import report
+from loadline.result.schema import Flow, Result
 from loadline.result.store import Run, Store
+from loadline.workload.plan import Options, Point, make_plan
 from loadline.workload.suite import parse_suite
 
 STORE = Store(Path("loadline-runs"))
@@ -89,6 +93,38 @@ def test_probes_outlive_an_interruption_and_are_not_asked_again(station: str) ->
     resumed = loadline.resume(run, listen=note)
     assert resumed.results()[0].outstanding_asked == 5
     assert asked and "reads-qd64" not in asked
+
+
+class Fake:
+    """Measures nothing: n outstanding take n times 20 ms, as the one server does."""
+
+    def __init__(self, text: str = SUITE) -> None:
+        (self.point,) = make_plan(parse_suite(text, "reads", "reads"), Options(), seed=1)
+        self.asked: list[Point] = []
+
+    def measure(self, point: Point, folder: Path) -> Measured:
+        self.asked.append(point)
+        (folder / "series.parquet").write_bytes(b"")
+        outstanding = point.streams[0].outstanding
+        total = Flow(iops=50.0, latency_mean_ns=20e6 * outstanding)
+        return Measured(Result(point=point.name, total=total, outstanding_asked=outstanding), {})
+
+
+def test_no_two_probes_ask_for_the_same_blocks_and_a_failed_one_asks_for_others_when_it_is_asked_again(
+    tmp_path: Path,
+) -> None:
+    """Else each finds in caches what the one before it has left there."""
+    fake = Fake()
+
+    def fail(point: Point, folder: Path) -> Measured:
+        fake.asked.append(point)
+        return Measured(Result(point=point.name, error="the server has gone"), {})
+
+    find(fake.point, tmp_path, fail)
+    find(fake.point, tmp_path, fake.measure)
+    first, again, *_ = fake.asked
+    assert first.name == again.name and len(fake.asked) >= 4
+    assert len({point.seed for point in fake.asked}) == len(fake.asked)
 
 
 def test_a_limit_that_not_even_one_keeps_is_a_row_that_says_so(station: str) -> None:

@@ -126,9 +126,8 @@ def _go(
 
 
 def _probe(point: Point, number: int) -> Point:
-    """The plain point of one round. Its seed differs, so that no two rounds ask for the same blocks."""
-    seed = None if point.seed is None else 1 + (point.seed + 7919 * number) % (2**31 - 1)
-    return replace(point, name=f"{point.name}-round{number}", seed=seed, rounds=None)
+    """The plain point of one round."""
+    return replace(point, name=f"{point.name}-round{number}", rounds=None)
 
 
 def _figure(rounds: Rounds, row: Result) -> float:

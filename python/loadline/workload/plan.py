@@ -126,6 +126,14 @@ class Point:
         streams = tuple(change(stream) for stream in self.streams)
         return replace(self, name=f"{self.name}-{axis}{load:.15g}", streams=streams, ramp=None, best=None)
 
+    def anew(self, number: int) -> Point:
+        """The same with a seed of its own, so that no two of several measurements ask for the same blocks.
+
+        The second would find in caches what the first has left there.
+        """
+        seed = None if self.seed is None else 1 + (self.seed + 7919 * number) % (2**31 - 1)
+        return replace(self, seed=seed)
+
     def grid(self) -> tuple[Point, ...]:
         """Plain points in the place of a search: at all depths of a `best`, at doublings of a ramp; else itself."""
         if self.best is not None:
