@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable, Mapping
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -98,8 +100,10 @@ def test_probes_outlive_an_interruption_and_are_not_asked_again(station: str) ->
 class Fake:
     """Measures nothing: n outstanding take n times 20 ms, as the one server does."""
 
-    def __init__(self, text: str = SUITE) -> None:
-        (self.point,) = make_plan(parse_suite(text, "reads", "reads"), Options(), seed=1)
+    def __init__(self, told: Callable[[int], dict[str, Any]] = lambda _: {}) -> None:
+        """`told` are further fields of the row at so many outstanding."""
+        (self.point,) = make_plan(parse_suite(SUITE, "reads", "reads"), Options(), seed=1)
+        self.told = told
         self.asked: list[Point] = []
 
     def measure(self, point: Point, folder: Path) -> Measured:
@@ -107,7 +111,11 @@ class Fake:
         (folder / "series.parquet").write_bytes(b"")
         outstanding = point.streams[0].outstanding
         total = Flow(iops=50.0, latency_mean_ns=20e6 * outstanding)
-        return Measured(Result(point=point.name, total=total, outstanding_asked=outstanding), {})
+        more = {"latency_mean_ci95_ns": 1e6, **self.told(outstanding)}
+        return Measured(Result(point=point.name, total=total, outstanding_asked=outstanding, **more), {})
+
+    def find(self, folder: Path) -> Result:
+        return find(self.point, folder, self.measure).result
 
 
 def test_no_two_probes_ask_for_the_same_blocks_and_a_failed_one_asks_for_others_when_it_is_asked_again(
@@ -125,6 +133,39 @@ def test_no_two_probes_ask_for_the_same_blocks_and_a_failed_one_asks_for_others_
     first, again, *_ = fake.asked
     assert first.name == again.name and len(fake.asked) >= 4
     assert len({point.seed for point in fake.asked}) == len(fake.asked)
+
+
+def cached(numbers: dict[str, float]) -> dict[str, Any]:
+    return {"findings": ({"check": "write-cache", "numbers": numbers, "message": "may be"},)}
+
+
+def doubts(row: Result) -> list[Mapping[str, Any]]:
+    return [one for one in row.findings if one["check"] == "load-line"]
+
+
+def test_a_load_line_whose_probes_may_be_inside_a_cache_or_are_not_steady_says_so(tmp_path: Path) -> None:
+    """The probe at 64 decides nothing."""
+    assert doubts(Fake().find(tmp_path / "sure")) == []
+    (doubt,) = doubts(
+        Fake(lambda n: {"steady": n != 6, **(cached({"cache_bytes": 1.0}) if n != 5 else {})}).find(tmp_path)
+    )
+    which = "1 of the 2 probes next to the load line (6 outstanding)"
+    assert doubt["message"] == (
+        f"{which} may be inside a write cache, as full as the probe before left it: then it's too high;"
+        f" {which} ended without being steady: neither it nor its confidence is sure"
+    )
+    assert (doubt["severity"], doubt["numbers"]) == ("warning", {"cached_probes": 1, "unsteady_probes": 1})
+
+
+def test_a_cache_of_unknown_size_makes_a_load_line_no_worse_than_a_note(tmp_path: Path) -> None:
+    (doubt,) = doubts(Fake(lambda _: cached({})).find(tmp_path))
+    assert doubt["severity"] == "note" and doubt["numbers"] == {"cached_probes": 2}
+
+
+def test_late_answers_of_an_emulated_system_are_told_at_the_load_line_too(tmp_path: Path) -> None:
+    late = {"findings": ({"check": "emulation", "numbers": {}},)}
+    (doubt,) = doubts(Fake(lambda n: late if n == 6 else {}).find(tmp_path))
+    assert "(6 outstanding) had late answers" in doubt["message"]
 
 
 def test_a_limit_that_not_even_one_keeps_is_a_row_that_says_so(station: str) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from dataclasses import replace
 
 import pytest
 
@@ -146,6 +147,34 @@ def test_the_load_line_of_several_targets_is_told_for_each(load: dict[str, objec
     line = {"load_line": {"axis": "", "load": 1000, "next": 1010, "targets": 2}}
     (note,) = results_table([result("p", "random", limit="mean<=30ms", provenance=line, **load)]).notes
     assert note.startswith(f"p: {said} on each of 2 targets keep mean<=30ms, 1")
+
+
+@pytest.mark.parametrize(
+    ("found", "limit", "said"),
+    [
+        ({"low": 20.9, "high": 63.01}, "mean<=30ms", "by the confidence of the probes it lies between 20 and 63 outs"),
+        ({"low": 27.2, "high": 27.9}, "mean<=30ms", "by the confidence of the probes it is 27 outstanding, no other"),
+        ({"low": 20.9, "high": None}, "mean<=30ms", "it is 20 outstanding at least; the other end they don't tell"),
+        ({"low": None, "high": 63.0}, "mean<=30ms", "it is 63 outstanding at most; the other end they don't tell"),
+        ({}, "mean<=30ms", "how sure that is isn't known: a probe was too short for an interval"),
+        ({}, "p99<=30ms", "how sure that is isn't known: intervals are of the mean response of all I/Os"),
+        ({}, "mean<=30ms of reads", "how sure that is isn't known: intervals are of the mean response of all I/Os"),
+    ],
+)
+def test_a_load_line_is_told_with_how_sure_it_is(found: dict[str, float], limit: str, said: str) -> None:
+    line = {"load_line": {"axis": "outstanding", "load": 27, "next": 28, **found}}
+    asked = result("p", "random", limit=limit, provenance=line, outstanding_asked=27)
+    (note,) = results_table([asked]).notes
+    assert said in note and f"keep {limit}, 28 don't" in note
+    solved = replace(asked, origin="solved")
+    assert not found or said in results_table([solved]).notes[0]
+    assert found or "sure" not in results_table([solved]).notes[0]
+
+
+def test_the_confidence_of_a_load_line_over_rates_is_one_of_rates() -> None:
+    line = {"load_line": {"axis": "rate", "load": 800.0, "next": 810.0, "low": 751.5, "high": 853.2}}
+    asked = result("p", "random", limit="mean<=30ms", provenance=line, offered_per_s=800.0)
+    assert results_table([asked]).notes[0].endswith("it lies between 752 and 853 I/Os a second offered")
 
 
 def test_control_characters_of_names_reach_no_table() -> None:

@@ -8,16 +8,19 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 from loadline._core import Histogram
+from loadline.judging.finding import Doubt, finding
 from loadline.measuring.open_load import counted, overloaded, saturating, spread
 from loadline.measuring.point import Measured
+from loadline.reporting.table import listed
 from loadline.result.schema import Result
 from loadline.result.store import Row, begin_probe, commit_point, probe_paths, read_histograms, read_rows
-from loadline.system.load_line import keeps, luck, search_outstanding, search_rate, share
+from loadline.system.load_line import LoadLine, Probe, keeps, luck, search_outstanding, search_rate, share
 from loadline.system.row import best_rows, load_line_rows
 from loadline.workload.limit import Ramp
 from loadline.workload.plan import Point
@@ -25,6 +28,9 @@ from loadline.workload.profile import Closed
 
 # One job of fio's keeps so many outstanding with every engine.
 _MOST = 4096
+
+# Probes that a finding names.
+_FEW = 4
 
 #: Measures a point and leaves what was kept of it in a folder.
 Measure = Callable[[Point, Path], Measured]
@@ -130,7 +136,7 @@ def _load_line(point: Point, ramp: Ramp, ask: Callable[[float], Result], probes:
         lambda answer: share(answer, ramp.limit),
         luck,
     )
-    return load_line_rows(point, line)[0], None if line.highest is None else line.highest.answer.point
+    return _row(point, line), None if line.highest is None else line.highest.answer.point
 
 
 def _open_line(
@@ -146,9 +152,49 @@ def _open_line(
         expected=saturated.total.iops,
         error=luck,
     )
-    row = load_line_rows(point, line, saturated.total.iops)[0]
+    row = _row(point, line, saturated.total.iops)
     row = replace(row, saturation_outstanding=saturated.outstanding_asked)
     return row, None if line.highest is None else line.highest.answer.point
+
+
+def _row(point: Point, line: LoadLine[Any, Result], saturation_iops: float | None = None) -> Result:
+    """The row at a load line, with what is doubtful of the probes that it hangs on."""
+    assert point.ramp is not None, "only ramps have load lines"
+    row = load_line_rows(point, line, saturation_iops)[0]
+    found = row.provenance["load_line"]
+    ends = [one for one in (found["load"], found["next"], found.get("low"), found.get("high")) if one is not None]
+    near = [probe for probe in line.probes if ends and min(ends) <= probe.load <= max(ends)]
+    doubts = list(_doubts(near, "I/Os a second" if point.ramp.axis == "rate" else "outstanding"))
+    if not doubts:
+        return row
+    return replace(row, findings=(*row.findings, finding("load-line", row.run, point.name, doubts)))
+
+
+def _doubts(near: Sequence[Probe[Any, Result]], per: str) -> Iterator[Doubt]:
+    """What is doubtful of a load line by the probes next to it: too good, too bad, or still on the move."""
+
+    def those(check: str) -> list[Probe[Any, Result]]:
+        return [one for one in near if any(each.get("check") == check for each in one.answer.findings)]
+
+    def said(some: Sequence[Probe[Any, Result]]) -> str:
+        loads = listed([f"{one.load:,.15g}" for one in some], _FEW)
+        return f"{len(some)} of the {len(near)} probes next to the load line ({loads} {per})"
+
+    cached, late = those("write-cache"), those("emulation")
+    moving = [one for one in near if one.answer.steady is False]
+    if cached:
+        # Of a cache of unknown size nobody knows whether it was filled.
+        known = any(each["numbers"] for one in cached for each in one.answer.findings if each["check"] == "write-cache")
+        message = f"{said(cached)} may be inside a write cache, as full as the probe before left it: then it's too high"
+        remedy = "Let probes write twice the cache: a longer --warmup and --runtime, and --cache SIZE."
+        yield Doubt("warning" if known else "note", message, remedy, {"cached_probes": len(cached)})
+    if moving:
+        message = f"{said(moving)} ended without being steady: neither it nor its confidence is sure"
+        yield Doubt("warning", message, "Give a longer --warmup and --runtime.", {"unsteady_probes": len(moving)})
+    if late:
+        message = f"{said(late)} had late answers, as this machine is too slow or busy: then it's too low"
+        remedy = "Let nothing else run meanwhile, or ask the model itself: simulate."
+        yield Doubt("warning", message, remedy, {"late_probes": len(late)})
 
 
 def _opened(measure: Measure, ramp: Ramp) -> Measure:

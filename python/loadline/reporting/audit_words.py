@@ -17,6 +17,7 @@ MEANINGS = {
     "sums": "parts and totals contradict each other",
     "hidden-cache": "a cache answered instead of the drives",
     "link-limit": "the cable is measured, not what is behind it",
+    "load-line": "the load line may lie elsewhere",
     "steady": "the figures don't stand for a lasting state",
     "load-generator": "the load was not made as asked",
     "clock": "curves are shifted against each other",

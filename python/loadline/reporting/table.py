@@ -228,7 +228,10 @@ def _rows(
 
 
 def load_line_note(result: Result) -> str:
-    """The load line in words: `database: 27 outstanding keep mean<=30ms, 28 don't; at most 948 IOPS were seen`."""
+    """The load line in words: `database: 27 outstanding keep mean<=30ms, 28 don't; at most 948 IOPS were seen`.
+
+    And how sure that is.
+    """
     line = result.provenance.get("load_line") or {}
     beyond = f", {line['next']} don't" if line.get("next") else ", and more wasn't tried"
     most = f"; at most {count(result.saturation_iops)} IOPS were seen" if result.saturation_iops else ""
@@ -240,7 +243,30 @@ def load_line_note(result: Result) -> str:
         each = f" on each of {line['targets']} targets"
         of_rate = result.offered_per_s is not None
         load = f"{count(line['load'])} I/Os a second" if of_rate else f"{line['load']} outstanding"
-    return f"{result.point}: {load}{each} keep {result.limit}{beyond}{most}"
+    sure = load_line_range(result)
+    return f"{result.point}: {load}{each} keep {result.limit}{beyond}{most}{f'; {sure}' if sure else ''}"
+
+
+def load_line_range(result: Result) -> str | None:
+    """Where a load line lies by the 95 % intervals of its probes, in words; None where there's nothing to be said."""
+    line = result.provenance.get("load_line") or {}
+    open_, by = result.offered_per_s is not None, "by the confidence of the probes it"
+    per = "I/Os a second offered" if open_ else "outstanding"
+    # Of outstanding I/Os it's a whole number: the last one below.
+    low, high = (
+        None if one is None else count(one) if open_ else f"{math.floor(one):,}"
+        for one in (line.get("low"), line.get("high"))
+    )
+    if low is not None and high is not None:
+        return f"{by} is {low} {per}, no other" if low == high else f"{by} lies between {low} and {high} {per}"
+    if low is not None or high is not None:
+        end = f"{low} {per} at least" if high is None else f"{high} {per} at most"
+        return f"{by} is {end}; the other end they don't tell"
+    if result.origin != "measured" or not line.get("next"):
+        return None
+    plain = (result.limit or "").startswith("mean<=") and " of " not in (result.limit or "")
+    why = "a probe was too short for an interval" if plain else "intervals are of the mean response of all I/Os"
+    return f"how sure that is isn't known: {why}"
 
 
 def best_note(result: Result) -> str:

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 
 from loadline.reporting.audit_words import GRAVE, sentences, verdict
 from loadline.reporting.contents import Contents
-from loadline.reporting.table import best_note, count, findings_notes, listed, megabytes, milliseconds
+from loadline.reporting.table import best_note, count, findings_notes, listed, load_line_range, megabytes, milliseconds
 from loadline.result.schema import Result
 
 _ORIGINS = {
@@ -137,11 +137,9 @@ def _beside(line: Result, contents: Contents) -> Iterator[str]:
     """What else there is to know of a load line: how sure it is, the knee below it, how busy things are there."""
     from loadline.reporting.charts.load import curves, load_of
 
-    found = line.provenance.get("load_line") or {}
-    if found.get("low") is not None and found.get("high") is not None:
-        per = "I/Os a second offered" if line.offered_per_s is not None else "outstanding"
-        low, high = count(found["low"]), count(found["high"])
-        yield f"By the confidence of the probes it lies between {low} and {high} {per}."
+    sure = load_line_range(line)
+    if sure is not None:
+        yield f"{sure[0].upper()}{sure[1:]}."
     knee = next((curve.knee for curve in curves(contents.results) if curve.line is line), None)
     if knee is not None:
         per = "I/Os a second" if knee.offered_per_s is not None else "outstanding"
