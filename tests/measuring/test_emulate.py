@@ -16,6 +16,7 @@ from devices import command, mounted, needs_root, partition
 from measuring.processes import until
 from measuring.suites import reads, suite, three
 
+from loadline.cli.emulate import _Lasting
 from loadline.errors import InputError, ToolError
 from loadline.measuring import block, emulate, nbd
 
@@ -245,6 +246,23 @@ class TestFaults:
             said = process.stderr.read()
             assert "drive 1 has failed: raid5 is degraded" in said
             assert "drive 2 has failed: data of raid5 are lost" in said
+
+    def test_a_fault_that_lasts_is_told_when_it_begins_and_when_it_ends(self, loadline: Loadline) -> None:
+        faults = ("latency x10 from 1s to 3s", "error 1% of reads from 1s")
+        words = (described(loadline.folder), "--size", "16M", "--for", "5s")
+        said = loadline("emulate", *words, *(word for fault in faults for word in ("--fault", fault))).err.splitlines()
+        assert [line for line in said if "latency x10 from" in line] == [
+            "begins: latency x10 from 1s to 3s",
+            "has ended: latency x10 from 1s to 3s",
+        ]
+        assert [line for line in said if "error" in line] == ["begins: error 1% of reads from 1s"]
+        assert said[-1].startswith("served nothing in ")
+
+    def test_a_fault_that_is_ordered_is_told_once_and_its_end_with_the_end_that_it_got(self) -> None:
+        lasting = _Lasting()
+        assert lasting.look(["freeze from 2s", "drive 1 has failed"], ["freeze from 2s"]) == []
+        assert lasting.look(["freeze from 2s to 9s", "drive 1 is 3 % rebuilt"], ["clear at 9s"]) == []
+        assert lasting.look(["drive 1 is 5 % rebuilt"], []) == ["has ended: freeze from 2s to 9s"]
 
     def test_a_fault_needs_its_address(self, loadline: Loadline) -> None:
         for address, code in (("nonsense", 2), (f"nbd+unix:///?socket={loadline.folder}/none", 3)):

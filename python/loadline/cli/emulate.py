@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+import re
 import shlex
 import signal
 import sys
 import threading
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
 from pathlib import Path
 from typing import Any
@@ -184,14 +185,15 @@ def _watch(said: str, emulator: Emulator, end: threading.Event, span_ns: int | N
         store: bytes of memory that data may take, or the file that has them.
     """
     began_ns, last = time.monotonic_ns(), emulator.stats()
-    complaint = _Once(store)
+    complaint, lasting = _Once(store), _Lasting()
     with _shown(said) as show:
         over = False
         while not over:
             over = end.wait(_wait_s(began_ns, span_ns)) or _is_over(began_ns, span_ns)
             now = emulator.stats()
-            for happened in emulator.events():
-                output.warn(happened)
+            happened = emulator.events()
+            for said_of in (*happened, *lasting.look(now["active"], happened)):
+                output.warn(said_of)
             reading = between(last, now)
             complaint.look(now, reading)
             show(now, reading)
@@ -205,6 +207,29 @@ def _is_over(began_ns: int, span_ns: int | None) -> bool:
 def _wait_s(began_ns: int, span_ns: int | None) -> float:
     left_ns = 10**9 if span_ns is None else span_ns - (time.monotonic_ns() - began_ns)
     return max(0.0, min(10**9, left_ns) / 1e9)
+
+
+class _Lasting:
+    """Tells that faults begin and end: those that last, which the server only tells to be in force."""
+
+    # Drives aren't as good as new in other words, and the server tells of them itself.
+    _SENTENCE = re.compile(r"(.+ from \S+)(?: to \S+)?")
+
+    def __init__(self) -> None:
+        self._on: dict[str, str] = {}
+
+    def look(self, active: Sequence[str], told: Sequence[str]) -> list[str]:
+        """Sentences on what began or ended since the last look; what began as it was ordered has just been told.
+
+        Args:
+            active: what is in force.
+            told: what happened meanwhile.
+        """
+        # A `clear` that is to come changes when one ends, and nothing else.
+        on = {match[1]: one for one in active if (match := self._SENTENCE.fullmatch(one))}
+        before, self._on = self._on, on
+        begun = [f"begins: {one}" for key, one in on.items() if key not in before and one not in told]
+        return [*(f"has ended: {one}" for key, one in before.items() if key not in on), *begun]
 
 
 class _Once:
@@ -250,6 +275,9 @@ def _say_end(emulator: Emulator, *, as_json: bool) -> None:
     if as_json:
         plain = {key: value for key, value in stats.items() if not key.endswith("_bins")}
         _object(event="ended", **plain, late_fraction=whole.late_fraction)
+        return
+    if not stats["answers"]:
+        output.warn(f"served nothing in {format_duration(stats['elapsed_ns'])}")
         return
     answers = stats["read_ios"] + stats["write_ios"]
     mean = milliseconds(whole.all.latency_mean_ns)
