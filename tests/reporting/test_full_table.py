@@ -66,6 +66,19 @@ def test_failed_and_quick_rows_are_marked_and_named_so() -> None:
     assert (bad.quick, bad.failed, bad.cells[0].said) == (False, True, "b (failed)")
 
 
+def test_what_a_failed_row_saw_before_its_failure_is_no_figure_of_it() -> None:
+    heads, (bad, _) = full_table([measured("a", error="the device went away", iops_ci95=1.0), measured("b")])
+    cells = {head.name: cell for head, cell in zip(heads, bad.cells, strict=True)}
+    assert {cells[name].raw for name in ("iops", "latency_mean_ns", "cpu_fraction")} == {None}
+    assert cells["error"].said == "the device went away"
+
+
+def test_a_half_width_beyond_its_figure_is_said_to_be_just_that() -> None:
+    heads, (wide, narrow) = full_table([measured("a", iops_ci95=5060.0), measured("b", iops_ci95=12.0)])
+    at = [head.name for head in heads].index("iops_ci95")
+    assert (wide.cells[at].said, wide.cells[at].raw, narrow.cells[at].said) == (">1,000", "5060.0", "12.0")
+
+
 def test_maps_are_said_in_words_and_kept_as_json() -> None:
     heads, (row,) = full_table([solved("a", {"disks": 0.5, "bus": 0.25}, tags={"raid": "10"})])
     cells = {head.name: cell for head, cell in zip(heads, row.cells, strict=True)}
@@ -81,9 +94,9 @@ def test_every_column_but_what_each_point_tells_can_stand_in_the_table() -> None
     plain = {
         column.attribute: values.get(column.type, {"a": "b"} if column.name == "tags" else {"a": 1.0})
         for column in COLUMNS
-        if column.flow is None
+        if column.flow is None and column.name != "error"
     }
-    heads, _ = full_table([dataclasses.replace(measured("p"), **plain)])
+    heads, _ = full_table([dataclasses.replace(measured("p"), **plain, error=None), failed("q")])
     shown = {head.name for head in heads}
     left_out = {column.name for column in COLUMNS if column.flow is None} - shown
     assert left_out == {"workload", "findings", "provenance"}

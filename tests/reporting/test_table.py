@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Callable
 from dataclasses import replace
 
 import pytest
@@ -208,3 +209,22 @@ def test_columns_of_reads_and_writes_go_where_only_the_whole_is_known() -> None:
     assert [head.replace("\n", " ") for head in heads] == ["point", "IOPS", "MB/s", "mean ms", "p99 ms"]
     unknown = results_table([result("a", "random", total=Flow(iops=5.0), read=Flow(), write=Flow())]).heads
     assert {"read\nms", "write\nms"} <= set(unknown)
+
+
+@pytest.mark.parametrize("way", [Table.plain, Table.markdown])
+def test_a_rate_that_is_known_to_less_than_itself_isnt_said_to_be_known(way: Callable[[Table], str]) -> None:
+    rows = [result("a", "random", iops_ci95=6247.0), result("b", "random", iops_ci95=12.3)]
+    said = way(results_table(rows))
+    assert "506" not in said
+    assert ">100" in said
+    assert "1.0" in said
+    assert "± >100 %: a: as uncertain as this the rate isn't known" in said
+
+
+def test_a_failed_row_has_its_error_and_no_figures() -> None:
+    rows = [result("a", "random", error="the device went away", iops_ci95=12.3), result("b", "random")]
+    table = results_table(rows)
+    (failed, good) = table.groups[0].rows
+    assert set(failed[1:]) == {UNKNOWN}
+    assert "1,235" in good
+    assert "a failed: the device went away" in table.notes

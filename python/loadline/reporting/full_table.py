@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
-from loadline.reporting.table import UNKNOWN, count
+from loadline.reporting.table import UNKNOWN, count, without_figures
 from loadline.result.schema import COLUMNS, Column, Result
 
 #: Shown at once; the others when they are asked for.
@@ -34,6 +34,9 @@ MAIN = (
     ),
     *("steady", "cpu_fraction", "busy_fraction", "saturation_iops", "limit", "bottleneck", "error"),
 )
+
+# Of what figure a half-width is.
+_HALF_WIDTHS = {"iops_ci95": "iops", "latency_mean_ci95_ns": "latency_mean_ns"}
 
 # These are told elsewhere on the page: in each point's section.
 _ELSEWHERE = frozenset({"workload", "findings", "provenance"})
@@ -89,6 +92,7 @@ def full_table(results: Sequence[Result], sides: Sequence[str] = ()) -> tuple[li
     Args:
         sides: of each row, where rows are compared.
     """
+    results = [without_figures(result) for result in results]
     # Of one run, system or target its name isn't needed in every row.
     alone = {
         name
@@ -150,7 +154,9 @@ def _cell(column: Column, kind: str, unit: _Unit | None, result: Result) -> Cell
     if isinstance(value, bool):
         return Cell("yes" if value else "no", str(value).lower(), kind)
     said = (
-        str(value)
+        _half_width(value, column.name, result, unit[1])
+        if unit and column.name in _HALF_WIDTHS
+        else str(value)
         if _is_text(column)
         else unit[1](value)
         if unit
@@ -159,6 +165,12 @@ def _cell(column: Column, kind: str, unit: _Unit | None, result: Result) -> Cell
         else count(value)
     )
     return Cell(said, value if isinstance(value, str) else json.dumps(value), kind)
+
+
+def _half_width(value: float, name: str, result: Result, say: Callable[[float], str]) -> str:
+    """One that is wider than its figure says no more than that: even 0 lies within."""
+    figure = getattr(result.total, _HALF_WIDTHS[name])
+    return f">{say(figure)}" if figure and value > figure else say(value)
 
 
 def _say(value: Any) -> str:

@@ -5,7 +5,18 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
-from loadline.reporting.table import UNKNOWN, Group, Table, count, findings_notes, megabytes, milliseconds, percent_of
+from loadline.reporting.table import (
+    UNKNOWN,
+    Group,
+    Table,
+    count,
+    findings_notes,
+    megabytes,
+    milliseconds,
+    percent_of,
+    unsure_notes,
+    without_figures,
+)
 from loadline.result.schema import Result
 
 
@@ -85,7 +96,7 @@ def models_table(results: Sequence[Result]) -> Table:
 
     Settings that differ between the rows have columns of their own. Below: errors, doubts, what the limits were.
     """
-    answers = paired(results)
+    answers = paired([without_figures(result) for result in results])
     swept = swept_keys([answer.asked for answer in answers])
     heads, text, cells = ["point"], {0}, [[_name(answer.asked) for answer in answers]]
     for key in swept:
@@ -146,6 +157,7 @@ def _notes(answers: Sequence[Answer], swept: Sequence[str]) -> Iterator[str]:
             "; `not` names the next one, which doesn't" if ramps and any(line.get("next") for line in lines) else ""
         )
         yield f"load line: the highest load that keeps {kept}{beyond}"
+    yield from unsure_notes(every)
     yield from findings_notes(list({id(result): result for result in every}.values()))
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Literal, TypeAlias
 
 from loadline.result.repeats import Histograms, repeats_of
@@ -28,6 +28,9 @@ _RATES, _BYTES = ("read\nIOPS", "write\nIOPS"), ("read\nMB/s", "write\nMB/s")
 
 _MEANS, _P99S = ("read\nms", "write\nms"), ("read\np99 ms", "write\np99 ms")
 _SOME = frozenset({_SURE, *_RATES, *_BYTES, _MEAN, *_MEANS, _P99, *_P99S})
+
+# A half-width in percent that is wider than its figure.
+_WIDER = ">100"
 
 #: A word of text that is longer, such as a path, may be folded.
 _LONGEST_WORD = 12
@@ -154,6 +157,7 @@ def results_table(results: Sequence[Result], histograms: Histograms = lambda _: 
     Args:
         histograms: of a repetition, for the percentiles of all together.
     """
+    results = [without_figures(result) for result in results]
     naming = _naming(results)
     some = _some(results)
     every = (
@@ -180,6 +184,7 @@ def results_table(results: Sequence[Result], histograms: Histograms = lambda _: 
         notes.append("* quick: a few seconds a point; an impression, not a measurement")
     if spread:
         notes.append("all: the mean of the repetitions; spread: the standard deviation of their IOPS, in % of it")
+    notes += unsure_notes(results)
     notes += [load_line_note(result) for result in results if result.limit and not result.error]
     notes += [best_note(result) for result in results if result.provenance.get("best") and not result.error]
     notes += findings_notes(results)
@@ -225,6 +230,34 @@ def _rows(
             spread = UNKNOWN if group.spread_fraction is None else count(100 * group.spread_fraction)
             yield (*_result_row(group.mean, naming, some, "all"), spread)
         yield from ((*_result_row(row, naming, some), "") for row in group.rows)
+
+
+def without_figures(result: Result) -> Result:
+    """The row as it's shown: of a failed one nobody shall take what came before its failure for an answer."""
+    if not result.error:
+        return result
+    return replace(
+        result,
+        total=Flow(),
+        read=Flow(),
+        write=Flow(),
+        iops_ci95=None,
+        latency_mean_ci95_ns=None,
+        outstanding_achieved=None,
+        cpu_fraction=None,
+        busy_fraction=None,
+        saturation_iops=None,
+        saturation_outstanding=None,
+        saturation_95_outstanding=None,
+    )
+
+
+def unsure_notes(results: Sequence[Result]) -> Iterator[str]:
+    """What a half-width beyond the rate itself means, if there is one."""
+    wide = [row.point for row in results if percent_of(row.iops_ci95, row.total.iops) == _WIDER]
+    if wide:
+        whose = f": {wide[0]}" if len(wide) == 1 else f": {_points(len(wide))}"
+        yield f"± {_WIDER} %{whose}: as uncertain as this the rate isn't known; measure longer, and look at its seconds"
 
 
 def load_line_note(result: Result) -> str:
@@ -342,8 +375,10 @@ def listed(names: Sequence[str], most: int) -> str:
 
 
 def percent_of(part: float | None, whole: float | None) -> str:
-    """A share in percent with one digit behind the point, without the sign."""
-    return UNKNOWN if part is None or not whole else f"{100 * part / whole:.1f}"
+    """A half-width in percent of its figure, with one digit behind the point; `>100` where even 0 lies within."""
+    if part is None or not whole:
+        return UNKNOWN
+    return _WIDER if part > whole else f"{100 * part / whole:.1f}"
 
 
 def megabytes(flow: Flow) -> str:
