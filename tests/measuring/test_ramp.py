@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Callable, Mapping
+from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
@@ -100,9 +101,9 @@ def test_probes_outlive_an_interruption_and_are_not_asked_again(station: str) ->
 class Fake:
     """Measures nothing: n outstanding take n times 20 ms, as the one server does."""
 
-    def __init__(self, told: Callable[[int], dict[str, Any]] = lambda _: {}) -> None:
+    def __init__(self, told: Callable[[int], dict[str, Any]] = lambda _: {}, limit: str = "110ms") -> None:
         """`told` are further fields of the row at so many outstanding."""
-        (self.point,) = make_plan(parse_suite(SUITE, "reads", "reads"), Options(), seed=1)
+        (self.point,) = make_plan(parse_suite(SUITE.replace("110ms", limit), "reads", "reads"), Options(), seed=1)
         self.told = told
         self.asked: list[Point] = []
 
@@ -166,6 +167,53 @@ def test_late_answers_of_an_emulated_system_are_told_at_the_load_line_too(tmp_pa
     late = {"findings": ({"check": "emulation", "numbers": {}},)}
     (doubt,) = doubts(Fake(lambda n: late if n == 6 else {}).find(tmp_path))
     assert "(6 outstanding) had late answers" in doubt["message"]
+
+
+class Failing(Fake):
+    """Some loads fail."""
+
+    def __init__(self, limit: str, *loads: int) -> None:
+        super().__init__(limit=limit)
+        self.loads = loads
+
+    def measure(self, point: Point, folder: Path) -> Measured:
+        measured = super().measure(point, folder)
+        if point.streams[0].outstanding not in self.loads:
+            return measured
+        return Measured(replace(measured.result, total=Flow(), error="the server has gone"), {})
+
+
+def test_a_failed_probe_that_a_load_line_does_not_need_loses_nothing(tmp_path: Path) -> None:
+    """The look at twice as many, where the line was found already."""
+    row = Failing("1200ms", 122).find(tmp_path)
+    assert (row.error, row.outstanding_asked, row.provenance["load_line"]["next"]) == (None, 60, 61)
+    (doubt,) = doubts(row)
+    assert doubt["severity"] == "warning" and doubt["message"].startswith("reads-qd122 failed (the server has gone)")
+
+
+def test_a_failed_probe_that_is_needed_is_named_with_what_the_others_say_and_is_asked_again(tmp_path: Path) -> None:
+    row = Failing("110ms", 5).find(tmp_path)
+    assert row.error == "reads-qd5: the server has gone; by the other probes 2 outstanding keep mean<=110ms, 6 don't"
+    assert (row.role, row.total.iops) == ("point", None)
+    assert row.provenance["load_line"] == {"axis": "outstanding", "load": 2, "next": 6, "monotone": True}
+    again = Fake(limit="110ms")
+    assert again.find(tmp_path).outstanding_asked == 5
+    assert [point.name for point in again.asked] == ["reads-qd5"]
+
+
+@pytest.mark.parametrize(
+    ("limit", "failing", "said"),
+    [
+        ("110ms", (64,), ""),
+        ("100s", (4096,), "; by the other probes 1,024 outstanding keep mean<=100s"),
+        ("1ms", (1, 2, 3), "; by the other probes 64 outstanding don't keep mean<=1ms"),
+    ],
+)
+def test_what_is_known_of_a_search_that_a_failed_probe_ended_is_said(
+    tmp_path: Path, limit: str, failing: tuple[int, ...], said: str
+) -> None:
+    row = Failing(limit, *failing).find(tmp_path)
+    assert row.error is not None and row.error.endswith(f"the server has gone{said}")
 
 
 def test_a_limit_that_not_even_one_keeps_is_a_row_that_says_so(station: str) -> None:

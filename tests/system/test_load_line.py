@@ -12,7 +12,17 @@ from hypothesis import assume, given
 from hypothesis import strategies as st
 
 from loadline.result.schema import Flow, Result
-from loadline.system.load_line import LoadLine, Probe, bounds, keeps, luck, search_outstanding, search_rate, share
+from loadline.system.load_line import (
+    LoadLine,
+    Probe,
+    UnansweredError,
+    bounds,
+    keeps,
+    luck,
+    search_outstanding,
+    search_rate,
+    share,
+)
 from loadline.workload.limit import parse_limit
 
 LIMIT = 30.0
@@ -159,6 +169,43 @@ def test_a_rate_near_to_the_saturation_of_m_m_1_keeps_its_limit() -> None:
     assert line.highest is not None
     assert line.highest.load == pytest.approx(142 - 1 / 0.03, rel=1e-6)
     assert len(line.probes) <= 9
+
+
+@given(st.integers(2, 4000), st.integers(0, 12))
+def test_a_search_that_gets_no_answer_ends_with_what_it_knows(last: int, answered: int) -> None:
+    asked: list[int] = []
+
+    def curve(load: int) -> float:
+        if len(asked) == answered:
+            raise UnansweredError
+        asked.append(load)
+        return LIMIT * load / last
+
+    line = outstanding(curve)
+    assert [probe.load for probe in line.probes] == sorted(asked)
+    held, failed = loads(line)
+    assert held == max((load for load in asked if load <= last), default=None)
+    assert failed == min((load for load in asked if load > last), default=None)
+    assert line.complete == ((held, failed) == (last, last + 1))
+
+
+@given(st.integers(0, 12))
+def test_a_search_over_rates_that_gets_no_answer_is_complete_where_the_tolerance_is_reached(answered: int) -> None:
+    asked: list[float] = []
+
+    def curve(load: float) -> float:
+        if len(asked) == answered:
+            raise UnansweredError
+        asked.append(load)
+        return load
+
+    line = rate(curve, 100.0, 1.0, 1e4, 0.01)
+    assert len(line.probes) == len(asked)
+    if line.complete:
+        assert line.highest is not None and line.next is not None
+        assert line.highest.load <= 100.0 < line.next.load <= 1.01 * line.highest.load
+    else:
+        assert len(asked) == answered
 
 
 @pytest.mark.parametrize(

@@ -20,7 +20,16 @@ from loadline.measuring.point import Measured
 from loadline.reporting.table import listed
 from loadline.result.schema import Result
 from loadline.result.store import Row, begin_probe, commit_point, probe_paths, read_histograms, read_rows
-from loadline.system.load_line import LoadLine, Probe, keeps, luck, search_outstanding, search_rate, share
+from loadline.system.load_line import (
+    LoadLine,
+    Probe,
+    UnansweredError,
+    keeps,
+    luck,
+    search_outstanding,
+    search_rate,
+    share,
+)
 from loadline.system.row import best_rows, load_line_rows
 from loadline.workload.limit import Ramp
 from loadline.workload.plan import Point
@@ -29,6 +38,9 @@ from loadline.workload.profile import Closed
 # One job of fio's keeps so many outstanding with every engine.
 _MOST = 4096
 
+# What loads of ramps are, by their axis.
+_PER = {"outstanding": "outstanding", "rate": "I/Os a second"}
+
 # Probes that a finding names.
 _FEW = 4
 
@@ -36,18 +48,24 @@ _FEW = 4
 Measure = Callable[[Point, Path], Measured]
 
 
-class FailedError(Exception):
-    """A probe failed, so nothing can be said of the point."""
+class FailedError(UnansweredError):
+    """A probe failed, so nothing can be said of the point but what others say."""
 
     def __init__(self, result: Result) -> None:
         self.result = result
 
 
 class Probes:
-    """The probes of one point, kept in its folder; `known` are those that succeeded, by name."""
+    """The probes of one point, kept in its folder.
+
+    Attributes:
+        known: the folders of those that succeeded, by name.
+        failed: the row of the last one that failed since.
+    """
 
     def __init__(self, folder: Path, measure: Measure, limit: str | None = None) -> None:
         self.known: dict[str, Path] = {}
+        self.failed: Result | None = None
         self._folder = folder
         self._measure = measure
         self._limit = limit
@@ -74,6 +92,7 @@ class Probes:
         found = probe(measured.result)
         commit_point(place, found, measured.histograms, [Row(probe(one), bins) for one, bins in measured.targets])
         if found.error is not None:
+            self.failed = found
             raise FailedError(found)
         self.known[point.name] = place
         return found
@@ -88,7 +107,8 @@ def find(point: Point, folder: Path, measure: Measure) -> Measured:
 
     Of several targets at once each has the load that is asked for, and the limit is one on the responses of all.
 
-    If a probe failed, a row with its error; if not even the lowest load keeps the limit, one that says so.
+    If a probe failed that is needed, a row with its error and what the others say; if not even the lowest load keeps
+    the limit, one that says so.
 
     Raises:
         As `measure`; whatever is raised, the probes that were done are kept.
@@ -104,8 +124,7 @@ def find(point: Point, folder: Path, measure: Measure) -> Measured:
     try:
         row, shown = _best(point, ask) if ramp is None else _load_line(point, ramp, ask, probes)
     except FailedError as failed:
-        error = f"{failed.result.point}: {failed.result.error}"
-        return Measured(replace(failed.result, role="point", point=point.name, error=error), {})
+        return Measured(_torn(point, failed.result), {})
     row = replace(row, role="point")
     if shown is None:
         return Measured(row, {})
@@ -124,26 +143,44 @@ def _with_targets(row: Result, place: Path) -> Measured:
     return Measured(row, bins, tuple(Row(part, its) for part, its in zip(each, others, strict=True)))
 
 
+def _torn(point: Point, failed: Result, known: str = "") -> Result:
+    """The row of a search that lacks the answer of a probe, with what is known by the others."""
+    return replace(failed, role="point", point=point.name, error=f"{failed.point}: {failed.error}{known}")
+
+
 def _load_line(point: Point, ramp: Ramp, ask: Callable[[float], Result], probes: Probes) -> tuple[Result, str | None]:
     """The row of a ramp, and the name of the probe that it shows; None where not even the lowest load holds."""
-    if ramp.axis == "rate":
-        return _open_line(point, ramp, ask, probes.ask(saturating(point)))
-    line = search_outstanding(
-        ask,
-        lambda answer: keeps(answer, ramp.limit),
-        int(ramp.low),
-        max(int(ramp.low), min(_MOST, int(ramp.high))),
-        lambda answer: share(answer, ramp.limit),
-        luck,
-    )
-    return _row(point, line), None if line.highest is None else line.highest.answer.point
+    saturated = probes.ask(saturating(point)) if ramp.axis == "rate" else None
+    if saturated is None:
+        line: LoadLine[Any, Result] = search_outstanding(
+            ask,
+            lambda answer: keeps(answer, ramp.limit),
+            int(ramp.low),
+            max(int(ramp.low), min(_MOST, int(ramp.high))),
+            lambda answer: share(answer, ramp.limit),
+            luck,
+        )
+    else:
+        line = _open_line(ramp, ask, saturated)
+    if not line.complete:
+        assert probes.failed is not None, "only a failed probe ends a search too early"
+        known = {
+            "axis": ramp.axis,
+            "load": line.highest and line.highest.load,
+            "next": line.next and line.next.load,
+            "monotone": line.monotone,
+        }
+        row = _torn(point, probes.failed, _between(line, ramp))
+        return replace(row, provenance={**row.provenance, "load_line": known}), None
+    row = _row(point, line, probes.failed, None if saturated is None else saturated.total.iops)
+    if saturated is not None:
+        row = replace(row, saturation_outstanding=saturated.outstanding_asked)
+    return row, None if line.highest is None else line.highest.answer.point
 
 
-def _open_line(
-    point: Point, ramp: Ramp, ask: Callable[[float], Result], saturated: Result
-) -> tuple[Result, str | None]:
-    """As `_load_line` of a ramp over rates; `saturated` is the answer to a load that saturates."""
-    line = search_rate(
+def _open_line(ramp: Ramp, ask: Callable[[float], Result], saturated: Result) -> LoadLine[Any, Result]:
+    """The load line over rates; `saturated` is the answer to a load that saturates."""
+    return search_rate(
         ask,
         lambda answer: keeps(answer, ramp.limit) and not overloaded(answer),
         *(ramp.low, ramp.high),
@@ -152,19 +189,34 @@ def _open_line(
         expected=saturated.total.iops,
         error=luck,
     )
-    row = _row(point, line, saturated.total.iops)
-    row = replace(row, saturation_outstanding=saturated.outstanding_asked)
-    return row, None if line.highest is None else line.highest.answer.point
 
 
-def _row(point: Point, line: LoadLine[Any, Result], saturation_iops: float | None = None) -> Result:
-    """The row at a load line, with what is doubtful of the probes that it hangs on."""
+def _between(line: LoadLine[Any, Result], ramp: Ramp) -> str:
+    """What a search knows that isn't complete: `; by the other probes 32 outstanding keep mean<=30ms, 64 don't`."""
+    held, fails, per = line.highest, line.next, _PER[ramp.axis]
+    if held is not None:
+        but = f", {fails.load:,.15g} don't" if fails else ""
+        return f"; by the other probes {held.load:,.15g} {per} keep {ramp.limit}{but}"
+    return f"; by the other probes {fails.load:,.15g} {per} don't keep {ramp.limit}" if fails else ""
+
+
+def _row(
+    point: Point, line: LoadLine[Any, Result], failed: Result | None, saturation_iops: float | None = None
+) -> Result:
+    """The row at a load line, with what is doubtful of the probes that it hangs on.
+
+    Args:
+        failed: the row of a probe that failed and isn't needed for it.
+    """
     assert point.ramp is not None, "only ramps have load lines"
     row = load_line_rows(point, line, saturation_iops)[0]
     found = row.provenance["load_line"]
     ends = [one for one in (found["load"], found["next"], found.get("low"), found.get("high")) if one is not None]
     near = [probe for probe in line.probes if ends and min(ends) <= probe.load <= max(ends)]
-    doubts = list(_doubts(near, "I/Os a second" if point.ramp.axis == "rate" else "outstanding"))
+    doubts = list(_doubts(near, _PER[point.ramp.axis]))
+    if failed is not None:
+        message = f"{failed.point} failed ({failed.error}), without which it isn't known whether the curve is monotone"
+        doubts.append(Doubt("warning", message, "Run it again, if that matters."))
     if not doubts:
         return row
     return replace(row, findings=(*row.findings, finding("load-line", row.run, point.name, doubts)))

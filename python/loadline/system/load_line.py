@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
 from itertools import pairwise
 from typing import Any, Generic, TypeVar
@@ -52,6 +53,10 @@ _UNLIKE = 4.0
 _BEYOND = 2
 
 
+class UnansweredError(Exception):
+    """Something was asked for that has no answer. A search ends there, with what is known."""
+
+
 @dataclass(frozen=True, slots=True)
 class Probe(Generic[Load, Answer]):
     """A load that was asked for, its answer, and whether the condition holds there."""
@@ -70,13 +75,16 @@ class LoadLine(Generic[Load, Answer]):
             Of rates whose responses have luck: the one that holds nearest to where the curve meets the limit.
         next: the next load, which fails; None: everything up to the highest load allowed holds.
         monotone: no probe above a surely failing one holds. If one does, `highest` is only where it fails first.
-        probes: everything that was asked, in order of load.
+        probes: everything that was answered, in order of load.
+        complete: False: an ask without an answer ended the search, and between `highest` and `next`, the nearest loads
+            that are known, it may lie anywhere. Without an answer to the look above the line it's complete.
     """
 
     highest: Probe[Load, Answer] | None
     next: Probe[Load, Answer] | None
     monotone: bool
     probes: tuple[Probe[Load, Answer], ...]
+    complete: bool = True
 
 
 def keeps(result: Result, limit: Limit) -> bool:
@@ -174,6 +182,8 @@ def search_outstanding(
     the load line, unless there was one further up: a curve that isn't monotone shows there. What lies between two
     probes isn't seen, if it's less than a doubling wide, nor what lies below the lowest one.
 
+    An ask that raises UnansweredError ends it, with a line that may not be complete.
+
     Args:
         share: of an answer's response in its limit; holds up to 1.
         error: the relative standard error of that; 0 if it isn't known. Where neighbours differ by less the load line
@@ -187,7 +197,10 @@ def search_outstanding(
     probes = _Probes(ask, holds, share, error, low, high)
     scale = Scale(lambda step: (low + step) / low, center, lambda step: (low + step) * _LEAP - low)
     begin = min(max(low, _START), high) - low
-    found = highest(probes.seen(lambda step: low + step), scale, high - low, begin)
+    try:
+        found = highest(probes.seen(lambda step: low + step), scale, high - low, begin)
+    except UnansweredError:
+        return probes.torn(low, high, lambda load, above: above - load <= 1)
     return probes.line(low + found if found >= 0 else None, high)
 
 
@@ -243,7 +256,10 @@ def search_rate(
         return max(0, round(math.log(_BEGIN * top / low) / step))
 
     scale = Scale(depth, center, leap, _ENOUGH if expected is not None else _ENOUGH + 2)
-    found = highest(probes.seen(rate), scale, last, min(begin, last))
+    try:
+        found = highest(probes.seen(rate), scale, last, min(begin, last))
+    except UnansweredError:
+        return probes.torn(low, high, lambda load, above: above <= load * (1 + tolerance_fraction))
     return probes.line(rate(found) if found >= 0 else None, min(high, ceiling() or high))
 
 
@@ -290,11 +306,26 @@ class _Probes(Generic[Load, Answer]):
             (one for load, one in self.asked.items() if at is None or load > at), key=lambda one: one.load, default=None
         )
         if fails is not None:
-            for doubling in range(1, (_BEYOND if at is None else 1) + 1):
-                far = min(most, 2**doubling * fails.load)
-                if max(self.asked) < far:
-                    self.probe(far)
+            with suppress(UnansweredError):
+                for doubling in range(1, (_BEYOND if at is None else 1) + 1):
+                    far = min(most, 2**doubling * fails.load)
+                    if max(self.asked) < far:
+                        self.probe(far)
+        return self._line(at, fails)
+
+    def torn(self, low: Load, high: Load, next_to: Callable[[Load, Load], bool]) -> LoadLine[Load, Answer]:
+        """What is known where something had no answer; complete if no load is left to ask for between its ends."""
+        fails = min((one for one in self.asked.values() if not one.holds), key=lambda one: one.load, default=None)
+        held = (load for load, one in self.asked.items() if one.holds and (fails is None or load < fails.load))
+        at = max(held, default=None)
+        if fails is None:
+            return self._line(at, fails, complete=at == high)
+        return self._line(at, fails, complete=fails.load == low if at is None else next_to(at, fails.load))
+
+    def _line(
+        self, at: Load | None, fails: Probe[Load, Answer] | None, *, complete: bool = True
+    ) -> LoadLine[Load, Answer]:
         ordered = tuple(self.asked[load] for load in sorted(self.asked))
-        first = min((probe.load for probe in ordered if self._surely_fails(probe)), default=ordered[-1].load)
+        first = min((probe.load for probe in ordered if self._surely_fails(probe)), default=math.inf)
         monotone = not any(probe.holds and probe.load > first for probe in ordered)
-        return LoadLine(None if at is None else self.asked[at], fails, monotone, ordered)
+        return LoadLine(None if at is None else self.asked[at], fails, monotone, ordered, complete)
