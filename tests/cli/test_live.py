@@ -14,7 +14,7 @@ import pytest
 from rich.console import Console
 
 from loadline.cli import output
-from loadline.cli.live import Display, State, counting, lines, model_lines, serving_lines
+from loadline.cli.live import Display, State, counting, lines, model_lines, serving_lines, told
 from loadline.measuring import event
 from loadline.measuring.emulate import Reading, Served
 from loadline.result.schema import Flow, Result
@@ -88,6 +88,14 @@ def test_of_many_points_the_last_are_shown_and_the_others_counted(state: State) 
     assert "point-99" in text
     assert "point-0 " not in text
     assert "earlier points" in text
+
+
+def test_probes_are_shown_until_their_point_is_done(state: State) -> None:
+    probe = replace(state.results[0], point="ramp-qd64")
+    assert told(state, event.ProbeFinished(3, 12, probe)) and state.current is None
+    assert "ramp-qd64" in screen(state, 80) and "2 of 12 points" in screen(state, 80)
+    assert told(state, event.PointFinished(3, 12, replace(probe, point="ramp")))
+    assert "ramp-qd64" not in screen(state, 80) and "ramp" in screen(state, 80)
 
 
 def test_before_the_first_figure_they_are_unknown_and_not_zero(state: State) -> None:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 
 from cli.program import Loadline
-from measuring.processes import until
+from measuring.processes import events, until
 from measuring.suites import reads
 
 
@@ -41,3 +41,20 @@ def test_what_a_lost_run_left_of_its_journal_is_no_progress(loadline: Loadline, 
     (folder,) = loadline.runs()
     (folder / "live.jsonl").write_text('{"event": "progress", "number": 1\n')
     assert loadline("watch", "last", "--json").json["runs"][0]["done"] == 1
+
+
+def test_of_a_search_each_probe_is_told_to_whoever_runs_it_or_watches_it(loadline: Loadline, filled_file: Path) -> None:
+    suite = loadline.folder / "best.toml"
+    suite.write_text(
+        'title = "Best"\nruntime = "2s"\n[[profile]]\nname = "reads"\nblock = "4k"\nread = "100%"\nrandom = "100%"\n'
+        'best = "rate"\nqueue_depth = [1, 2]\n'
+    )
+    run = loadline.start("run", suite, filled_file, "--progress", "json")
+    until(run, "progress")
+    watch = loadline("watch", "last", "--progress", "lines", "--json")
+    rest = list(events(run))
+    run.communicate()
+    names = [event["result"]["point"] for event in rest if event["event"] in {"probe-finished", "point-finished"}]
+    assert names == ["reads-qd1", "reads-qd2", "reads"]
+    said = [line.partition(":")[0] for line in watch.err.splitlines() if line.startswith("[")]
+    assert said == [f"[1/1] {name}" for name in names]

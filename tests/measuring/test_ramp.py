@@ -51,6 +51,16 @@ def station(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
     return f"emulated:{tmp_path / 'station.toml'}"
 
 
+def test_each_probe_is_told_when_it_is_committed_before_its_point(station: str) -> None:
+    told: list[event.Event] = []
+    run = measured(station, told.append)
+    done = [what for what in told if isinstance(what, event.ProbeFinished | event.PointFinished)]
+    probes = [(what.result.point, what.result.total, what.result.limit) for what in done[:-1]]
+    assert probes == [(probe.point, probe.total, probe.limit) for probe in run.probes()] and len(probes) >= 3
+    assert isinstance(done[-1], event.PointFinished)
+    assert {(what.number, what.total) for what in done} == {(1, 1)}
+
+
 def measured(target: str, listen: event.Listener = lambda _: None) -> Run:
     return loadline.run(parse_suite(SUITE, "reads", "reads"), target, size_bytes=1 << 26, seed=1, listen=listen)
 

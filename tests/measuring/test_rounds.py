@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -85,6 +86,14 @@ def test_rounds_end_when_a_window_is_steady_and_their_row_is_its_mean(tmp_path: 
     assert len({point.seed for point in fake.asked}) == len(fake.asked) == 10
     assert (fake.fills, len(probe_paths(fake.members[0].folder))) == ([2], 5)
     assert [finding.get("check") for finding in row.findings] == [None, "purge"]
+
+
+def test_each_round_is_told(tmp_path: Path) -> None:
+    fake = Fake(tmp_path, lambda number: 100.0)
+    told: list[Result] = []
+    fake.members = [replace(member, tell=told.append) for member in fake.members]
+    fake.find()
+    assert [row.point for row in told] == [point.name for point in fake.asked] and told
 
 
 def test_rounds_that_never_become_steady_end_at_the_most_and_say_so(tmp_path: Path) -> None:

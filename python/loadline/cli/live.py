@@ -48,6 +48,7 @@ class State:
         precise: whether points may end before that.
         done_ns: of those, what the points that are done were expected to take.
         results: of the points that are done.
+        probes: of searches and rounds in progress.
         progress: what the point in progress has said, oldest first.
         preparing: of the filling before the first point.
         elapsed_ns: since this session began.
@@ -59,6 +60,7 @@ class State:
     precise: bool = False
     done_ns: int = 0
     results: list[Result] = field(default_factory=list)
+    probes: list[event.ProbeFinished] = field(default_factory=list)
     current: event.PointStarted | None = None
     progress: list[event.Progress] = field(default_factory=list)
     preparing: event.Preparing | None = None
@@ -69,7 +71,8 @@ class State:
 def lines(state: State, width: int, height: int, *, plain: bool) -> list[Text]:
     """The display in lines of at most `width`; `plain` for consoles without Unicode."""
     drawn = [Text(state.title, style="bold", end="")]
-    drawn += _earlier(state.results, width, max(1, height - _OTHER_ROWS), targets=state.in_turn)
+    earlier = [*state.results, *(probe.result for probe in state.probes)]
+    drawn += _earlier(earlier, width, max(1, height - _OTHER_ROWS), targets=state.in_turn)
     drawn.append(Text())
     if state.preparing is not None:
         drawn += _filling(state.preparing, width, plain)
@@ -296,8 +299,12 @@ def told(state: State, what: event.Event) -> bool:
             state.current, state.progress, state.preparing = what, [], None
         case event.Progress():
             state.progress.append(what)
+        case event.ProbeFinished():
+            state.probes.append(what)
+            state.current, state.progress = None, []
         case event.PointFinished():
             state.results.append(what.result)
+            state.probes = [probe for probe in state.probes if probe.number != what.number]
             state.done_ns += state.expected_ns[what.number - 1]
             state.current, state.progress = None, []
         case event.Preparing() if what.done_bytes < what.total_bytes:

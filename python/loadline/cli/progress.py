@@ -114,7 +114,7 @@ def _line(what: event.Event) -> None:
             output.note(f"run      {what.run}" + (f", {what.done} of {what.total} points done" if what.done else ""))
         case event.Preparing() if what.done_bytes == what.total_bytes:
             output.note(f"filled   {what.target}: {format_size(what.total_bytes)}")
-        case event.PointFinished():
+        case event.PointFinished() | event.ProbeFinished():
             output.note(f"[{what.number}/{what.total}] {_figures(what)}")
         case event.Warned():
             output.note(what.message)
@@ -122,7 +122,7 @@ def _line(what: event.Event) -> None:
             pass
 
 
-def _figures(finished: event.PointFinished) -> str:
+def _figures(finished: event.PointFinished | event.ProbeFinished) -> str:
     result = finished.result
     name = result.point + (f" (repetition {result.repeat})" if result.repeat > 1 else "")
     name += f" on {finished.target}" if finished.target else ""

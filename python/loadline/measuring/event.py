@@ -116,6 +116,16 @@ class PointFinished:
 
 
 @dataclass(frozen=True, slots=True)
+class ProbeFinished:
+    """A probe of a search, or a round, of point `number` is committed; a failed one has `result.error`."""
+
+    number: int
+    total: int
+    result: Result
+    target: str | None = None
+
+
+@dataclass(frozen=True, slots=True)
 class Warned:
     """Something that the user should know, as a sentence."""
 
@@ -131,7 +141,9 @@ class Finished:
     failed: int
 
 
-Event: TypeAlias = Planned | Started | Preparing | PointStarted | Progress | PointFinished | Warned | Finished
+Event: TypeAlias = (
+    Planned | Started | Preparing | PointStarted | Progress | ProbeFinished | PointFinished | Warned | Finished
+)
 Listener: TypeAlias = Callable[[Event], None]
 
 

@@ -7,9 +7,10 @@ import json
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
+from pathlib import Path
 
 from loadline.measuring import event
-from loadline.result.store import Run
+from loadline.result.store import Run, probe_paths, read_rows
 
 _NAME = "live.jsonl"
 
@@ -46,6 +47,7 @@ def follow(run: Run, listen: event.Listener, tick_s: float = 0.5) -> None:
     finished = {index for index in range(total) if run.result(index) is not None}
     listen(event.Started(run.id, run.path, len(finished), total))
     seen: list[event.Event] = []
+    probed: set[Path] = set()
     going = True
     while going:
         # Asked before the folder is read, so that what was committed last is told too.
@@ -55,10 +57,16 @@ def follow(run: Run, listen: event.Listener, tick_s: float = 0.5) -> None:
             listen(what)
         seen = said
         for index in sorted(set(range(total)) - finished):
+            in_turn = plan[index].target is not None
+            for path in [path for path in probe_paths(run.point_path(index)) if path not in probed]:
+                probe = next(iter(read_rows(path)), None)
+                if probe is not None:
+                    probed.add(path)
+                    listen(event.ProbeFinished(index + 1, total, probe, probe.target if in_turn else None))
             result = run.result(index)
             if result is not None:
                 finished.add(index)
-                on = result.target if plan[index].target is not None else None
+                on = result.target if in_turn else None
                 listen(event.PointFinished(index + 1, total, result, on))
         if going:
             time.sleep(tick_s)

@@ -47,6 +47,9 @@ _FEW = 4
 #: Measures a point and leaves what was kept of it in a folder.
 Measure = Callable[[Point, Path], Measured]
 
+#: Is told the row of each probe once it's committed.
+Tell = Callable[[Result], None]
+
 
 class FailedError(UnansweredError):
     """A probe failed, so nothing can be said of the point but what others say."""
@@ -63,12 +66,13 @@ class Probes:
         failed: the row of the last one that failed since.
     """
 
-    def __init__(self, folder: Path, measure: Measure, limit: str | None = None) -> None:
+    def __init__(self, folder: Path, measure: Measure, limit: str | None = None, tell: Tell = lambda _: None) -> None:
         self.known: dict[str, Path] = {}
         self.failed: Result | None = None
         self._folder = folder
         self._measure = measure
         self._limit = limit
+        self._tell = tell
         for path in probe_paths(folder):
             found = read_rows(path)
             if found and found[0].error is None:
@@ -91,6 +95,7 @@ class Probes:
 
         found = probe(measured.result)
         commit_point(place, found, measured.histograms, [Row(probe(one), bins) for one, bins in measured.targets])
+        self._tell(found)
         if found.error is not None:
             self.failed = found
             raise FailedError(found)
@@ -102,7 +107,7 @@ class Probes:
         return read_histograms(self.known[name])[0]
 
 
-def find(point: Point, folder: Path, measure: Measure) -> Measured:
+def find(point: Point, folder: Path, measure: Measure, tell: Tell = lambda _: None) -> Measured:
     """The row of a search, at the load line or the best depth, and its histograms; its series is put into `folder`.
 
     Of several targets at once each has the load that is asked for, and the limit is one on the responses of all.
@@ -116,7 +121,7 @@ def find(point: Point, folder: Path, measure: Measure) -> Measured:
     ramp = point.ramp
     if ramp is not None and ramp.axis == "rate":
         measure = _opened(measure, ramp)
-    probes = Probes(folder, measure, None if ramp is None else str(ramp.limit))
+    probes = Probes(folder, measure, None if ramp is None else str(ramp.limit), tell)
 
     def ask(load: float) -> Result:
         return probes.ask(point.at(load))

@@ -14,7 +14,7 @@ from typing import Any
 
 from loadline._core import Histogram
 from loadline.judging.rounds import Window, window
-from loadline.measuring.ramp import FailedError, Measure, Probes
+from loadline.measuring.ramp import FailedError, Measure, Probes, Tell
 from loadline.result.figures import pooled
 from loadline.result.schema import Flow, Result
 from loadline.system.row import finding
@@ -30,11 +30,12 @@ FILL_BLOCK_BYTES = 128 * 1024
 
 @dataclass(frozen=True, slots=True)
 class Member:
-    """A point of a group of rounds, its folder, and what measures it."""
+    """A point of a group of rounds, its folder, what measures it, and what is told of each of its rounds."""
 
     point: Point
     folder: Path
     measure: Measure
+    tell: Tell = lambda _: None
 
     @property
     def rounds(self) -> Rounds:
@@ -69,7 +70,7 @@ def find(group: Sequence[Member], fill: Callable[[int], None], size_bytes: int) 
         As their `measure` and `fill`; whatever is raised, the rounds that were done are kept.
     """
     rounds = group[0].rounds
-    probes = {one.point.name: Probes(one.folder, one.measure) for one in group}
+    probes = {one.point.name: Probes(one.folder, one.measure, tell=one.tell) for one in group}
     if rounds.fill and not any(each.known for each in probes.values()):
         fill(rounds.fill)
     rows: list[dict[str, Result]] = []

@@ -25,6 +25,7 @@ from loadline.measuring import event, fio, intent, journal, preparing, ramp, rou
 from loadline.measuring.auditing import audit_whole
 from loadline.measuring.point import Measured, measure
 from loadline.measuring.stopping import cache_of
+from loadline.result.schema import Result
 from loadline.result.store import Run, Store, begin_point, begin_ramp, commit_point, locked, write_json, writing
 from loadline.workload.order import Order, arranged
 from loadline.workload.plan import Options, Point, make_plan
@@ -315,7 +316,7 @@ def _point(
         measured = one(point, folder)
     else:
         folder = begin_ramp(made, index)
-        measured = ramp.find(point, folder, one)
+        measured = ramp.find(point, folder, one, _told(index, points, session))
     _commit(index, folder, measured, points, session)
 
 
@@ -329,7 +330,10 @@ def _rounds(
 ) -> None:
     folders = [begin_ramp(made, index) for index in group]
     members = [
-        rounds.Member(points[index], folder, _measure(made, index, held, points, loaders, session))
+        rounds.Member(
+            *(points[index], folder, _measure(made, index, held, points, loaders, session)),
+            _told(index, points, session),
+        )
         for index, folder in zip(group, folders, strict=True)
     ]
     # `together.check_fits` has seen to it that rounds load one target.
@@ -345,6 +349,16 @@ def _rounds(
     found = rounds.find(members, fill, held[only].used_bytes)
     for index, folder, (result, histograms) in zip(group, folders, found, strict=True):
         _commit(index, folder, Measured(result, histograms), points, session)
+
+
+def _told(index: int, points: Sequence[Point], session: Session) -> ramp.Tell:
+    """What is told of each probe of the point of that number."""
+
+    def tell(result: Result) -> None:
+        on = None if points[index].target is None else result.target
+        session.listen(event.ProbeFinished(index + 1, len(points), result, on))
+
+    return tell
 
 
 def _commit(index: int, folder: Path, measured: Measured, points: Sequence[Point], session: Session) -> None:
