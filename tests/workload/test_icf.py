@@ -118,6 +118,15 @@ def test_a_fault_is_said_with_line_and_column(old: str, new: str, at: str, fault
     assert error.value.remedy
 
 
+@pytest.mark.parametrize(("part", "line"), [("manager list", 51), ("test setup", 2), ("results display", 28)])
+def test_a_file_that_ends_within_a_part_is_refused_with_the_line_at_which_it_begins(part: str, line: int) -> None:
+    lines = text("iometer-1.1.0.icf").splitlines(keepends=True)
+    end = next(number for number, one in enumerate(lines) if one.startswith(f"'END {part}"))
+    specs = "".join(lines[33:50]) if line < 34 else ""
+    with pytest.raises(InputError, match=rf"^x.icf:{line + specs.count(chr(10))}:1: {part.upper()} begins here"):
+        read(lines[0] + specs + "".join(lines[1:end]))
+
+
 def test_a_file_that_ends_too_early_is_said_to_be_cut_off() -> None:
     whole = text("iometer-1.1.0.icf")
     with pytest.raises(InputError, match="ends within its access specifications"):

@@ -11,6 +11,7 @@ from loadline.workload.dialects.icf.section import (
     Lines,
     Specification,
     Worker,
+    check_whole,
     is_named,
     setup,
     specifications,
@@ -47,6 +48,7 @@ def read(text: str, name: str, file: str) -> tuple[Suite, list[str]]:
     """
     lines, notes = Lines(text.removeprefix("\ufeff"), file), Notes()
     named = is_named(lines)
+    check_whole(lines)
     times = setup(lines)
     specs = {spec.name.lower(): spec for spec in specifications(lines, named=named)}
     disks = [worker for worker in workers(lines) if not worker.network]

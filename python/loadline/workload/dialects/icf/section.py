@@ -21,6 +21,9 @@ _SECTORS = 2**54
 _MS = 10**9
 _MOST_S = 366 * 86400
 
+# What has an end of its own, which Iometer always writes; access specifications are looked at where they are read.
+_PARTS = ("test setup", "results display", "manager list")
+
 #: Lines of one access specification at most, letters of its name, and loads of a cycle.
 MOST_LINES = 100
 MOST_LETTERS = 80
@@ -100,6 +103,10 @@ class Lines:
         text = raw.strip()
         return Word(text, Place(self._file, min(self._next, max(1, len(self._lines))), raw.find(text) + 1))
 
+    def here(self) -> Place:
+        """The place of the line that was taken last."""
+        return Place(self._file, max(1, min(self._next, len(self._lines))))
+
     def peek(self) -> str | None:
         """The next line as it is, None at the end."""
         return self._lines[self._next].strip() if self._next < len(self._lines) else None
@@ -139,6 +146,23 @@ def is_named(lines: Lines) -> bool:
     if version == (3, 26, 97):
         return lines.skip_to("'access specification name")
     return version >= _NAMED if version[0] > 1900 else True
+
+
+def check_whole(lines: Lines) -> None:
+    """Whether each part that begins has its end, too: of a file that was cut off Iometer's defaults would be taken.
+
+    Raises:
+        InputError: one has none, with the line of its begin.
+    """
+    for part in _PARTS:
+        if not lines.skip_to(f"'{part}"):
+            continue
+        begin = lines.here()
+        if not any(_is(word.text, f"'end {part}") for word in lines):
+            raise begin.fault(
+                f"{part.upper()} begins here, and the file ends within it, at line {lines.here().line}",
+                f"Save it with Iometer again; its end is a line 'END {part}",
+            )
 
 
 def setup(lines: Lines) -> Setup:
