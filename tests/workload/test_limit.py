@@ -49,6 +49,24 @@ def test_what_is_no_limit_is_said_with_a_remedy(text: object, said: str) -> None
     assert error.value.remedy
 
 
+@pytest.mark.parametrize(
+    ("text", "meant"),
+    [
+        ("20", "20ms"),
+        ("mean<=20", "mean<=20ms"),
+        ("p99.9", "p999<=30ms"),
+        ("p99.9<=5ms of reads", "p999<=5ms of reads"),
+        ("avg < 5ms", "mean<5ms"),
+        ("P99<=5us", "p99<=5us"),
+    ],
+)
+def test_what_was_meant_is_offered(text: str, meant: str) -> None:
+    with pytest.raises(InputError) as error:
+        parse_limit(text)
+    assert str(error.value.remedy).startswith(f"Did you mean '{meant}'?")
+    parse_limit(meant)
+
+
 def test_only_a_strict_limit_excludes_its_bound() -> None:
     assert [Limit("mean", 5).holds(value) for value in (4.9, 5, 5.1)] == [True, True, False]
     assert [Limit("mean", 5, strict=True).holds(value) for value in (4.9, 5, 5.1)] == [True, False, False]

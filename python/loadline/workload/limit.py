@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass
+from difflib import get_close_matches
 from typing import Any, Literal, TypeAlias, get_args
 
 from loadline.errors import InputError
@@ -13,6 +14,11 @@ Statistic: TypeAlias = Literal["mean", "p50", "p90", "p95", "p99", "p999", "p999
 Direction: TypeAlias = Literal["all", "reads", "writes"]
 
 _REMEDY = f"Write it like 'mean<=30ms' or 'p99<=5ms of reads'. Known: {', '.join(get_args(Statistic))}."
+# What people write instead: without a unit or a bound, `p99.9`, another sign.
+_NEAR = re.compile(
+    r"([a-z]+[0-9]*(?:\.[0-9]+)?)?\s*([<=≤:]*)\s*(?:([0-9]+(?:\.[0-9]+)?)\s*([a-zµ]*))?\s*(of\s+[a-z]+)?"
+)
+_ALIKE = {"avg": "mean", "average": "mean", "median": "p50", "maximum": "max", "p100": "max"}
 _FORM = re.compile(r"\s*(?:([a-z0-9]+)\s*(<=|<))?\s*([0-9][0-9.]*\s*[a-zµ]+)(?:\s+of\s+([a-z]+))?\s*")
 
 
@@ -89,13 +95,30 @@ def parse_limit(text: object) -> Limit:
     match = _FORM.fullmatch(text) if isinstance(text, str) and len(text) <= 64 else None
     if match is None:
         shown = repr(text[:64]) if isinstance(text, str) else f"a value of type {type(text).__name__}"
-        raise InputError(f"{shown} is not a limit on response time", _REMEDY)
+        raise InputError(f"{shown} is not a limit on response time", _meant(text))
     statistic, sign, time, of = match.groups()
     if statistic not in (None, *get_args(Statistic)):
-        raise InputError(f"{text!r}: {statistic!r} is not a statistic of response time", _REMEDY)
+        raise InputError(f"{text!r}: {statistic!r} is not a statistic of response time", _meant(text))
     if of not in (None, "reads", "writes"):
         raise InputError(f"{text!r}: a limit is of reads, of writes or of both, not of {of!r}", _REMEDY)
     bound_ns = parse_duration(time)
     if bound_ns == 0:
         raise InputError(f"{text!r} can hold for no load: every response takes time", _REMEDY)
     return Limit(statistic or "mean", bound_ns, of or "all", sign == "<")  # type: ignore[arg-type]
+
+
+def _meant(text: object) -> str:
+    """The remedy for what is no limit, with the limit that is nearest to it if there is one."""
+    match = _NEAR.fullmatch(text.strip().lower()) if isinstance(text, str) else None
+    if match is None or not (match[1] or match[3]):
+        return _REMEDY
+    said, sign, number, unit, of = match.groups()
+    statistic = _ALIKE.get(said or "", (said or "").replace(".", ""))
+    if statistic and statistic not in get_args(Statistic):
+        near = get_close_matches(statistic, get_args(Statistic), 1)
+        if not near:
+            return _REMEDY
+        statistic = near[0]
+    left = f"{statistic}{'<' if sign == '<' else '<='}" if statistic else ""
+    limit = f"{left}{number or 30}{unit or 'ms'}{f' {of}' if of else ''}"
+    return f"Did you mean '{limit}'? {_REMEDY}" if _FORM.fullmatch(limit) and limit != text else _REMEDY
