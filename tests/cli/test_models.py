@@ -190,6 +190,9 @@ def test_a_key_that_is_missing_is_named(loadline: Loadline) -> None:
         (["forecast", "eva-v2-10k", "web-ramp", "--ios", "5"], "--method simulate"),
         (["forecast", "eva-v2-10k", "web-ramp", "--method", "simulate", "--explain"], "--method solve"),
         (["forecast", "station-mm1", "web-ramp", "--method", "rule"], "disks"),
+        (["forecast", "eva-v2-10k", "web-ramp", "--method", "rule", "--limit", "10ms"], "--method solve"),
+        (["forecast", "eva-v2-10k", "web-ramp", "--method", "rule", "--queue-depth", "8"], "Leave it out"),
+        (["forecast", "eva-v2-10k", "web-ramp", "--replications", "3"], "--method simulate"),
         (["forecast", "typical-12", "hdd-7k2"], "The system comes first: hdd-7k2 typical-12."),
         (["systems", "nothing"], "loadline systems"),
         (["systems", "--set", "pool.drives=2"], "Name one"),
@@ -239,6 +242,22 @@ def test_a_point_and_its_load_line_are_one_point_that_is_not_answered(loadline: 
     said = loadline(*words, "--set", "pool.drives=4", "--limit", "1us")
     assert said.code == 2
     assert f"loadline: 1 of 1 points have no load line: {named} pool.drives=4: not even the lowest" in said.err
+
+
+def test_a_wrong_value_is_told_once_whatever_it_is_combined_with(loadline: Loadline) -> None:
+    words = ("forecast", "eva-v2-10k", "typical-12", "--profile", "oltp-db", "--set", "pool.drives=84,168")
+    said = loadline(*words, "--set", "volume.layout=vraid1,vriad5")
+    assert said.code == 2
+    told = [line for line in said.out.splitlines() if "Did you mean 'vraid5'?" in line]
+    assert len(told) == 1
+    assert told[0].startswith("oltp-db pool.drives=84 volume.layout=vriad5 and 1 more: volume.layout: 'vriad5'")
+
+
+def test_a_list_of_stations_is_no_setting(loadline: Loadline) -> None:
+    said = loadline("systems", "eva-v2-10k")
+    (settable,) = [line for line in said.out.splitlines() if "can be --set" in line]
+    assert "pool.rebuild_rate" in settable
+    assert "station" not in settable
 
 
 def test_a_limit_that_no_load_reaches_is_told_with_the_highest_load(loadline: Loadline) -> None:

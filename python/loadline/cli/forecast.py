@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -13,6 +14,8 @@ from loadline.cli.simulate import conclude
 from loadline.errors import InputError
 from loadline.reporting.report import DRAWN, FORMATS, Drawing, writable
 from loadline.system.forecast import DEFAULT_LIMIT, Method, forecast
+from loadline.system.rule import LIMIT
+from loadline.workload.limit import parse_limit
 
 
 @click.command("forecast")
@@ -67,6 +70,10 @@ def command(
     for option, value in (("--ios", ios), ("--until-precision", until_precision), ("--seed", seed)):
         if value is not None and method != "simulate":
             raise InputError(f"{option} is for simulations", "Add --method simulate.")
+    if replications > 1 and method != "simulate":
+        raise InputError("--replications is for simulations", "Add --method simulate.")
+    if method == "rule":
+        _check_rule(limits, options)
     if explain and method == "simulate":
         raise InputError("a simulation has no working to --explain", "Leave it out, or take --method solve.")
     choice.check_order(system, suite)
@@ -94,3 +101,20 @@ def command(
         )
     how = {"solve": "solved", "simulate": "simulated", "rule": "by the rule of thumb"}[method]
     return conclude(results, f"{system} under {suite}, {how}", file, drawing, as_json=as_json, explain=explain)
+
+
+def _check_rule(limits: Sequence[str], options: Mapping[str, Any]) -> None:
+    """Refuses what the rule of thumb has no use for."""
+    for limit in limits:
+        if parse_limit(limit) != LIMIT:
+            raise InputError(
+                f"the rule of thumb knows {LIMIT} only, so --limit {limit} changes nothing",
+                "Leave it out, or take --method solve.",
+            )
+    for option in ("queue_depth", "jobs"):
+        if options[option] is not None:
+            raise InputError(
+                f"--{option.replace('_', '-')} changes nothing in the rule of thumb, which doesn't know how much is"
+                " outstanding",
+                "Leave it out, or take --method solve.",
+            )

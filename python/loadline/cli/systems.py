@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from typing import Any
 
 import click
@@ -65,7 +66,7 @@ def _explain(system: System) -> None:
         output.say(f"capacity {format_size(built.capacity_bytes)} ({built.capacity_bytes} bytes)")
     output.say()
     output.show(figures_table(system.figures()))
-    if unset := system.unset():
+    if unset := _plain(system.unset()):
         output.say("\n" + output.wrapped(f"Not in use, and can be --set as well: {', '.join(unset)}."))
 
 
@@ -87,5 +88,10 @@ def _as_json(system: System, *, whole: bool) -> dict[str, Any]:
     }
     if whole:
         said["figures"] = [dict(zip(("key", "value", "source"), figure, strict=True)) for figure in system.figures()]
-        said["settable"] = settable()
+        said["settable"] = _plain(settable())
     return said
+
+
+def _plain(keys: Sequence[str]) -> list[str]:
+    """Those that hold one value: stations are a list, which is set element by element."""
+    return [key for key in keys if key != "station"]

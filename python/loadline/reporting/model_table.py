@@ -146,8 +146,13 @@ def _name(result: Result) -> str:
 
 def _notes(answers: Sequence[Answer], swept: Sequence[str]) -> Iterator[str]:
     every = [result for answer in answers for result in (answer.asked, answer.line) if result is not None]
-    failed = [result for result in every if result.error]
-    yield from dict.fromkeys(f"{' '.join([one.point, *_settings(one, swept)])}: {one.error}" for one in failed)
+    failed: dict[str, dict[str, None]] = {}
+    for one in every:
+        if one.error:
+            failed.setdefault(one.error, {})[" ".join([one.point, *_settings(one, swept)])] = None
+    for error, (first, *others) in failed.items():
+        # One wrong value of a list fails in all its combinations.
+        yield f"{first}{f' and {len(others)} more' if others else ''}: {error}"
     limits = dict.fromkeys(answer.line.limit for answer in answers if answer.line is not None)
     if limits:
         kept = ", ".join(str(limit) for limit in limits)
