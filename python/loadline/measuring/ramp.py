@@ -237,7 +237,7 @@ def _doubts(near: Sequence[Probe[Any, Result]], per: str) -> Iterator[Doubt]:
         loads = listed([f"{one.load:,.15g}" for one in some], _FEW)
         return f"{len(some)} of the {len(near)} probes next to the load line ({loads} {per})"
 
-    cached, late = those("write-cache"), those("emulation")
+    cached, late, beside = those("write-cache"), those("emulation"), those("other-run")
     moving = [one for one in near if one.answer.steady is False]
     if cached:
         # Of a cache of unknown size nobody knows whether it was filled.
@@ -252,6 +252,9 @@ def _doubts(near: Sequence[Probe[Any, Result]], per: str) -> Iterator[Doubt]:
         message = f"{said(late)} had late answers, as this machine is too slow or busy: then it's too low"
         remedy = "Let nothing else run meanwhile, or ask the model itself: simulate."
         yield Doubt("warning", message, remedy, {"late_probes": len(late)})
+    if beside:
+        message = f"{said(beside)} had another run beside them: then it's too low"
+        yield Doubt("warning", message, "Let one run after the other.", {"disturbed_probes": len(beside)})
 
 
 def _opened(measure: Measure, ramp: Ramp) -> Measure:

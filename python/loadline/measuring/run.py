@@ -21,7 +21,8 @@ from typing import Any
 from loadline.errors import InputError, InterruptedRun, RefusedError, StoreError, TargetError
 from loadline.host import provenance
 from loadline.host.roots import HERE, Roots
-from loadline.measuring import event, fio, intent, journal, preparing, ramp, rounds, target, together
+from loadline.judging.finding import Doubt, finding
+from loadline.measuring import event, fio, intent, journal, preparing, presence, ramp, rounds, target, together
 from loadline.measuring.auditing import audit_whole
 from loadline.measuring.point import Measured, measure
 from loadline.measuring.stopping import cache_of
@@ -36,7 +37,7 @@ log = logging.getLogger("loadline")
 
 @dataclass(frozen=True, slots=True)
 class Session:
-    """The world of one call: where results go, who listens, and what a test may replace."""
+    """The world of one call: where results go, who listens, who loads the same, and what a test may replace."""
 
     store: Store
     listen: event.Listener = lambda _: None
@@ -44,6 +45,7 @@ class Session:
     engine: str | None = None
     roots: Roots = HERE
     command: tuple[str, ...] = ()
+    others: presence.Others = tuple
 
 
 def run(
@@ -234,8 +236,13 @@ def _go(made: Run, planned: event.Planned, loaders: Sequence[fio.Fio], session: 
         session = replace(session, listen=listen)
         try:
             seed = made.document["options"]["seed"]
-            with together.held(aims, writes=writes, run_id=made.id, seed=seed, roots=session.roots) as held:
+            with (
+                together.held(aims, writes=writes, run_id=made.id, seed=seed, roots=session.roots) as held,
+                presence.announced(held, session.roots) as others,
+            ):
                 session.listen(event.Started(made.id, made.path, len(points) - len(missing), len(points)))
+                session = replace(session, others=_warning(others, listen))
+                session.others()
                 for one, loader in zip(held, loaders, strict=True):
                     log.info("target %s, %s with %s", one.name, loader.version, loader.engine)
                 for number, intended in enumerate(planned.targets):
@@ -257,6 +264,30 @@ def _go(made: Run, planned: event.Planned, loaders: Sequence[fio.Fio], session: 
     failed = [index for index in made.missing() if made.result(index) is not None]
     session.listen(event.Finished(made.id, made.path, len(failed)))
     return made
+
+
+def _warning(others: presence.Others, listen: event.Listener) -> presence.Others:
+    """The same, with a warning for each that wasn't there before."""
+    told: set[str] = set()
+
+    def ask() -> tuple[str, ...]:
+        found = others()
+        for message in found:
+            if message not in told:
+                told.add(message)
+                log.warning("%s", message)
+                listen(event.Warned(message))
+        return found
+
+    return ask
+
+
+def _beside(result: Result, others: Collection[str]) -> Result:
+    """The row with who loaded the same as it."""
+    if not others:
+        return result
+    doubts = [Doubt("warning", message, "Let one run after the other.") for message in dict.fromkeys(others)]
+    return replace(result, findings=(*result.findings, finding("other-run", result.run, result.point, doubts)))
 
 
 def _groups(points: Sequence[Point], missing: Sequence[int]) -> list[list[int]]:
@@ -292,12 +323,14 @@ def _measure(
     def one(point: Point, folder: Path) -> Measured:
         session.listen(event.PointStarted(number, total, point.name, point.expected_ns, point.repeat, on))
         log.info("point %d of %d: %s, repetition %d on %s", number, total, point.name, point.repeat, on or "all")
+        before = session.others()
         with writing(folder):
-            return measure(
+            measured = measure(
                 *(point, targets, folder, with_, made, session.roots),
                 cache_of(targets, made.document["options"].get("cache_bytes")),
                 lambda p: session.listen(p(number, total)),
             )
+        return measured._replace(result=_beside(measured.result, (*before, *session.others())))
 
     return one
 

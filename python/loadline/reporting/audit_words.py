@@ -18,6 +18,7 @@ MEANINGS = {
     "hidden-cache": "a cache answered instead of the drives",
     "link-limit": "the cable is measured, not what is behind it",
     "load-line": "the load line may lie elsewhere",
+    "other-run": "another run loaded the same meanwhile",
     "steady": "the figures don't stand for a lasting state",
     "load-generator": "the load was not made as asked",
     "clock": "curves are shifted against each other",
