@@ -42,6 +42,21 @@ def test_an_option_of_run_changes_what_is_written(loadline: Loadline) -> None:
     assert text.count("elapsed=9,") == 2 and "forthreads=(4)" in text
 
 
+def test_the_engine_of_a_job_file_is_said_where_nobody_named_it(loadline: Loadline) -> None:
+    loadline("export", "log-writer", "-o", "out.fio")
+    text = (loadline.folder / "out.fio").read_text()
+    assert text.startswith("; ioengine=libaio works")
+    assert "export --engine io_uring" in text
+    loadline("export", "log-writer", "-o", "out.fio", "--engine", "io_uring")
+    text = (loadline.folder / "out.fio").read_text()
+    assert text.startswith("[global]\nioengine=io_uring\n")
+
+
+def test_a_name_that_vdbench_cannot_have_is_told(loadline: Loadline) -> None:
+    said = loadline("export", "typical-12", "--profile", "oltp-db", "--profile", "workstation", "-o", "out.vdbench")
+    assert "out.vdbench: oltp-db: names have only letters, digits and _ there" in said.err
+
+
 def test_a_search_is_written_as_plain_points_and_that_is_said(loadline: Loadline) -> None:
     done = loadline("export", "database-ramp", "-o", "out.fio")
     assert "out.fio can't search (1 to 65536 while mean<=30ms): written as qd1, qd2, qd4" in done.err

@@ -16,6 +16,12 @@ from loadline.workload.dialects import fio_job, hcibench, icf, vdbench
 from loadline.workload.dialects.text import Notes
 from loadline.workload.plan import Point, make_plan
 
+# A file may go to any machine, so that it isn't this one's engine.
+_ENGINE_SAID = (
+    f"; ioengine={fio_job.DEFAULT_ENGINE} works wherever fio does on Linux; run, and suites --fio, take io_uring where\n"
+    "; that works: export --engine io_uring writes the same\n"
+)
+
 _ENDINGS = (".fio", ".icf", ".vdbench", ".hcibench")
 
 
@@ -70,7 +76,8 @@ def _written(
             return hcibench.write(points, size_bytes=size_bytes)
         case _:
             points, notes = fio_job.nearest(points, size_bytes)
-            return fio_job.write(points, engine=engine or fio_job.DEFAULT_ENGINE, size_bytes=size_bytes), notes
+            job = fio_job.write(points, engine=engine or fio_job.DEFAULT_ENGINE, size_bytes=size_bytes)
+            return ("" if engine else _ENGINE_SAID) + job, notes
 
 
 def _findings(notes: Notes) -> list[dict[str, Any]]:

@@ -45,6 +45,9 @@ def write(points: Sequence[Point], *, title: str = "", size_bytes: int | None = 
         *(f"wd={name},{text}" for text, name in works.items()),
         *_unique_runs(runs),
     ]
+    for point in points:
+        if _plain(point.name) != point.name:
+            notes.add("names have only letters, digits and _ there: others became _", point.name)
     return "\n".join(rows) + "\n", notes
 
 
