@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import signal
 from pathlib import Path
 
 from cli.program import Loadline
@@ -26,6 +27,31 @@ def test_a_run_is_watched_to_its_end_from_another_process(loadline: Loadline, fi
     assert all(event["total"] == 1 and "read_iops" in event for event in seen)
     assert watch.json["runs"][0]["done"] == 1
     assert not (folder / "live.jsonl").exists()
+
+
+def test_a_run_in_progress_is_listed_as_one_and_told_to_another_on_its_target(
+    loadline: Loadline, filled_file: Path
+) -> None:
+    place = filled_file.parent
+    run = loadline.start("run", reads(place, "60s"), place, "--stop", "fixed", "--size", "16M", "--progress", "json")
+    until(run, "progress")
+    (folder,) = loadline.runs()
+    assert ", in progress" in loadline("ls").out
+    (listed,) = loadline("ls", "--json").json["runs"]
+    assert listed["in_progress"] is True
+    shown = loadline("show", "last").out
+    assert "in progress, 1 of 1 points to go: loadline watch" in shown
+    assert "resume" not in shown
+    same = loadline("run", reads(place), place, "--quick", "--size", "16M")
+    assert same.code == 0
+    assert f"run {folder.name} is being measured on {place.resolve()}: each disturbs the other" in same.err
+    beside = loadline("run", reads(place), filled_file, "--quick")
+    assert f"run {folder.name} is being measured on the same " in beside.err
+    run.send_signal(signal.SIGINT)
+    run.communicate()
+    assert "in progress" not in loadline("ls").out
+    again = loadline("run", reads(loadline.folder), filled_file, "--quick")
+    assert "being measured" not in again.err
 
 
 def test_a_run_that_nobody_measures_is_shown_as_it_is(loadline: Loadline, filled_file: Path) -> None:

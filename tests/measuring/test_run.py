@@ -6,6 +6,7 @@ import gzip
 import hashlib
 import json
 import os
+import re
 from pathlib import Path
 
 import duckdb
@@ -302,3 +303,12 @@ class TestOnDevices:
             first.terminate()
             first.communicate()
         assert first.returncode == 130
+
+
+def test_what_is_written_at_most_says_by_which_rate(loadline: Loadline, filled_file: Path) -> None:
+    said = loadline("run", three(loadline.folder), filled_file)
+    assert said.code == 4
+    (line,) = [line for line in said.err.splitlines() if line.startswith("writes")]
+    assert re.fullmatch(
+        r"writes   at most .*B in all, as much as (8 GB/s would be, assumed.*|its link carries.*)", line
+    )

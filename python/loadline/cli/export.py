@@ -18,8 +18,8 @@ from loadline.workload.plan import Point, make_plan
 
 # A file may go to any machine, so that it isn't this one's engine.
 _ENGINE_SAID = (
-    f"; ioengine={fio_job.DEFAULT_ENGINE} works wherever fio does on Linux; run, and suites --fio, take io_uring where\n"
-    "; that works: export --engine io_uring writes the same\n"
+    f"; ioengine={fio_job.DEFAULT_ENGINE} works wherever fio does on Linux; run, and suites --fio, take io_uring\n"
+    "; where that works: export --engine io_uring writes the same\n"
 )
 
 _ENDINGS = (".fio", ".icf", ".vdbench", ".hcibench")

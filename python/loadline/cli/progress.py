@@ -95,11 +95,13 @@ def _intended_lines(intended: event.Intended) -> list[str]:
     if intended.destroys:
         lines.append(f"destroys everything in the first {format_size(target.used_bytes)} of {target.name}")
     if intended.written_at_most_bytes:
-        by = "assumed ceiling" if intended.ceiling_assumed else "link's rate"
-        lines.append(
-            f"writes   at most {format_size(intended.written_at_most_bytes)}"
-            f" (by the {by} of {format_size(intended.ceiling_bytes_per_s)}/s)"
+        rate = f"{format_size(intended.ceiling_bytes_per_s)}/s"
+        much = (
+            f"{rate} would be, assumed to be more than it takes"
+            if intended.ceiling_assumed
+            else f"its link carries at {rate}"
         )
+        lines.append(f"writes   at most {format_size(intended.written_at_most_bytes)} in all, as much as {much}")
     else:
         lines.append("writes   nothing")
     return lines

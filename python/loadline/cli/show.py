@@ -7,6 +7,7 @@ import os
 import click
 
 from loadline.cli import output
+from loadline.measuring import journal
 from loadline.reporting.export import envelope
 from loadline.reporting.facts import facts
 from loadline.reporting.table import results_table
@@ -36,7 +37,9 @@ def command(run: str, store: str | None, as_json: bool) -> None:
     if results:
         output.show(results_table(results, histograms_in([found])))
     left = summary["points"] - summary["done"]
-    if left:
+    if journal.goes_on(found):
+        output.say(f"\nin progress, {left} of {summary['points']} points to go: loadline watch {found.handle}")
+    elif left:
         output.say(
             f"\n{left} of {summary['points']} points are missing or failed; go on with: loadline resume {found.handle}"
         )
