@@ -321,3 +321,15 @@ def test_nothing_was_asked_where_an_early_fio_tells_no_options(tmp_path: Path) -
     del status["jobs"][0]["job options"]
     (row,) = rows(written(tmp_path, status)).results
     assert (row.outstanding_asked, row.workload) == (None, None)
+
+
+def test_figures_that_contradict_the_depth_are_said_with_their_numbers_and_more_than_one_cause(tmp_path: Path) -> None:
+    status = copy.deepcopy(statuses("two-groups.json")[-1])
+    (writer,) = [job for job in status["jobs"] if job["jobname"] == "writer"]
+    writer["write"]["lat_ns"]["mean"] = 3 * 2e9 / writer["write"]["iops"]
+    found = rows(written(tmp_path, {**status, "jobs": [writer]}))
+    assert found.results[0].outstanding_asked is None
+    (warning,) = [text for text in found.warnings if "outstanding" in text]
+    assert "rate times mean latency is 6 outstanding, 3 times the 2 of its options" in warning
+    assert "group_reporting" in warning
+    assert "changed afterwards" in warning

@@ -171,17 +171,16 @@ def _row(
     told = all("job options" in job or (options and not job.get("hostname")) for job in jobs)
     counts = _threads(jobs, every)
     asked = _asked(every, counts) if told else Asked()
-    hidden = round(total.iops * (total.mean or 0.0) / 1e9 / asked.outstanding) if asked.outstanding else 1
-    if (
-        len(jobs) == 1
-        and hidden > 1
-        and abs(total.iops * (total.mean or 0.0) / 1e9 / (asked.outstanding or 1) / hidden - 1) < 0.1
-    ):
+    kept = total.iops * (total.mean or 0.0) / 1e9
+    hidden = round(kept / asked.outstanding) if asked.outstanding else 1
+    if len(jobs) == 1 and hidden > 1 and abs(kept / (asked.outstanding or 1) / hidden - 1) < 0.1:
         # With group_reporting jobs of other names are printed under the first one's: how many isn't told.
-        asked = replace(asked, outstanding=None, jobs=None, queue_depth=None)
         warnings.append(
-            f"{' + '.join(names)}: some {hidden} jobs seem to be printed as one, so the number outstanding isn't taken"
+            f"{' + '.join(names)}: rate times mean latency is {kept:,.3g} outstanding, {hidden} times the"
+            f" {asked.outstanding} of its options, so the number outstanding isn't taken: other jobs may be printed"
+            " with it (group_reporting), or its options or figures were changed afterwards"
         )
+        asked = replace(asked, outstanding=None, jobs=None, queue_depth=None)
     # Of a group printed as one entry fio gives the mean of its threads.
     cpu = [(_real(job.get("usr_cpu")) or 0.0) + (_real(job.get("sys_cpu")) or 0.0) for job in jobs if "usr_cpu" in job]
     flows = {part: part.flow() for part in dict.fromkeys((total, read, write))}
