@@ -88,6 +88,30 @@ def test_a_knee_lies_where_rate_over_response_is_largest() -> None:
     assert [mark["iops"] for mark in panel.data["knee"]] == [190.0]
 
 
+def test_a_knee_between_two_answers_is_one_of_a_curve_through_them_and_says_so() -> None:
+    """A response of 10 ms and 1 ms more for each that is outstanding: N / R^2 is largest at 10."""
+    loads = (1, 4, 16, 64)
+    rows = [measured(f"d{n}", 1e3 * n / (10 + n), 10.0 + n, profile="p", outstanding_asked=n) for n in loads]
+    (panel,) = panels("load", rows)
+    (knee,) = panel.data["knee"]
+    assert (knee["iops"], knee["ms"]) == (pytest.approx(500, rel=0.05), pytest.approx(20, rel=0.05))
+    assert knee["said"].startswith("knee ~") and "~: of a curve through the dots" in (panel.note or "")
+
+
+def test_a_fitted_knee_on_a_curve_of_percentiles_lies_between_its_neighbours() -> None:
+    loads, limit = (1, 4, 16, 64), "p99<=90ms"
+    rows = [
+        measured(f"d{n}", 1e3 * n / (10 + n), 10.0 + n, profile="p", outstanding_asked=n, limit=limit) for n in loads
+    ]
+    rows = [
+        dataclasses.replace(row, total=dataclasses.replace(row.total, latency_p99_ns=int(n * 1e6)))
+        for n, row in zip(loads, rows, strict=True)
+    ]
+    (panel,) = panels("load", rows)
+    (knee,) = panel.data["knee"]
+    assert knee["ms"] == pytest.approx(10, rel=0.1)
+
+
 def test_a_saturation_stands_where_it_was_found_though_its_probe_is_there_too() -> None:
     (best,) = of_depths(8, saturation_iops=800.0, saturation_outstanding=8)
     probes = [dataclasses.replace(row, role="probe") for row in of_depths(1, 2, 8)]

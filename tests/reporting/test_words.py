@@ -103,6 +103,19 @@ def test_a_load_line_is_told_with_its_load_and_its_share_of_saturation() -> None
     )
 
 
+def test_the_knee_of_a_load_line_is_told_with_where_it_comes_from() -> None:
+    def rows(loads: tuple[int, ...]) -> list[Result]:
+        return [
+            measured("d", 1e3 * n / (10 + n), 10.0 + n, outstanding_asked=n, limit="mean<=30ms", role=role)
+            for n, role in zip(loads, ("probe", "probe", "probe", "point"), strict=True)
+        ]
+
+    (fitted,) = said(rows((1, 4, 16, 20)))["Main figures"][:1]
+    assert "waits, is by a curve through the probes at 9." in fitted or "probes at 10." in fitted
+    (seen,) = said(rows((11, 12, 16, 20)))["Main figures"][:1]
+    assert "waits, is at 11 outstanding, 524 IOPS and 21.0 ms." in seen
+
+
 def test_missing_points_are_counted(tmp_path: Path) -> None:
     run = run_of(tmp_path, [measured("a"), measured("b")])
     (run.path / "points/002-b/point.json").unlink()

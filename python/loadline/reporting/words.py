@@ -135,24 +135,22 @@ def _line(line: Result) -> str:
 
 def _beside(line: Result, contents: Contents) -> Iterator[str]:
     """What else there is to know of a load line: how sure it is, the knee below it, how busy things are there."""
-    from loadline.reporting.charts.load import curves, load_of
+    from loadline.reporting.charts.load import curves
 
     sure = load_line_range(line)
     if sure is not None:
         yield f"{sure[0].upper()}{sure[1:]}."
     knee = next((curve.knee for curve in curves(contents.results) if curve.line is line), None)
     if knee is not None:
-        per = "I/Os a second" if knee.offered_per_s is not None else "outstanding"
-        where = f"{load_of(knee):,.4g} {per}, {count(knee.total.iops)} IOPS"
-        yield f"The knee, beyond which more load mostly waits, is at {where} and {_ms(knee)} ms."
+        per = "I/Os a second" if line.offered_per_s is not None else "outstanding"
+        by = "" if knee.row is not None else " by a curve through the probes"
+        load = f"{knee.load:,.4g}" if knee.row is not None else count(knee.load)
+        where = f"{load} {per}, {count(knee.iops)} IOPS and {milliseconds(knee.latency_mean_ns)} ms"
+        yield f"The knee, beyond which more load mostly waits, is{by} at {where}."
     if line.bottleneck and line.components:
         yield f"At the load line the {line.bottleneck} are busy {line.components[line.bottleneck]:.0%} of the time."
     elif line.busy_fraction is not None:
         yield f"At the load line the device had an I/O outstanding {line.busy_fraction:.0%} of the time."
-
-
-def _ms(row: Result) -> str:
-    return milliseconds(row.total.latency_mean_ns)
 
 
 def _range(points: Sequence[Result], direction: str) -> Iterator[str]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from itertools import pairwise
 from typing import Any
 
@@ -31,6 +32,7 @@ from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
 from loadline.reporting.table import count
 from loadline.result.schema import Result
+from loadline.system.knee import Knee, fitted, rising
 from loadline.workload.limit import Limit, parse_limit
 
 # More lines than that in one panel can't be told apart.
@@ -53,7 +55,7 @@ _FEW = 6
 _MEAN = Limit("mean", 1)
 
 
-@dataclass(frozen=True, slots=True)
+@dataclass(frozen=True)
 class Curve:
     """Rows of one profile from one source, in order of load; `line` is the one at the load line."""
 
@@ -62,12 +64,21 @@ class Curve:
     rows: tuple[Result, ...]
     line: Result | None
 
-    @property
-    def knee(self) -> Result | None:
-        """Where throughput over response is largest, beyond which more load mostly waits; of a few rows unknown."""
-        if len(self.rows) < _KNEE:
+    @cached_property
+    def knee(self) -> Knee | None:
+        """Where throughput over response is largest, beyond which more load mostly waits; of a few rows unknown.
+
+        By a curve through the rows; where that says nothing of it, the row where it is.
+        """
+        rows = rising(self.rows)
+        if len(rows) < _KNEE:
             return None
-        return max(self.rows, key=lambda row: (row.total.iops or 0.0) / (row.total.latency_mean_ns or 1.0))
+        saturated = _saturated(self)
+        found = fitted(rows, None if saturated is None else saturated.saturation_iops)
+        if found is not None:
+            return found
+        best = max(rows, key=lambda row: (row.total.iops or 0.0) / (row.total.latency_mean_ns or 1.0))
+        return Knee(load_of(best), best.total.iops or 0.0, best.total.latency_mean_ns or 0.0, best)
 
     @property
     def limits(self) -> list[Limit]:
@@ -162,6 +173,16 @@ class _Sheet:
         """Of a row, on the axes."""
         return row.total.iops or 0.0, _ms(row, self.limit)
 
+    def touched(self, curve: Curve, knee: Knee) -> Place:
+        """Of a knee. A fit knows mean responses; another figure is taken from the rows beside it."""
+        if knee.row is not None:
+            return self.place(knee.row)
+        if _same(self.limit, _MEAN):
+            return knee.iops, knee.latency_mean_ns / 1e6
+        row, above = next(pair for pair in pairwise(curve.rows) if knee.load <= load_of(pair[1]))
+        share = math.log(knee.load / load_of(row)) / math.log(load_of(above) / load_of(row))
+        return knee.iops, _ms(row, self.limit) ** (1 - share) * _ms(above, self.limit) ** share
+
     def places(self, curve: Curve) -> list[Place]:
         """Of all rows of a curve."""
         return [self.place(row) for row in curve.rows]
@@ -198,9 +219,11 @@ class _Sheet:
                 found["saturation"].append(
                     {"iops": saturated.saturation_iops, "said": more + far, "short": said + far, "far": bool(far)}
                 )
-            for kind, row in (("knee", curve.knee), ("line", curve.line)):
-                if row is not None and self.paper.holds(self.place(row)):
-                    rate, response = self.place(row)
+            knee = None if curve.knee is None else self.touched(curve, curve.knee)
+            line = None if curve.line is None else self.place(curve.line)
+            for kind, place in (("knee", knee), ("line", line)):
+                if place is not None and self.paper.holds(place):
+                    rate, response = place
                     found[kind].append({"iops": rate, "ms": response, "said": self._said(kind, curve)})
             for leaving in self.paper.leaving(self.places(curve)):
                 found["beyond"].append(self._left(curve, leaving))
@@ -209,9 +232,10 @@ class _Sheet:
     def _said(self, kind: str, curve: Curve) -> str:
         """The words at a knee or a load line; one label for both where they are the same row."""
         line, knee = curve.line, curve.knee
-        both = line is not None and knee is not None and load_of(line) == load_of(knee)
+        both = line is not None and knee is not None and load_of(line) == knee.load
         if kind == "knee":
-            return "" if self.named or both or knee is None else f"knee {count(knee.total.iops)}"
+            about = "~" if knee is not None and knee.row is None else ""
+            return "" if self.named or both or knee is None else f"knee {about}{count(knee.iops)}"
         assert line is not None, "a load line is marked"
         if self.named:
             return count(line.total.iops)
@@ -255,10 +279,11 @@ class _Sheet:
         if len(told) > _FEW:
             told = [*told[: _FEW - 1], f"{len(told) - _FEW} more", f"and {told[-1]}"]
         knee = self.curves[0].knee
-        if knee is not None and knee in rows:
-            told.append(f"the knee {count(knee.total.iops)} IOPS")
+        if knee is not None and not self.paper.holds(self.touched(self.curves[0], knee)):
+            told.append(f"the knee {count(knee.iops)} IOPS")
         beyond = f"; beyond the chart: {', '.join(told)}" if told else ""
-        return f"numbers at dots: {per}{unseen}{beyond}"
+        fit = "; ~: of a curve through the dots" if knee is not None and knee.row is None else ""
+        return f"numbers at dots: {per}{fit}{unseen}{beyond}"
 
     def _labels(self, data: dict[str, list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
         """The texts with their places, for each range of widths."""
