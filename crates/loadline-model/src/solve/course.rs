@@ -18,6 +18,11 @@ use std::sync::{Arc, LazyLock};
 const BEFORE: usize = 400;
 const COUNTED: usize = 1600;
 
+/// The share of what is written by which less or more may be destaged in the windows that count, and the most windows of a walk that
+/// doesn't come to that: else it would have seen reads and destages take turns, but not in their shares.
+const UNBALANCED: f64 = 0.02;
+const MOST: usize = 64_000;
+
 /// Windows after each number of which to look whether it is plain that drives do more than is enough, and by what factor.
 const LOOKED: usize = 200;
 const PLAIN: f64 = 2.0;
@@ -161,6 +166,7 @@ impl Streams {
             stripe: self.start.div_ceil(stripe_bytes),
             held: Vec::new(),
             asked: 0,
+            since: Since::default(),
             begun: Vec::new(),
             fetched: 0,
             waited: [0.0; 2],
@@ -193,6 +199,15 @@ enum Job {
     Destage { writes: Vec<Extent> },
 }
 
+/// From when on a walk counts, if it does yet: windows and how many were asked for by then, and stripes that weren't written back.
+#[derive(Debug, Default)]
+struct Since {
+    counts: bool,
+    windows: usize,
+    asked: usize,
+    dirty: f64,
+}
+
 struct Walk<'a> {
     streams: &'a Streams,
     pace: Pace,
@@ -214,6 +229,7 @@ struct Walk<'a> {
     /// Streams whose writes wait for room.
     held: Vec<u32>,
     asked: usize,
+    since: Since,
     /// When windows began to be read.
     begun: Vec<f64>,
     /// Windows that have come, and reads from outside since it counts with the time that they have waited, ns.
@@ -252,11 +268,27 @@ impl Walk<'_> {
             COUNTED_OPEN
         };
         let before = (BEFORE / self.walks).max(self.streams.lap(self.ground));
-        let counts = counts / self.walks;
-        let mut look = before + LOOKED;
-        while counted(self) < before + counts {
+        let mut counts = counts / self.walks;
+        let (mut look, mut seen) = (before + LOOKED, 0);
+        loop {
+            let count = counted(self);
+            // Not between windows, where one can't tell yet how long reads wait for destages.
+            if count > seen {
+                seen = count;
+                let passed = count - self.since.windows;
+                if !self.since.counts {
+                    if count >= before {
+                        self.count_from(count);
+                    }
+                } else if passed >= counts && (self.balances() || count >= MOST) {
+                    break;
+                } else if passed >= 2 * counts {
+                    counts *= 2;
+                    self.count_from(count);
+                }
+            }
             if self.begun.len() > look {
-                if self.windows_per_ns(before) >= PLAIN * self.enough {
+                if self.windows_per_ns() >= PLAIN * self.enough {
                     break;
                 }
                 look += LOOKED;
@@ -272,15 +304,36 @@ impl Walk<'_> {
             }
         }
         Course {
-            windows_per_ns: self.windows_per_ns(before),
+            windows_per_ns: self.windows_per_ns(),
             waited_ns: self.waited[1] / self.waited[0].max(1.0),
         }
     }
 
-    /// The rate at which windows have begun to be read since so many of them.
-    fn windows_per_ns(&self, before: usize) -> f64 {
+    /// From these windows on it counts.
+    fn count_from(&mut self, windows: usize) {
+        self.since = Since {
+            counts: true,
+            windows,
+            asked: self.asked,
+            dirty: self.above + self.under_way,
+        };
+        self.waited = [0.0; 2];
+    }
+
+    /// Whether about as much has been destaged as was written since it counts.
+    fn balances(&self) -> bool {
+        let Some(destages) = self.streams.destages else {
+            return true;
+        };
+        let written = destages.a_window * (self.asked - self.since.asked) as f64;
+        let left = self.above + self.under_way - self.since.dirty;
+        left.abs() <= (UNBALANCED * written).max(1.0)
+    }
+
+    /// The rate at which windows have begun to be read since it counts.
+    fn windows_per_ns(&self) -> f64 {
         let last = self.begun.len().max(1) - 1;
-        let first = before.min(last);
+        let first = self.since.windows.min(last);
         (last - first) as f64 / (self.begun[last] - self.begun[first])
     }
 
@@ -358,7 +411,7 @@ impl Walk<'_> {
     }
 
     fn wait(&mut self, ns: f64) {
-        if self.fetched > BEFORE {
+        if self.since.counts {
             self.waited = [self.waited[0] + 1.0, self.waited[1] + ns];
         }
     }
@@ -533,6 +586,26 @@ mod tests {
         let mirrored = windows_per_ns(Kind::Raid10, 4, EAGER);
         let bare = windows_per_ns(Kind::Raid0, 2, EAGER);
         assert!((mirrored / bare - 1.0).abs() < 0.02, "{mirrored} {bare}");
+    }
+
+    #[test]
+    fn a_drive_reads_no_more_than_destages_leave_it_time_for_though_both_take_long_turns() {
+        let destages = Destages {
+            bytes: 131_072.0,
+            a_window: 0.25,
+            most: 2.0,
+            band: 2000.0,
+            room: 4000.0,
+        };
+        let pace = Pace {
+            lead: 16.5,
+            ..EAGER
+        };
+        let rate = |destages| followed(Kind::Raid0, 1, pace, destages, f64::INFINITY);
+        // Half of a window's bytes take half of its time at least.
+        let most = rate(None) / (1.0 + 0.25 * 0.5);
+        let beside = rate(Some(destages));
+        assert!(beside < 1.01 * most, "{beside} {most}");
     }
 
     #[test]

@@ -119,8 +119,8 @@ impl<'a> Solver<'a> {
             ways: Vec::new(),
             most_at_drives: f64::INFINITY,
         };
-        // One stream that no copies tear comes to the most with the most outstanding.
-        let one = matches!(&solver.mix.streams, Some(streams) if streams.count == 1);
+        // One stream that neither copies nor destages tear comes to the most with the most outstanding.
+        let one = matches!(&solver.mix.streams, Some(streams) if streams.count == 1 && streams.destages.is_none());
         let first = if one && solver.mix.choice.copies == 1 {
             OUTSTANDING.len() - 1
         } else {
