@@ -227,3 +227,9 @@ def test_of_targets_in_turn_the_point_names_its_target_and_repetition(state: Sta
     text = screen(state, 120)
     assert "oltp-db (2) on /dev/sda " in text
     assert "3/12 oltp-db (2) on /dev/sdb " in text
+
+
+@pytest.mark.parametrize(("fraction", "said"), [(0.034, "known to ±3.4%"), (5.06, "known to ±>100%")])
+def test_how_well_a_point_is_known_is_said_up_to_all_of_it(state: State, fraction: float, said: str) -> None:
+    state.progress[-1] = replace(state.progress[-1], ci95_fraction=fraction)
+    assert said in screen(state, 120)

@@ -18,7 +18,7 @@ from rich.text import Text
 from loadline.cli import output
 from loadline.measuring import event
 from loadline.measuring.emulate import Reading, Served
-from loadline.reporting.table import UNKNOWN, count, megabytes, milliseconds
+from loadline.reporting.table import UNKNOWN, count, megabytes, milliseconds, percent_of
 from loadline.result.schema import Flow, Result
 from loadline.result.store import open_run
 from loadline.units import format_duration, format_size
@@ -182,7 +182,7 @@ def _current(current: event.PointStarted, progress: Sequence[event.Progress], wi
         drawn.append(_figures(kind, flow or Flow()))
     host = UNKNOWN if now is None or now.cpu_fraction is None else f"{now.cpu_fraction:.0%}"
     device = UNKNOWN if now is None or now.busy_fraction is None else f"{now.busy_fraction:.0%}"
-    known = "" if now is None or now.ci95_fraction is None else f", known to ±{now.ci95_fraction:.1%}"
+    known = "" if now is None or now.ci95_fraction is None else f", known to ±{percent_of(now.ci95_fraction, 1.0)}%"
     drawn.append(Text(f"  host CPU {host}, device busy {device}{known}"))
     return drawn
 
