@@ -193,6 +193,8 @@ def test_a_key_that_is_missing_is_named(loadline: Loadline) -> None:
         (["forecast", "eva-v2-10k", "web-ramp", "--method", "rule", "--limit", "10ms"], "--method solve"),
         (["forecast", "eva-v2-10k", "web-ramp", "--method", "rule", "--queue-depth", "8"], "Leave it out"),
         (["forecast", "eva-v2-10k", "web-ramp", "--replications", "3"], "--method simulate"),
+        (["forecast", "eva-v2-10k", "web-ramp", "--dark"], "-o FILE.png"),
+        (["simulate", "hdd-7k2", "typical-12", "--chart", "load"], "-o FILE.png"),
         (["forecast", "typical-12", "hdd-7k2"], "The system comes first: hdd-7k2 typical-12."),
         (["systems", "nothing"], "loadline systems"),
         (["systems", "--set", "pool.drives=2"], "Name one"),

@@ -76,8 +76,7 @@ def command(
     Ends with 1 if a --fail-if is so, or can't be judged because a point failed.
     """
     drawing = Drawing(chart, None, dark)
-    if file is None and drawing != Drawing():
-        raise InputError("--chart and --dark are of pictures, and none is written", "Name one: -o FILE.png or .svg.")
+    output.check_drawn(file, drawing)
     if fail_unsure and not thresholds:
         raise InputError("--fail-unsure has no --fail-if that it could be about", "Give one, or leave it out.")
     if file is not None:

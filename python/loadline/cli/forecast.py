@@ -78,6 +78,7 @@ def command(
         raise InputError("a simulation has no working to --explain", "Leave it out, or take --method solve.")
     choice.check_order(system, suite)
     drawing = Drawing(chart, point, dark)
+    output.check_drawn(file, drawing)
     if file is not None:
         writable(file, drawing)
     choice.warn_of_idle(system, settings, method)

@@ -22,6 +22,7 @@ from loadline.errors import InputError, LoadlineError
 if TYPE_CHECKING:
     from rich.console import Console
 
+    from loadline.reporting.report import Drawing
     from loadline.reporting.table import Table
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -233,6 +234,18 @@ def drawing_options(function: F) -> F:
     function = click.option("--dark", is_flag=True, help="Draw a picture on dark paper.")(function)
     function = click.option("--point", metavar="NAME", help="Of a chart of one point: which.")(function)
     return click.option("--chart", metavar="NAME", help="Of a picture: load, iops, latency, over-time, ...")(function)
+
+
+def check_drawn(file: str | None, drawing: Drawing) -> None:
+    """Whether there is a picture that --chart, --point and --dark may be of.
+
+    Raises:
+        InputError: nothing is written.
+    """
+    if file is None and drawing != type(drawing)():
+        raise InputError(
+            "--chart, --point and --dark are of pictures, and none is written", "Name one: -o FILE.png or .svg."
+        )
 
 
 def check_apart(file: str, sources: Sequence[str]) -> None:

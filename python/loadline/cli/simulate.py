@@ -61,6 +61,7 @@ def command(
     """
     choice.check_order(system, suite)
     drawing = Drawing(chart, point, dark)
+    output.check_drawn(file, drawing)
     if file is not None:
         writable(file, drawing)
     choice.warn_of_idle(system, settings, "simulate")
