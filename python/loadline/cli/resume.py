@@ -2,16 +2,12 @@
 
 from __future__ import annotations
 
-import os
-
 import click
 
 from loadline.cli import output
 from loadline.cli.progress import display, progress_option
 from loadline.cli.run import conclude
-from loadline.measuring import beside
 from loadline.measuring.run import resume
-from loadline.result.store import Store
 
 
 @click.command("resume")
@@ -24,8 +20,6 @@ def command(run: str, progress: str, store: str | None, as_json: bool) -> int:
 
     RUN is an id, a unique part of one, a path, or `last`, which is the newest run.
     """
-    place = Store.locate(store, os.environ)
-    found = place.find(run)
     with display(progress) as listen:
-        made = resume(found, store=store, listen=beside.told(listen, place, found.id))
+        made = resume(run, store=store, listen=listen)
     return conclude(made, as_json=as_json)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import sys
 from typing import Any
 
@@ -11,13 +10,12 @@ import click
 from loadline.cli import choice, output
 from loadline.cli.progress import display, progress_option
 from loadline.errors import TargetError
-from loadline.measuring import beside
 from loadline.measuring.run import run
 from loadline.measuring.target import Target, confirmed_by
 from loadline.reporting.export import envelope
 from loadline.reporting.table import results_table
 from loadline.result.repeats import histograms_in
-from loadline.result.store import Run, Store
+from loadline.result.store import Run
 from loadline.workload.order import Order
 
 
@@ -97,7 +95,7 @@ def command(
             engine=engine,
             settings=settings,
             cache_bytes=choice.cache(cache),
-            listen=beside.told(listen, Store.locate(store, os.environ)),
+            listen=listen,
             ask=_ask if sys.stdin is not None and sys.stdin.isatty() else None,
         )
     return conclude(made, as_json=as_json)

@@ -1,8 +1,9 @@
 """Whether other runs of loadline load the same thing meanwhile: each says so by a name that the others can read.
 
 The names are abstract Unix sockets (unix(7)): they leave no file behind and go with their process, however that ends,
-and every user's are seen. Those of another network namespace, another host or a disk below a volume aren't. Anybody
-may make such a name, so it's reason for a warning, never for more. Start reading at `announced`.
+and every user's are seen, whatever the store. Those of another network namespace, another host or a disk below a volume
+aren't. Anybody may make such a name, so it's reason for a warning, never for more: two loads at once may be meant.
+Start reading at `Presence`.
 """
 
 from __future__ import annotations
@@ -19,34 +20,52 @@ from loadline.measuring.target import Target
 
 _PREFIX = "loadline-run"
 
-#: What is said of each target that others load, none twice.
-Others = Callable[[], tuple[str, ...]]
+# The kernel takes names of 107 bytes.
+_ID_BYTES = 60
 
 
-@contextmanager
-def announced(targets: Sequence[Target], roots: Roots = HERE) -> Iterator[Others]:
-    """Says to others what is loaded while it lasts; gives what asks who else loads any of it at that moment."""
-    things = [thing for target in targets if (thing := _thing(target)) is not None]
-    ours = {f"{_PREFIX}/{key}/{os.getpid()}/{secrets.token_hex(4)}": key for key, _ in things}
+class Presence:
+    """Of one run, by what its targets are; an emulated system is its own.
 
-    def others() -> tuple[str, ...]:
-        found = [name.split("/") for name in _names(roots) if name not in ours]
-        return tuple(
-            dict.fromkeys(
-                f"another run of loadline (process {name[2]}) loads {said} too: they slow each other down"
-                for key, said in things
-                for name in found
-                if name[1] == key
-            )
+    Args:
+        warn: is given a sentence for each other run, once.
+    """
+
+    def __init__(
+        self, targets: Sequence[Target], warn: Callable[[str], None] = lambda _: None, roots: Roots = HERE
+    ) -> None:
+        self._things = [thing for target in targets if (thing := _thing(target)) is not None]
+        self._whose = f"{os.getpid()}-{secrets.token_hex(4)}"
+        self._warn = warn
+        self._warned: set[str] = set()
+        self._roots = roots
+
+    def others(self) -> tuple[str, ...]:
+        """A sentence for each other run that loads any of it at this moment."""
+        found = [name for name in _names(self._roots) if name[1] != self._whose]
+        said = dict.fromkeys(
+            f"run {run} (process {whose.partition('-')[0]}) is being measured on {what}: each disturbs the other, and"
+            " the figures are those of both"
+            for key, what in self._things
+            for its, whose, run in found
+            if its == key
         )
+        for message in [message for message in said if message not in self._warned]:
+            self._warned.add(message)
+            self._warn(message)
+        return tuple(said)
 
-    with ExitStack() as stack:
-        for name in ours:
-            one = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
-            # Without it we aren't seen, but see.
-            with suppress(OSError):
-                one.bind(f"\0{name}")
-        yield others
+    @contextmanager
+    def announced(self, run_id: str) -> Iterator[None]:
+        """Lets others see it while it lasts."""
+        with ExitStack() as stack:
+            for key in dict.fromkeys(key for key, _ in self._things):
+                one = stack.enter_context(socket.socket(socket.AF_UNIX, socket.SOCK_DGRAM))
+                name = f"\0{_PREFIX}/{key}/{self._whose}/".encode()
+                # Without it we aren't seen, but see.
+                with suppress(OSError):
+                    one.bind(name + run_id.encode(errors="surrogateescape")[:_ID_BYTES])
+            yield
 
 
 def _thing(target: Target) -> tuple[str, str] | None:
@@ -54,12 +73,12 @@ def _thing(target: Target) -> tuple[str, str] | None:
     device = target.device
     if target.kind == "nbd" or target.shows is not None:
         server = target.uri or target.shows
-        return _key("server", server), f"the server {server}"
+        return _key("server", server), f"the same server, {server}"
     if device is not None:
         disk = device.whole or device.name
-        return _key("disk", disk), f"the disk {disk}"
+        return _key("disk", disk), f"the same disk, {disk}"
     if target.kind in {"file", "directory"}:
-        return _key("file system", target.identity["st_dev"]), f"the file system of {target.given}"
+        return _key("file system", target.identity["st_dev"]), "the same file system"
     return None
 
 
@@ -67,9 +86,10 @@ def _key(kind: str, what: object) -> str:
     return hashlib.sha256(f"{kind} {what}".encode(errors="surrogateescape")).hexdigest()[:16]
 
 
-def _names(roots: Roots) -> Iterator[str]:
-    """Those of all runs; the kernel shows the first zero of an abstract name as @."""
+def _names(roots: Roots) -> Iterator[tuple[str, str, str]]:
+    """Key, process and run of each; the kernel shows the first zero of an abstract name as @."""
     for line in (text(roots.proc / "net" / "unix") or "").splitlines():
-        name = line.rpartition("@")[2]
-        if name.startswith(f"{_PREFIX}/") and name.count("/") == 3:
-            yield name
+        prefix, *parts = line.rpartition("@")[2].split("/", 3)
+        if prefix == _PREFIX and len(parts) == 3:
+            key, whose, run = parts
+            yield key, whose, run

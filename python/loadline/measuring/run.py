@@ -22,9 +22,10 @@ from loadline.errors import InputError, InterruptedRun, RefusedError, StoreError
 from loadline.host import provenance
 from loadline.host.roots import HERE, Roots
 from loadline.judging.finding import Doubt, finding
-from loadline.measuring import event, fio, intent, journal, preparing, presence, ramp, rounds, target, together
+from loadline.measuring import event, fio, intent, journal, preparing, ramp, rounds, target, together
 from loadline.measuring.auditing import audit_whole
 from loadline.measuring.point import Measured, measure
+from loadline.measuring.presence import Presence
 from loadline.measuring.stopping import cache_of
 from loadline.result.schema import Result
 from loadline.result.store import Run, Store, begin_point, begin_ramp, commit_point, locked, write_json, writing
@@ -45,7 +46,7 @@ class Session:
     engine: str | None = None
     roots: Roots = HERE
     command: tuple[str, ...] = ()
-    others: presence.Others = tuple
+    presence: Presence = Presence(())
 
 
 def run(
@@ -118,6 +119,7 @@ def run(
         suite.name, aims, points, [_look(aim, prepare) for aim in aims], order, again, range(len(points))
     )
     listen(planned)
+    session = _aware(session, aims)
     _confirm(planned, (destroy,) if isinstance(destroy, str) else tuple(destroy), session)
     document = {
         "suite": {"name": suite.name, "title": suite.title, "source": suite.source, "analysis": suite.analysis},
@@ -191,6 +193,7 @@ def _go_on(made: Run, session: Session) -> Run:
     again = options["prepare"] and (order == "random" or options.get("repeats", 1) > 1)
     planned = intent.plan(made.suite, aims, points, looked, order, again, made.missing())
     session.listen(planned)
+    session = _aware(session, aims)
     made = _rewritten(made, [*made.document["sessions"], _session_facts(aims, loaders, session)])
     return _go(made, planned, loaders, session)
 
@@ -238,11 +241,10 @@ def _go(made: Run, planned: event.Planned, loaders: Sequence[fio.Fio], session: 
             seed = made.document["options"]["seed"]
             with (
                 together.held(aims, writes=writes, run_id=made.id, seed=seed, roots=session.roots) as held,
-                presence.announced(held, session.roots) as others,
+                session.presence.announced(made.id),
             ):
                 session.listen(event.Started(made.id, made.path, len(points) - len(missing), len(points)))
-                session = replace(session, others=_warning(others, listen))
-                session.others()
+                session.presence.others()
                 for one, loader in zip(held, loaders, strict=True):
                     log.info("target %s, %s with %s", one.name, loader.version, loader.engine)
                 for number, intended in enumerate(planned.targets):
@@ -266,20 +268,16 @@ def _go(made: Run, planned: event.Planned, loaders: Sequence[fio.Fio], session: 
     return made
 
 
-def _warning(others: presence.Others, listen: event.Listener) -> presence.Others:
-    """The same, with a warning for each that wasn't there before."""
-    told: set[str] = set()
+def _aware(session: Session, aims: Sequence[target.Target]) -> Session:
+    """The same, which has told of the runs that load the same."""
 
-    def ask() -> tuple[str, ...]:
-        found = others()
-        for message in found:
-            if message not in told:
-                told.add(message)
-                log.warning("%s", message)
-                listen(event.Warned(message))
-        return found
+    def warn(message: str) -> None:
+        log.warning("%s", message)
+        session.listen(event.Warned(message))
 
-    return ask
+    presence = Presence(aims, warn, session.roots)
+    presence.others()
+    return replace(session, presence=presence)
 
 
 def _beside(result: Result, others: Collection[str]) -> Result:
@@ -323,14 +321,14 @@ def _measure(
     def one(point: Point, folder: Path) -> Measured:
         session.listen(event.PointStarted(number, total, point.name, point.expected_ns, point.repeat, on))
         log.info("point %d of %d: %s, repetition %d on %s", number, total, point.name, point.repeat, on or "all")
-        before = session.others()
+        before = session.presence.others()
         with writing(folder):
             measured = measure(
                 *(point, targets, folder, with_, made, session.roots),
                 cache_of(targets, made.document["options"].get("cache_bytes")),
                 lambda p: session.listen(p(number, total)),
             )
-        return measured._replace(result=_beside(measured.result, (*before, *session.others())))
+        return measured._replace(result=_beside(measured.result, (*before, *session.presence.others())))
 
     return one
 
