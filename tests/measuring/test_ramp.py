@@ -122,8 +122,8 @@ class Fake:
         (folder / "series.parquet").write_bytes(b"")
         outstanding = point.streams[0].outstanding
         total = Flow(iops=50.0, latency_mean_ns=20e6 * outstanding)
-        more = {"latency_mean_ci95_ns": 1e6, **self.told(outstanding)}
-        return Measured(Result(point=point.name, total=total, outstanding_asked=outstanding, **more), {})
+        row = Result(point=point.name, total=total, outstanding_asked=outstanding, latency_mean_ci95_ns=1e6)
+        return Measured(replace(row, **self.told(outstanding)), {})
 
     def find(self, folder: Path) -> Result:
         return find(self.point, folder, self.measure).result
@@ -158,7 +158,7 @@ def test_a_load_line_whose_probes_may_be_inside_a_cache_or_are_not_steady_says_s
     """The probe at 64 decides nothing."""
     assert doubts(Fake().find(tmp_path / "sure")) == []
     (doubt,) = doubts(
-        Fake(lambda n: {"steady": n != 6, **(cached({"cache_bytes": 1.0}) if n != 5 else {})}).find(tmp_path)
+        Fake(lambda n: {"steady": n != 6, **(cached({"cache_bytes": 1.0}) if n in (6, 64) else {})}).find(tmp_path)
     )
     which = "1 of the 2 probes next to the load line (6 outstanding)"
     assert doubt["message"] == (
@@ -166,6 +166,14 @@ def test_a_load_line_whose_probes_may_be_inside_a_cache_or_are_not_steady_says_s
         f" {which} ended without being steady: neither it nor its confidence is sure"
     )
     assert (doubt["severity"], doubt["numbers"]) == ("warning", {"cached_probes": 1, "unsteady_probes": 1})
+
+
+def test_a_highest_rate_that_may_be_a_caches_is_told_though_its_probe_is_far_from_the_load_line(tmp_path: Path) -> None:
+    """The first probe finds the cache empty."""
+    fast = {"total": Flow(iops=900.0, latency_mean_ns=1280e6), **cached({"cache_bytes": 1.0})}
+    (doubt,) = doubts(Fake(lambda n: fast if n == 64 else {}).find(tmp_path))
+    assert doubt["message"] == "the highest rate, at 64 outstanding, may be that of a write cache: then it's too high"
+    assert doubt["severity"] == "note"
 
 
 def test_a_cache_of_unknown_size_makes_a_load_line_no_worse_than_a_note(tmp_path: Path) -> None:

@@ -218,7 +218,7 @@ def _row(
     found = row.provenance["load_line"]
     ends = [one for one in (found["load"], found["next"], found.get("low"), found.get("high")) if one is not None]
     near = [probe for probe in line.probes if ends and min(ends) <= probe.load <= max(ends)]
-    doubts = list(_doubts(near, _PER[point.ramp.axis]))
+    doubts = [*_doubts(near, _PER[point.ramp.axis]), *_saturation_doubts(row, line, near)]
     if failed is not None:
         message = f"{failed.point} failed ({failed.error}), without which it isn't known whether the curve is monotone"
         doubts.append(Doubt("warning", message, "Run it again, if that matters."))
@@ -255,6 +255,14 @@ def _doubts(near: Sequence[Probe[Any, Result]], per: str) -> Iterator[Doubt]:
     if beside:
         message = f"{said(beside)} had another run beside them: then it's too low"
         yield Doubt("warning", message, "Let one run after the other.", {"disturbed_probes": len(beside)})
+
+
+def _saturation_doubts(row: Result, line: LoadLine[Any, Result], near: Sequence[Probe[Any, Result]]) -> Iterator[Doubt]:
+    """What is doubtful of the highest rate, where a probe further off had it."""
+    top = next((one for one in line.probes if one.answer.total.iops == row.saturation_iops), None)
+    if top is not None and top not in near and any(one.get("check") == "write-cache" for one in top.answer.findings):
+        message = f"the highest rate, at {top.load:,.15g} outstanding, may be that of a write cache: then it's too high"
+        yield Doubt("note", message, "Ask the suite saturation for it, with a --runtime that fills the cache.", {})
 
 
 def _opened(measure: Measure, ramp: Ramp) -> Measure:
