@@ -168,6 +168,12 @@ def test_a_load_line_whose_probes_may_be_inside_a_cache_or_are_not_steady_says_s
     assert (doubt["severity"], doubt["numbers"]) == ("warning", {"cached_probes": 1, "unsteady_probes": 1})
 
 
+def test_an_overloaded_probe_is_not_blamed_for_being_unsteady(tmp_path: Path) -> None:
+    """Its requests pile up; that is why it fails."""
+    piling = {"steady": False, "provenance": {"open": {"overloaded": True}}}
+    assert doubts(Fake(lambda n: piling if n == 6 else {}).find(tmp_path)) == []
+
+
 def test_a_highest_rate_that_may_be_a_caches_is_told_though_its_probe_is_far_from_the_load_line(tmp_path: Path) -> None:
     """The first probe finds the cache empty."""
     fast = {"total": Flow(iops=900.0, latency_mean_ns=1280e6), **cached({"cache_bytes": 1.0})}

@@ -238,7 +238,8 @@ def _doubts(near: Sequence[Probe[Any, Result]], per: str) -> Iterator[Doubt]:
         return f"{len(some)} of the {len(near)} probes next to the load line ({loads} {per})"
 
     cached, late, beside = those("write-cache"), those("emulation"), those("other-run")
-    moving = [one for one in near if one.answer.steady is False]
+    # What is offered more than it can do is never steady.
+    moving = [one for one in near if one.answer.steady is False and not overloaded(one.answer)]
     if cached:
         # Of a cache of unknown size nobody knows whether it was filled.
         known = any(each["numbers"] for one in cached for each in one.answer.findings if each["check"] == "write-cache")
