@@ -36,7 +36,7 @@ impl Drives {
         let single_ns = self.curve.at(self.each).mean_ns;
         let first_ns = self.rested.map_or(single_ns, |rested| {
             // The more a drive has to do, the less it rests.
-            let used = self.busy(per_ns);
+            let used = self.busy(per_ns, 0.0, f64::INFINITY) / self.count;
             rested.mean_ns * (1.0 - used) + single_ns * used
         });
         let residence = self.arriving_ns(per_ns / self.groups(), scv, first_ns);

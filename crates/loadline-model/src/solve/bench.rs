@@ -129,6 +129,9 @@ struct Drive {
     disk: Disk,
     free_at: Time,
     called_at: Time,
+    /// Time for which it has had work, and when it last got its first access or lost its last one.
+    busy: Time,
+    turned_at: Time,
     /// The second one is for writes that let reads pass.
     waiting: [VecDeque<Request>; 2],
 }
@@ -164,6 +167,9 @@ impl<'a> Bench<'a> {
                     if let Some(request) = first.pop_front().or_else(|| second.pop_front()) {
                         drive.give(now, request);
                     }
+                    if self.inside[number as usize] == 0 {
+                        drive.turn(now, false);
+                    }
                 }
                 self.begin(now, number);
             }
@@ -185,6 +191,9 @@ impl<'a> Bench<'a> {
         let (ground, apart) = (self.ground, self.sections.wrapping_mul(extent.disk));
         let phase = GOLDEN.wrapping_mul(apart);
         let drive = self.drives[number].get_or_insert_with(|| Drive::new(ground, phase));
+        if self.inside[number] == 0 {
+            drive.turn(now, true);
+        }
         if self.inside[number] >= drive.disk.tags() as u64 {
             let lane = usize::from(ground.reads_first && way == Way::Write);
             drive.waiting[lane].push_back(request);
@@ -193,6 +202,19 @@ impl<'a> Bench<'a> {
         }
         self.inside[number] += 1;
         self.begin(now, extent.disk);
+    }
+
+    /// Time for which drives have had work, all together, ns.
+    pub(super) fn busy_ns(&self, now: u64) -> f64 {
+        let since = |drive: &Drive, inside: u64| {
+            let since = Time::from_ns(now) - drive.turned_at;
+            if inside > 0 { since } else { Time::ZERO }
+        };
+        let drives = self.drives.iter().zip(&self.inside);
+        drives
+            .filter_map(|(drive, &inside)| Some((drive.as_ref()?, inside)))
+            .map(|(drive, inside)| (drive.busy + since(drive, inside)).ns() as f64)
+            .sum()
     }
 
     /// Begins what a drive can begin.
@@ -229,8 +251,21 @@ impl Drive {
             disk: Disk::new(Arc::clone(ground.model), &options),
             free_at: Time::ZERO,
             called_at: Time::ZERO,
+            busy: Time::ZERO,
+            turned_at: Time::ZERO,
             waiting: [VecDeque::new(), VecDeque::new()],
         }
+    }
+
+    /// The drive gets its first access, or has lost its last one; without any it may have written from its buffer.
+    fn turn(&mut self, now: u64, first: bool) {
+        let now = Time::from_ns(now);
+        self.busy += if first {
+            self.disk.background(self.turned_at, now)
+        } else {
+            now - self.turned_at
+        };
+        self.turned_at = now;
     }
 
     /// The drive has a free tag for this.

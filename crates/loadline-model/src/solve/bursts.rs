@@ -82,6 +82,8 @@ pub(super) fn settled(
         response_ns: mean(|point| Some(point.response_ns)).unwrap_or(at.response_ns),
         read_response_ns: mean(|point| point.read_response_ns),
         write_response_ns: mean(|point| point.write_response_ns),
+        at_drives: mean(|point| Some(point.at_drives)).unwrap_or(at.at_drives),
+        drives_ns: mean(|point| point.drives_ns),
     };
     let mut working = found.working;
     if let Some(working) = &mut working {

@@ -70,6 +70,8 @@ pub(super) struct Course {
     pub(super) windows_per_ns: f64,
     /// Mean time that a read waits for its window, ns; 0 where reading waits for windows.
     pub(super) waited_ns: f64,
+    /// Time for which drives have work, all together, for a window, ns.
+    pub(super) busy_ns: f64,
 }
 
 /// Everything that a course depends on.
@@ -130,6 +132,7 @@ impl Streams {
             Arc::new(Course {
                 windows_per_ns: mean(|one| one.windows_per_ns.recip()).recip(),
                 waited_ns: mean(|one| one.waited_ns),
+                busy_ns: mean(|one| one.busy_ns),
             })
         })
     }
@@ -199,13 +202,15 @@ enum Job {
     Destage { writes: Vec<Extent> },
 }
 
-/// From when on a walk counts, if it does yet: windows and how many were asked for by then, and stripes that weren't written back.
+/// From when on a walk counts, if it does yet: windows and how many were asked for by then, stripes
+/// that weren't written back, and time for which drives had had work, ns.
 #[derive(Debug, Default)]
 struct Since {
     counts: bool,
     windows: usize,
     asked: usize,
     dirty: f64,
+    busy_ns: f64,
 }
 
 struct Walk<'a> {
@@ -269,7 +274,7 @@ impl Walk<'_> {
         };
         let before = (BEFORE / self.walks).max(self.streams.lap(self.ground));
         let mut counts = counts / self.walks;
-        let (mut look, mut seen) = (before + LOOKED, 0);
+        let (mut look, mut seen, mut now) = (before + LOOKED, 0, 0);
         loop {
             let count = counted(self);
             // Not between windows, where one can't tell yet how long reads wait for destages.
@@ -278,13 +283,13 @@ impl Walk<'_> {
                 let passed = count - self.since.windows;
                 if !self.since.counts {
                     if count >= before {
-                        self.count_from(count);
+                        self.count_from(count, now);
                     }
                 } else if passed >= counts && (self.balances() || count >= MOST) {
                     break;
                 } else if passed >= 2 * counts {
                     counts *= 2;
-                    self.count_from(count);
+                    self.count_from(count, now);
                 }
             }
             if self.begun.len() > look {
@@ -293,9 +298,10 @@ impl Walk<'_> {
                 }
                 look += LOOKED;
             }
-            let Some((now, event)) = self.bench.next() else {
+            let Some((at, event)) = self.bench.next() else {
                 break;
             };
+            now = at;
             match event {
                 Event::Ask(stream) if self.pace.waits => self.ask(now, stream),
                 Event::Ask(stream) => self.arrive(now, stream),
@@ -303,19 +309,22 @@ impl Walk<'_> {
                 Event::Done(_, job) => self.end(now, job),
             }
         }
+        let windows = (counted(self) - self.since.windows).max(1);
         Course {
             windows_per_ns: self.windows_per_ns(),
             waited_ns: self.waited[1] / self.waited[0].max(1.0),
+            busy_ns: (self.bench.busy_ns(now) - self.since.busy_ns) / windows as f64,
         }
     }
 
     /// From these windows on it counts.
-    fn count_from(&mut self, windows: usize) {
+    fn count_from(&mut self, windows: usize, now: u64) {
         self.since = Since {
             counts: true,
             windows,
             asked: self.asked,
             dirty: self.above + self.under_way,
+            busy_ns: self.bench.busy_ns(now),
         };
         self.waited = [0.0; 2];
     }

@@ -70,6 +70,8 @@ pub(super) struct Followed {
     pub(super) per_ns: f64,
     /// Mean times at the drives, of reads and of writes, ns; 0 where there are none.
     pub(super) waited_ns: [f64; 2],
+    /// Time for which drives have work, all together, for an I/O, ns.
+    pub(super) busy_ns: f64,
 }
 
 impl Direct {
@@ -145,6 +147,7 @@ impl Direct {
         Some(Followed {
             per_ns: mean(&|one| one.per_ns.recip()).recip(),
             waited_ns: [0, 1].map(|way| mean(&|one| one.waited_ns[way])),
+            busy_ns: mean(&|one| one.busy_ns),
         })
     }
 
@@ -180,6 +183,7 @@ impl Direct {
             until,
             ended: 0,
             begun_at: 0,
+            busy_before_ns: 0.0,
             sums: [[0.0; 2]; 2],
             extents: Vec::new(),
             rows: Vec::new(),
@@ -222,6 +226,7 @@ struct Walk<'a> {
     until: u32,
     ended: u32,
     begun_at: u64,
+    busy_before_ns: f64,
     /// By way: count, and sum of times.
     sums: [[f64; 2]; 2],
     extents: Vec<Extent>,
@@ -262,6 +267,7 @@ impl Walk<'_> {
         Followed {
             per_ns: counted / (now - self.begun_at).max(1) as f64,
             waited_ns: self.sums.map(|[count, sum]| sum / count.max(1.0)),
+            busy_ns: (self.bench.busy_ns(now) - self.busy_before_ns) / counted.max(1.0),
         }
     }
 
@@ -452,7 +458,7 @@ impl Walk<'_> {
         } = self.jobs[number as usize];
         self.ended += 1;
         if self.ended == self.before {
-            self.begun_at = now;
+            (self.begun_at, self.busy_before_ns) = (now, self.bench.busy_ns(now));
         } else if self.ended > self.before && self.ended <= self.until {
             let sum = &mut self.sums[way as usize];
             *sum = [sum[0] + 1.0, sum[1] + (now - since) as f64];

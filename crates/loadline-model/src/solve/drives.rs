@@ -16,6 +16,9 @@ const EXACT: f64 = 1e-12;
 const MOST_STEPS: u32 = 200;
 const HALVING: u32 = 6;
 
+/// Rounds after which utilisation, on which service times hardly depend, is settled.
+const BUSY_ROUNDS: u32 = 20;
+
 /// A number is looked for first within this factor of a guess.
 const NEAR: f64 = 1.02;
 
@@ -158,6 +161,14 @@ pub(super) struct Order {
     pub(super) step: f64,
 }
 
+impl Order {
+    /// Groups that so many sets are at, if there are as many.
+    fn groups(self, inside: f64) -> f64 {
+        let each = inside / self.streams;
+        self.streams.min(inside) * (1.0 + (each - 1.0).max(0.0) * self.step)
+    }
+}
+
 /// Sets per ns of all drives together.
 #[derive(Debug, Clone)]
 pub(super) enum Rates<'a> {
@@ -173,9 +184,7 @@ impl Rates<'_> {
         match self {
             Rates::Grid(points) => between(points, inside),
             Rates::Ordered(drives, order) => {
-                let each = inside / order.streams;
-                let used = order.streams.min(inside) * (1.0 + (each - 1.0).max(0.0) * order.step);
-                let used = used.clamp(1.0, drives.groups());
+                let used = order.groups(inside).clamp(1.0, drives.groups());
                 let here = (inside / used).max(1.0);
                 let whole = drives.each * drives.curve.at(here * drives.each).mean_ns;
                 let slowest = drives.residence_ns(here) - here * whole;
@@ -385,14 +394,32 @@ impl Drives {
 }
 
 impl Drives {
-    /// Share of time in which a drive has work, at a rate of sets per ns.
-    pub(super) fn busy(&self, per_ns: f64) -> f64 {
-        let each = per_ns / self.groups() * self.each;
-        // At the number of accesses at which a drive would just do that rate.
-        let queued = rise(each, 1.0..self.curve.tags(), |queued| {
-            1.0 / self.curve.at(queued).mean_ns
-        });
-        (each * self.curve.at(queued).mean_ns).min(1.0)
+    /// How many drives have work as a mean, at a rate of sets per ns, of so many sets that hosts wait for and up to `bound` in all; where hosts
+    /// wait for none, as many are there as do that rate.
+    ///
+    /// Utilisation is the rate times the service time while a drive has work. A drive with work then has so many sets as a mean that over
+    /// all time those are there which are there.
+    pub(super) fn busy(&self, per_ns: f64, waited_for: f64, bound: f64) -> f64 {
+        let groups = self.groups();
+        let most = bound.min(self.order.map_or(groups * self.curve.tags(), |_| ENDLESS));
+        let inside = if waited_for > 0.0 {
+            let mean = self.mean_for(waited_for.min(most), waited_for / self.sets(1.0)[0]);
+            self.sets(mean).iter().sum::<f64>().min(most)
+        } else {
+            let rates = self.rates(most);
+            let inside = rise(per_ns, 1.0..most, |inside| rates.at(inside));
+            inside * (per_ns / rates.at(inside)).min(1.0)
+        };
+        let used = self
+            .order
+            .map_or(groups, |order| order.groups(inside).clamp(1.0, groups));
+        let mean = self.mean_of(inside) / used;
+        let mut share = 1.0;
+        for _ in 0..BUSY_ROUNDS {
+            let here = (mean / share).max(1.0) * self.each;
+            share = (per_ns / used * self.each * self.curve.at(here).mean_ns).min(1.0);
+        }
+        share * used * self.wide
     }
 }
 

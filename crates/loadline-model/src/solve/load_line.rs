@@ -197,7 +197,7 @@ impl System {
             own.solution(below, &at(highest), explain)
         };
         if mix.order.is_none() && mix.direct.is_none() {
-            let most = limit.most(first.limit.0 * 1e9, think_ns);
+            let most = limit.most(first.limit * 1e9, think_ns);
             return line(loads.on_curves(limit, most, curve)?, &solve);
         }
         // What is followed is known at powers of two, and where the curve ends: that shouldn't hang on saturation.

@@ -315,7 +315,11 @@ impl Mix {
             streams: self
                 .order
                 .map_or(self.onward_streams, |order| order.streams),
-            clump: (waited / (waited - followers)).clamp(1.0, 1e3),
+            clump: if waited > 0.0 {
+                (waited / (waited - followers)).clamp(1.0, 1e3)
+            } else {
+                1.0
+            },
         })
     }
 

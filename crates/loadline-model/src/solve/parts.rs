@@ -72,9 +72,25 @@ impl Part {
         mean(classes, &self.latency_ns)
     }
 
-    /// I/Os per ns that use it up; infinite for a delay.
+    /// I/Os per ns that use it up with as many controllers as work at a time; infinite for a delay.
     pub(super) fn capacity(&self, classes: &[Class]) -> f64 {
         f64::from(self.servers * self.copies) / (self.mean_ns(classes) + self.background_ns)
+    }
+
+    /// How many there are, all controllers' together.
+    pub(super) fn all(&self) -> u32 {
+        self.controllers.map_or(self.copies, |(count, _)| count)
+    }
+
+    /// Work that a mean I/O brings or leaves, ns.
+    pub(super) fn demand_ns(&self, classes: &[Class]) -> f64 {
+        let crowding = self.controllers.map_or(1.0, |(_, crowding)| crowding);
+        (self.mean_ns(classes) + self.background_ns) / crowding
+    }
+
+    /// I/Os per ns that use it up altogether; infinite for a delay.
+    pub(super) fn most_per_ns(&self, classes: &[Class]) -> f64 {
+        f64::from(self.servers * self.all()) / self.demand_ns(classes)
     }
 }
 

@@ -16,17 +16,18 @@ use std::ops::RangeInclusive;
 
 impl Solver<'_> {
     /// I/Os per ns of streams that are read ahead of, so many outstanding, if all but the drives pass so many per ns, and one in
-    /// `alone_ns`. Where that is plainly more than `enough` it isn't known nearer.
+    /// `alone_ns`; and the time for which one occupies drives, ns. Where that is plainly more than `enough` it isn't known nearer.
     fn followed(
         &self,
         outstanding: u32,
         [passed_per_ns, enough]: [f64; 2],
         alone_ns: f64,
-    ) -> Option<f64> {
+    ) -> Option<[f64; 2]> {
         let ahead = self.mix.windows?;
         let pace = ahead.closed(outstanding, passed_per_ns * self.sets.ahead, alone_ns);
         let course = self.mix.course(self.view, pace, enough * self.sets.ahead)?;
-        Some(course.windows_per_ns / self.sets.ahead)
+        let windows = self.sets.ahead;
+        Some([course.windows_per_ns / windows, course.busy_ns * windows])
     }
 
     /// I/Os per ns of streams that are followed, so many outstanding, with nothing but drives to wait for; not nearer where they are plainly
@@ -38,28 +39,37 @@ impl Solver<'_> {
                 .followed(self.view, Coming::Closed(outstanding, [0.0; 2]))?;
             return Some(found.per_ns);
         }
-        self.followed(outstanding, [f64::INFINITY, enough], 0.0)
+        let [per_ns, _] = self.followed(outstanding, [f64::INFINITY, enough], 0.0)?;
+        Some(per_ns)
     }
 
-    /// The same with these numbers outstanding.
-    fn followed_all(&self, numbers: RangeInclusive<u32>, front_per_s: &[f64]) -> Option<Vec<f64>> {
+    /// The same with these numbers outstanding, and the time for which an I/O occupies drives, ns.
+    fn followed_all(
+        &self,
+        numbers: RangeInclusive<u32>,
+        front_per_s: &[f64],
+    ) -> Option<Vec<[f64; 2]>> {
         self.mix.streams.as_ref()?;
-        let found = doubled(numbers, |n| {
+        doubled(numbers, |n| {
             let passed = front_per_s[n as usize - 1] / 1e9;
-            Some([self.followed(n, [passed, f64::INFINITY], 1e9 / front_per_s[0])?])
-        })?;
-        Some(found.into_iter().map(|[rate]| rate).collect())
+            self.followed(n, [passed, f64::INFINITY], 1e9 / front_per_s[0])
+        })
     }
 
-    /// I/Os per ns, and times at the drives of reads and of writes, of a load that goes straight to the drives, so many outstanding.
-    fn followed_straight(&self, outstanding: u32, think_ns: f64) -> Option<[f64; 3]> {
+    /// I/Os per ns, times at the drives of reads and of writes, and that for which one occupies drives, of a load that goes straight to
+    /// the drives, so many outstanding.
+    fn followed_straight(&self, outstanding: u32, think_ns: f64) -> Option<[f64; 4]> {
         let pause_ns = [Way::Read, Way::Write].map(|way| {
             let share = self.mix.share(way).max(1e-300);
             think_ns + self.front_ns(|of| of == way) / share
         });
         let coming = Coming::Closed(outstanding, pause_ns);
-        let Followed { per_ns, waited_ns } = self.mix.followed(self.view, coming)?;
-        Some([per_ns, waited_ns[0], waited_ns[1]])
+        let Followed {
+            per_ns,
+            waited_ns: [read_ns, write_ns],
+            busy_ns,
+        } = self.mix.followed(self.view, coming)?;
+        Some([per_ns, read_ns, write_ns, busy_ns])
     }
 
     /// Such a load with these numbers outstanding.
@@ -71,18 +81,20 @@ impl Solver<'_> {
     ) -> Option<Vec<Point>> {
         self.mix.direct.as_ref()?;
         let found = doubled(numbers.clone(), |n| self.followed_straight(n, think_ns))?;
-        let points = numbers.zip(found).map(|(n, [rate, read_ns, write_ns])| {
-            let x = rate
-                .min(front.throughput_per_s[n as usize - 1] / 1e9)
-                .min(beside_per_ns(&self.parts, &self.classes));
-            let response_ns = f64::from(n) / x - think_ns;
-            self.split(x, response_ns, [read_ns, write_ns])
-        });
+        let points = numbers
+            .zip(found)
+            .map(|(n, [rate, read_ns, write_ns, busy_ns])| {
+                let x = rate
+                    .min(front.throughput_per_s[n as usize - 1] / 1e9)
+                    .min(beside_per_ns(&self.parts, &self.classes));
+                let response_ns = f64::from(n) / x - think_ns;
+                self.split(x, response_ns, [read_ns, write_ns], busy_ns)
+            });
         Some(points.collect())
     }
 
     /// A point of such a response, which reads and writes share as their times at the drives and before them are.
-    fn split(&self, per_ns: f64, response_ns: f64, waited_ns: [f64; 2]) -> Point {
+    fn split(&self, per_ns: f64, response_ns: f64, waited_ns: [f64; 2], busy_ns: f64) -> Point {
         let front_ns = self.front_ns(|_| true);
         let alone = |of: &OfWay| of.front * front_ns + waited_ns[of.way as usize];
         let mean: f64 = self.ways.iter().map(|of| of.share * alone(of)).sum();
@@ -95,6 +107,8 @@ impl Solver<'_> {
             response_ns,
             read_response_ns: of_way(Way::Read),
             write_response_ns: of_way(Way::Write),
+            at_drives: 0.0,
+            drives_ns: Some(busy_ns),
         }
     }
 
@@ -157,7 +171,7 @@ impl Solver<'_> {
                     .map(|rate| rate / self.sets.all())
                     .collect();
                 let point = |n: u32, (x, inside): (f64, f64)| {
-                    let x = x.min(self.limit.0);
+                    let x = x.min(self.limit);
                     let response = f64::from(n) / x - think_ns;
                     self.point(x, response - inside / x, inside, Way::Write)
                 };
@@ -194,7 +208,7 @@ impl Solver<'_> {
             .windows
             .map_or(self.bound, |ahead| inside(ahead.most(front.population)));
         let rates = drives.map(|drives| drives.rates(most));
-        let limit = self.limit.0;
+        let limit = self.limit;
         let followed = self.followed_all(numbers.clone(), &front.throughput_per_s);
         let first = *numbers.start();
         let points = numbers.map(|n| {
@@ -214,8 +228,11 @@ impl Solver<'_> {
                 let passed = front_per_ns * self.sets.ahead;
                 Some(ahead.windows_per_ns(n, passed, fetch_ns) / self.sets.ahead)
             };
-            let reading = match &followed {
-                Some(followed) => followed[(n - first) as usize],
+            let followed = followed
+                .as_ref()
+                .map(|followed| followed[(n - first) as usize]);
+            let reading = match followed {
+                Some([rate, _]) => rate,
                 None => fetched().unwrap_or(f64::INFINITY),
             };
             let x = front_per_ns.min(limit).min(destaging).min(reading);
@@ -229,7 +246,10 @@ impl Solver<'_> {
             } else {
                 Way::Write
             };
-            self.point(x, front, (response - front) * x, waits)
+            Point {
+                drives_ns: followed.map(|[_, busy_ns]| busy_ns),
+                ..self.point(x, front, (response - front) * x, waits)
+            }
         });
         points.collect()
     }
@@ -244,6 +264,8 @@ impl Solver<'_> {
             response_ns: 0.0,
             read_response_ns: None,
             write_response_ns: None,
+            at_drives,
+            drives_ns: None,
         };
         for of in &self.ways {
             let parked = if of.way == waits { parked } else { 0.0 };
@@ -296,7 +318,7 @@ impl Solver<'_> {
 
     /// At a rate from outside; `None` if that is above saturation.
     pub(super) fn open(&self, offered_per_s: f64, scv: f64) -> Result<Option<Point>, Error> {
-        if offered_per_s >= self.limit.0 * 1e9 {
+        if offered_per_s >= self.limit * 1e9 {
             return Ok(None);
         }
         let network = parts::network(&self.parts, &self.classes, 0.0);
@@ -309,7 +331,12 @@ impl Solver<'_> {
         if let Some(found) = self.mix.followed(self.view, Coming::Open(per_ns)) {
             let waited = |of: &OfWay| of.share * found.waited_ns[of.way as usize];
             let waited_ns: f64 = self.ways.iter().map(waited).sum();
-            return Ok(Some(self.split(per_ns, front + waited_ns, found.waited_ns)));
+            return Ok(Some(self.split(
+                per_ns,
+                front + waited_ns,
+                found.waited_ns,
+                found.busy_ns,
+            )));
         }
         let inside = match &self.drives {
             Some(drives) if self.sets.foreground > 0.0 => {
@@ -333,19 +360,17 @@ impl Solver<'_> {
                 .fold(0.0, f64::max);
             let pace = ahead.open(reads_per_ns, apart_ns);
             let course = self.mix.course(self.view, pace, f64::INFINITY);
-            let waited_ns = if let Some(course) = course {
+            let waited_ns = if let Some(course) = &course {
                 course.waited_ns
             } else {
                 let fetch_ns = inside / drives.rates(inside).at(inside)
                     + drives.in_line_ns(per_ns * self.sets.all(), ahead.reads.recip());
                 ahead.waited_ns(reads_per_ns, fetch_ns, apart_ns)
             };
-            return Ok(Some(self.point(
-                per_ns,
-                front,
-                waited_ns * reads_per_ns,
-                Way::Read,
-            )));
+            return Ok(Some(Point {
+                drives_ns: course.map(|course| course.busy_ns * self.sets.ahead),
+                ..self.point(per_ns, front, waited_ns * reads_per_ns, Way::Read)
+            }));
         }
         Ok(Some(self.point(per_ns, front, inside, Way::Write)))
     }

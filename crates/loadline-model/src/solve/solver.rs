@@ -54,8 +54,10 @@ pub(super) struct Solver<'a> {
     pub(super) bound: f64,
     /// I/Os per ns that drives can do at most for streams that are read ahead of, which have been followed.
     pub(super) streamed: Option<f64>,
-    /// I/Os per ns that the system can do at most, and the component that sets the limit.
-    pub(super) limit: (f64, String),
+    /// I/Os per ns that the system can do at most with as many controllers at work.
+    pub(super) limit: f64,
+    /// I/Os per ns that no load exceeds, and the component that sets that.
+    pub(super) saturation: (f64, String),
     /// Reads and writes, if there are any.
     pub(super) ways: Vec<OfWay>,
     /// The most I/Os that can be at the drives; the rest waits for room in the cache.
@@ -115,7 +117,8 @@ impl<'a> Solver<'a> {
             sets,
             bound,
             streamed: None,
-            limit: (f64::INFINITY, String::new()),
+            limit: f64::INFINITY,
+            saturation: (f64::INFINITY, String::new()),
             ways: Vec::new(),
             most_at_drives: f64::INFINITY,
         };
@@ -127,7 +130,7 @@ impl<'a> Solver<'a> {
             0
         };
         // Without what drives do: more than everything else lets pass needn't be looked for.
-        let (enough, _) = solver.least_capacity(None);
+        let (enough, _) = solver.least_capacity(Part::most_per_ns, None);
         for &n in &OUTSTANDING[first..] {
             let found = solver.most_followed(n, enough);
             solver.streamed = solver
@@ -139,7 +142,7 @@ impl<'a> Solver<'a> {
                 break;
             }
         }
-        solver.limit = solver.least_capacity(solver.drives.as_ref());
+        solver.find_limits();
         solver.ways = [Way::Read, Way::Write]
             .into_iter()
             .filter_map(|way| solver.of_way(way))
@@ -173,7 +176,7 @@ impl<'a> Solver<'a> {
         let most = most.map(|point| point.throughput_per_s / 1e9);
         let mut solver = self.clone();
         solver.streamed = most.chain(self.streamed).max_by(f64::total_cmp);
-        solver.limit = solver.least_capacity(solver.drives.as_ref());
+        solver.find_limits();
         solver.solved(curve, at, asked, explain)
     }
 
@@ -185,14 +188,14 @@ impl<'a> Solver<'a> {
         asked: &Asked,
         explain: bool,
     ) -> Result<Solution, Error> {
-        let (limit, bottleneck) = self.limit.clone();
+        let (most, bottleneck) = self.saturation.clone();
         let at = match asked {
             Asked::Closed { .. } => closed,
             Asked::Open { per_s, scv } => self.open(*per_s, *scv)?,
         };
-        let components = self.components(at.map_or(limit, |at| at.throughput_per_s / 1e9));
+        let components = self.components(at.as_ref());
         Ok(Solution {
-            saturation_per_s: limit * 1e9,
+            saturation_per_s: most * 1e9,
             uneven: self.mix.on_few(),
             working: explain.then(|| self.working(at.as_ref(), &components)),
             bottleneck,
@@ -215,10 +218,21 @@ impl<'a> Solver<'a> {
         most.min(drives.saturation()) / self.sets.all()
     }
 
+    /// What the system can do at most: with the controllers that work at a time, and under any load.
+    fn find_limits(&mut self) {
+        let drives = self.drives.as_ref();
+        (self.limit, _) = self.least_capacity(Part::capacity, drives);
+        self.saturation = self.least_capacity(Part::most_per_ns, drives);
+    }
+
     /// I/Os per ns that the system with these drives can do at most, and the component that sets the limit.
-    fn least_capacity(&self, drives: Option<&Drives>) -> (f64, String) {
+    fn least_capacity(
+        &self,
+        capacity: fn(&Part, &[Class]) -> f64,
+        drives: Option<&Drives>,
+    ) -> (f64, String) {
         let parts = self.parts.iter().filter(|part| part.servers > 0);
-        let parts = parts.map(|part| (part.capacity(&self.classes), part.name));
+        let parts = parts.map(|part| (capacity(part, &self.classes), part.name));
         let drives = drives.map(|drives| (self.drives_limit(drives), "disks"));
         let least = parts.chain(drives).min_by(|a, b| a.0.total_cmp(&b.0));
         least.map_or((f64::INFINITY, String::new()), |(limit, name)| {
@@ -226,19 +240,26 @@ impl<'a> Solver<'a> {
         })
     }
 
-    /// Utilisations at a throughput.
-    fn components(&self, per_ns: f64) -> Vec<(String, f64)> {
+    /// Utilisations at a point, or at saturation.
+    fn components(&self, at: Option<&Point>) -> Vec<(String, f64)> {
+        let per_ns = at.map_or(self.saturation.0, |at| at.throughput_per_s / 1e9);
         let parts = self.parts.iter().filter(|part| part.servers > 0);
         let used = |part: &Part| {
-            (
-                part.name.to_owned(),
-                (per_ns / part.capacity(&self.classes)).min(1.0),
-            )
+            let used = per_ns / part.most_per_ns(&self.classes);
+            (part.name.to_owned(), used.min(1.0))
         };
-        let drives = self
-            .drives
-            .as_ref()
-            .map(|drives| ("disks".to_owned(), drives.busy(per_ns * self.sets.all())));
+        let drives = self.drives.as_ref().map(|drives| {
+            let alive = f64::from(self.view.pool.drives - self.view.pool.failed);
+            let followed = at.and_then(|at| at.drives_ns);
+            let busy = followed.map_or_else(
+                || {
+                    let waited_for = at.map_or(0.0, |at| at.at_drives);
+                    drives.busy(per_ns * self.sets.all(), waited_for, self.bound)
+                },
+                |busy_ns| per_ns * busy_ns,
+            );
+            ("disks".to_owned(), (busy / alive).min(1.0))
+        });
         parts.map(used).chain(drives).collect()
     }
 }

@@ -49,6 +49,8 @@ fn point(per_s: f64, response_ns: f64, ways: &[Way]) -> Point {
         response_ns,
         read_response_ns: of(Way::Read),
         write_response_ns: of(Way::Write),
+        at_drives: 0.0,
+        drives_ns: None,
     }
 }
 

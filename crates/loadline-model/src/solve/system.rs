@@ -25,6 +25,10 @@ pub struct Point {
     pub read_response_ns: Option<f64>,
     /// Mean response of writes, ns; `None` if there are none.
     pub write_response_ns: Option<f64>,
+    /// I/Os that wait for drives, as a mean.
+    pub at_drives: f64,
+    /// Time for which an I/O occupies drives, all together, ns; `None` where they weren't followed one by one.
+    pub drives_ns: Option<f64>,
 }
 
 /// What the solver finds.
@@ -121,7 +125,10 @@ impl System {
             return self.stations(streams, &asked, most, explain);
         };
         let outstanding = asked.outstanding().unwrap_or(most.max(1));
-        let solver = Solver::new(&view, view.mix(&profiles), outstanding);
+        let mut solver = Solver::new(&view, view.mix(&profiles), outstanding);
+        if let Asked::Open { per_s, scv } = asked {
+            solver = from_outside(solver, outstanding, per_s, scv)?;
+        }
         solver.solution(most, &asked, explain)
     }
 
@@ -170,6 +177,35 @@ impl System {
         let most = most.max(asked.outstanding().unwrap_or(1));
         stations::solve(&network, most, asked, &ways, explain)
     }
+}
+
+/// The solver of a load from outside: of a stream as many controllers work as what is outstanding then keeps at work.
+fn from_outside(
+    solver: Solver<'_>,
+    outstanding: u32,
+    per_s: f64,
+    scv: f64,
+) -> Result<Solver<'_>, Error> {
+    let suffices = |solver: &Solver<'_>, outstanding: u32| -> Result<bool, Error> {
+        let all = solver.mix.controllers(outstanding).is_infinite();
+        let inside = |at: Point| at.throughput_per_s * at.response_ns / 1e9;
+        let at = if all { None } else { solver.open(per_s, scv)? };
+        Ok(all || at.is_some_and(|at| inside(at) <= f64::from(outstanding)))
+    };
+    if per_s >= solver.saturation.0 * 1e9 || suffices(&solver, outstanding)? {
+        return Ok(solver);
+    }
+    let (mut few, mut enough, mut found) = (outstanding, None, solver);
+    while enough.is_none_or(|enough| enough - few > 1) {
+        let next = enough.map_or(2 * few, |enough| u32::midpoint(few, enough));
+        let solver = Solver::new(found.view, found.mix.clone(), next);
+        if suffices(&solver, next)? {
+            (enough, found) = (Some(next), solver);
+        } else {
+            few = next;
+        }
+    }
+    Ok(found)
 }
 
 /// What streams ask for together, and the share of each.

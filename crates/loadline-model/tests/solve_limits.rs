@@ -1,0 +1,92 @@
+//! What solved systems can do at most hangs on no load that is asked for, and components are as busy as simulated ones.
+
+mod solved;
+
+use loadline_model::sim::{Arrival, Plan, Seed};
+use solved::{solve, stream, system};
+
+#[test]
+fn saturation_hangs_on_no_load_that_is_asked_for_and_some_load_comes_near_it() {
+    for (name, (block, read, random)) in [
+        // One controller works on a stream, and with many outstanding the other one too.
+        ("eva-v2-10k", (8192, 0.0, 0.0)),
+        ("eva-v2-10k", (65536, 0.98, 0.0)),
+        // No more destages are at the drives than the cache lets be there.
+        ("eva-v2-10k", (4096, 0.0, 1.0)),
+        ("eva-v2-10k", (8192, 0.67, 1.0)),
+        ("dl360-g6-p410i", (8192, 0.7, 1.0)),
+        ("md-raid5-8x2tb", (8192, 1.0, 1.0)),
+        ("sas-10k-jbod", (65536, 1.0, 0.0)),
+    ] {
+        let system = system(name, &[]);
+        let [few, many] = [1, 2048].map(|outstanding| {
+            let arrival = Arrival::outstanding(outstanding);
+            let load = [stream(&system, block, read, random, arrival)];
+            system.solve(&load, 0, false).unwrap()
+        });
+        let saturation = few.saturation_per_s;
+        assert!(
+            (many.saturation_per_s / saturation - 1.0).abs() < 1e-9,
+            "{name} {block} {read} {random}: {saturation} and {}",
+            many.saturation_per_s
+        );
+        assert_eq!(few.bottleneck, many.bottleneck, "{name}");
+        let most = many.at.unwrap().throughput_per_s;
+        assert!(
+            most > 0.97 * saturation && most <= saturation * (1.0 + 1e-9),
+            "{name} {block} {read} {random}: {most} of {saturation}"
+        );
+    }
+}
+
+#[test]
+fn components_are_as_busy_as_simulated_ones() {
+    for (name, (block, read, random), outstanding) in [
+        // Of eight drives one has work.
+        ("sas-10k-jbod", (65536, 1.0, 0.0), 8),
+        ("sas-10k-jbod", (8192, 0.67, 1.0), 32),
+        // Addresses decide which of two controllers works.
+        ("eva-v2-10k", (8192, 0.0, 0.0), 32),
+        ("eva-v2-10k", (4096, 0.0, 1.0), 256),
+        ("eva-v2-10k", (8192, 0.67, 1.0), 256),
+        ("dl360-g6-p410i", (8192, 1.0, 1.0), 4),
+        ("md-raid5-8x2tb", (65536, 0.0, 0.0), 8),
+        ("hdd-7k2", (8192, 1.0, 1.0), 8),
+    ] {
+        let system = system(name, &[]);
+        let arrival = Arrival::outstanding(outstanding);
+        let load = [stream(&system, block, read, random, arrival)];
+        let simulation = system.simulate(&load, Plan::ios(60_000), Seed(1)).unwrap();
+        let components = simulation.components().to_vec();
+        let simulated = simulation.finish();
+        let solved = system.solve(&load, 0, false).unwrap();
+        for (component, used) in &solved.components {
+            let of = components.iter().find(|of| of.name == *component).unwrap();
+            let law = of.utilisation(&simulated).unwrap();
+            assert!(
+                (used - law).abs() < 0.05,
+                "{name} {block} {read} {random} x {outstanding}, {component}: {used:.3} and {law:.3} simulated"
+            );
+        }
+    }
+}
+
+#[test]
+fn a_stream_from_outside_that_one_controller_cannot_carry_keeps_both_at_work() {
+    let system = system("eva-v2-10k", &[]);
+    let saturation = solve(&system, 8192, 0.0, 0.0, 1).saturation_per_s;
+    for share in [0.3, 0.5, 0.7, 0.95] {
+        let arrival = Arrival::poisson(share * saturation);
+        let load = [stream(&system, 8192, 0.0, 0.0, arrival)];
+        let solved = system.solve(&load, 0, false).unwrap().at.unwrap();
+        let plan = Plan::ios(60_000);
+        let simulated = system.simulate(&load, plan, Seed(1)).unwrap().finish();
+        let response_ns = simulated.outstanding_mean / simulated.iops * 1e9;
+        // Controllers' turns are taken as their mean.
+        let error = solved.response_ns / response_ns - 1.0;
+        assert!(
+            error.abs() < 0.25,
+            "{share}: {error:+.3} of {response_ns} ns"
+        );
+    }
+}
