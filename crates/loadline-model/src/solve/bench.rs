@@ -3,15 +3,12 @@
 use crate::device::SECTOR_BYTES;
 use crate::device::disk::{Disk, Model, Options, Request};
 use crate::layout::{Extent, Layout};
-use crate::sim::Way;
+use crate::sim::{Purpose, Seed, Way};
 use crate::units::Time;
 use std::cmp::Ordering;
 use std::collections::{BinaryHeap, VecDeque};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
-
-/// The drives' phases are apart by the golden section of a revolution, or multiples of it.
-const GOLDEN: u32 = 2_654_435_769;
 
 /// Drives to go over.
 #[derive(Debug, Clone, Copy)]
@@ -74,8 +71,8 @@ pub(super) enum Event {
 /// Modelled drives side by side, each with what waits for a tag.
 pub(super) struct Bench<'a> {
     ground: Ground<'a>,
-    /// How many golden sections the drives are apart.
-    sections: u32,
+    /// Which of many ways drives' phases stand to each other in.
+    number: u64,
     drives: Vec<Option<Drive>>,
     /// Accesses at each drive.
     pub(super) inside: Vec<u64>,
@@ -137,12 +134,12 @@ struct Drive {
 }
 
 impl<'a> Bench<'a> {
-    /// Drives at rest, their phases so many golden sections apart, 1 or more.
-    pub(super) fn new(ground: Ground<'a>, sections: u32) -> Self {
+    /// Drives at rest, with other phases for each number.
+    pub(super) fn new(ground: Ground<'a>, number: u64) -> Self {
         let count = ground.layout.disks() as usize;
         Bench {
             ground,
-            sections,
+            number,
             drives: (0..count).map(|_| None).collect(),
             inside: vec![0; count],
             events: Events::default(),
@@ -188,8 +185,7 @@ impl<'a> Bench<'a> {
             lbn,
             sectors: (end - lbn) as u32,
         };
-        let (ground, apart) = (self.ground, self.sections.wrapping_mul(extent.disk));
-        let phase = GOLDEN.wrapping_mul(apart);
+        let (ground, phase) = (self.ground, phase(self.number, extent.disk));
         let drive = self.drives[number].get_or_insert_with(|| Drive::new(ground, phase));
         if self.inside[number] == 0 {
             drive.turn(now, true);
@@ -272,5 +268,25 @@ impl Drive {
     fn give(&mut self, now: u64, request: Request) {
         let taken = self.disk.enqueue(Time::from_ns(now), request);
         assert!(taken.is_ok(), "{request:?} is refused: {taken:?}");
+    }
+}
+
+/// A drive's phase. None tells another's: two pairs of drives whose phases are as far apart fall into step with a stream together.
+fn phase(number: u64, drive: u32) -> u32 {
+    Seed(number).rng(Purpose::Rotation, drive).bits() as u32
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn how_two_drives_stand_to_each_other_does_not_tell_how_two_others_do() {
+        let apart = |number, drive| phase(number, drive + 1).wrapping_sub(phase(number, drive));
+        // As shares of a revolution: what is between both distances is anything from 0 to 1, evenly.
+        let between =
+            |number| f64::from(apart(number, 2).wrapping_sub(apart(number, 0))) / 2f64.powi(32);
+        let mean = (1..=64).map(between).sum::<f64>() / 64.0;
+        assert!((mean - 0.5).abs() < 0.15, "{mean}");
     }
 }

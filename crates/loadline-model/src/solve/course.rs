@@ -27,9 +27,11 @@ const MOST: usize = 64_000;
 const LOOKED: usize = 200;
 const PLAIN: f64 = 2.0;
 
-/// In how many ways drives' spindles stand to each other at the most, each for its part of these windows, where nothing but they tells reads
-/// how to meet.
-const PHASES: u32 = 8;
+/// In how many ways drives' spindles stand to each other at first, each for its part of these windows, where nothing but they tells reads
+/// how to meet; and up to how many times as many are looked at until the standard error of the rate is such a share of it.
+const PHASES: usize = 8;
+const MORE: usize = 8;
+const PRECISE: f64 = 0.02;
 
 /// The same with arrivals by chance.
 const COUNTED_OPEN: usize = 6400;
@@ -117,23 +119,22 @@ impl Streams {
     /// Follows the streams at a pace. Where they plainly pass more than `enough` windows per ns it isn't known nearer how many.
     pub(super) fn follow(&self, ground: Ground<'_>, pace: Pace, enough: f64) -> Arc<Course> {
         FOLLOWED.ask(Question::new(self, ground, pace, enough), || {
-            let all = if pace.waits && self.destages.is_none() {
-                (BEFORE / self.lap(ground)).clamp(1, PHASES as usize) as u32
+            let least = if pace.waits && ground.layout.disks() > 1 {
+                (BEFORE / self.lap(ground)).clamp(1, PHASES)
             } else {
                 1
             };
-            let walks: Vec<Course> = (1..=all)
-                .map(|sections| {
-                    let enough = if all > 1 { f64::INFINITY } else { enough };
-                    self.walk(ground, pace, enough, (sections, all as usize))
-                })
-                .collect();
-            let mean = |of: fn(&Course) -> f64| walks.iter().map(of).sum::<f64>() / f64::from(all);
-            Arc::new(Course {
-                windows_per_ns: mean(|one| one.windows_per_ns.recip()).recip(),
-                waited_ns: mean(|one| one.waited_ns),
-                busy_ns: mean(|one| one.busy_ns),
-            })
+            let mut walks = Walks::default();
+            let mut number = 0;
+            while walks.too_few(least) {
+                number += 1;
+                let one = self.walk(ground, pace, enough, (number, least));
+                walks.add(&one);
+                if one.windows_per_ns >= PLAIN * enough {
+                    break;
+                }
+            }
+            Arc::new(walks.mean())
         })
     }
 
@@ -143,20 +144,20 @@ impl Streams {
         (u64::from(self.count) * all.div_ceil(self.window)) as usize
     }
 
-    /// One of several walks, each with the drives' phases so many golden sections apart.
+    /// One of several walks, each with phases of the drives of its own.
     fn walk(
         &self,
         ground: Ground<'_>,
         pace: Pace,
         enough: f64,
-        (sections, walks): (u32, usize),
+        (number, walks): (u64, usize),
     ) -> Course {
         let stripe_bytes = ground.layout.stripe_bytes();
         let mut walk = Walk {
             streams: self,
             pace,
             ground,
-            bench: Bench::new(ground, sections),
+            bench: Bench::new(ground, number),
             walks,
             enough,
             mirrors: Mirrors::new(self.mirror_read, ground.layout.disks()),
@@ -178,6 +179,42 @@ impl Streams {
             plan: WritePlan::default(),
         };
         walk.go()
+    }
+}
+
+/// Walks with spindles that stand otherwise: a system stays with one of them for as long as with another, so rates are averaged over time.
+#[derive(Debug, Default)]
+struct Walks {
+    count: usize,
+    /// Of rates and of their squares, and of times waited and busy for windows of all walks, ns.
+    sums: [f64; 4],
+}
+
+impl Walks {
+    fn add(&mut self, one: &Course) {
+        let rate = one.windows_per_ns;
+        self.count += 1;
+        let of_one = [rate, rate * rate, rate * one.waited_ns, rate * one.busy_ns];
+        for (sum, value) in self.sums.iter_mut().zip(of_one) {
+            *sum += value;
+        }
+    }
+
+    /// Whether there should be more, where there are so many at least.
+    fn too_few(&self, least: usize) -> bool {
+        let count = self.count as f64;
+        let [rate, square, ..] = self.sums.map(|sum| sum / count);
+        let error = ((square - rate * rate).max(0.0) / (count - 1.0)).sqrt();
+        self.count < least || self.count < MORE * least && least > 1 && error > PRECISE * rate
+    }
+
+    fn mean(&self) -> Course {
+        let [rate, _, waited, busy] = self.sums;
+        Course {
+            windows_per_ns: rate / self.count as f64,
+            waited_ns: waited / rate,
+            busy_ns: busy / rate,
+        }
     }
 }
 
@@ -272,7 +309,13 @@ impl Walk<'_> {
         } else {
             COUNTED_OPEN
         };
-        let before = (BEFORE / self.walks).max(self.streams.lap(self.ground));
+        // What is dirty has come to its level by then.
+        let level = if self.streams.destages.is_some() {
+            BEFORE
+        } else {
+            BEFORE / self.walks
+        };
+        let before = level.max(self.streams.lap(self.ground));
         let mut counts = counts / self.walks;
         let (mut look, mut seen, mut now) = (before + LOOKED, 0, 0);
         loop {
@@ -595,6 +638,30 @@ mod tests {
         let mirrored = windows_per_ns(Kind::Raid10, 4, EAGER);
         let bare = windows_per_ns(Kind::Raid0, 2, EAGER);
         assert!((mirrored / bare - 1.0).abs() < 0.02, "{mirrored} {bare}");
+    }
+
+    #[test]
+    fn there_are_more_walks_where_they_differ_and_each_counts_for_as_much_time() {
+        let walks = |rates: [f64; 2]| {
+            let mut walks = Walks::default();
+            for rate in rates.into_iter().cycle() {
+                if !walks.too_few(8) {
+                    break;
+                }
+                walks.add(&Course {
+                    windows_per_ns: rate,
+                    waited_ns: 0.0,
+                    busy_ns: 1.0 / rate,
+                });
+            }
+            walks
+        };
+        let alike = walks([1.0, 1.01]);
+        assert_eq!(alike.count, 8);
+        let apart = walks([1.0, 2.0]);
+        assert_eq!(apart.count, 64);
+        assert!((apart.mean().windows_per_ns - 1.5).abs() < 1e-12);
+        assert!((apart.mean().busy_ns - 1.0 / 1.5).abs() < 1e-12);
     }
 
     #[test]

@@ -139,25 +139,29 @@ impl Direct {
             1.0
         };
         let ios = [before / walks, (before + counted) / walks].map(|ios| ios as u32);
-        let found: Option<Vec<Followed>> = (1..=walks as u32)
-            .map(|sections| self.walk(ground, coming, ios, sections))
+        let found: Option<Vec<Followed>> = (1..=walks as u64)
+            .map(|number| self.walk(ground, coming, ios, number))
             .collect();
         let found = found?;
-        let mean = |of: &dyn Fn(&Followed) -> f64| found.iter().map(of).sum::<f64>() / walks;
+        // A system stays with one of them for as long as with another.
+        let all: f64 = found.iter().map(|one| one.per_ns).sum();
+        let mean = |of: &dyn Fn(&Followed) -> f64| {
+            found.iter().map(|one| one.per_ns * of(one)).sum::<f64>() / all
+        };
         Some(Followed {
-            per_ns: mean(&|one| one.per_ns.recip()).recip(),
+            per_ns: all / walks,
             waited_ns: [0, 1].map(|way| mean(&|one| one.waited_ns[way])),
             busy_ns: mean(&|one| one.busy_ns),
         })
     }
 
-    /// One walk, with the drives' phases so many golden sections apart.
+    /// One walk, with phases of the drives of its own.
     fn walk(
         &self,
         ground: Ground<'_>,
         coming: Coming,
         [before, until]: [u32; 2],
-        sections: u32,
+        number: u64,
     ) -> Option<Followed> {
         let cache = self
             .cache
@@ -173,7 +177,7 @@ impl Direct {
             coming,
             ground,
             requests,
-            bench: Bench::new(ground, sections),
+            bench: Bench::new(ground, number),
             mirrors: Mirrors::new(self.mirror_read, ground.layout.disks()),
             writers: Writers::default(),
             cache,
