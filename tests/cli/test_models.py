@@ -312,3 +312,14 @@ def test_tables_fit_a_terminal(loadline: Loadline, columns: int) -> None:
     lines = re.sub(r"\x1b\[[0-9;]*m", "", shown.decode()).splitlines()
     assert any("oltp-db" in line for line in lines)
     assert max(map(len, lines)) <= columns
+
+
+@pytest.mark.parametrize("verb", ["simulate", "forecast"])
+def test_what_a_model_wrote_as_csv_is_read_as_its_json(verb: str, tmp_path: Path, loadline: Loadline) -> None:
+    files = tmp_path / "model.csv", tmp_path / "model.json"
+    for file in files:
+        loadline(verb, "hdd-7k2", "typical-12", *(QUICK if verb == "simulate" else QUICK[:2]), "-o", file)
+    one, other = (loadline("audit", file, "--json").json for file in files)
+    assert one["results"] and one["results"] == other["results"]
+    for words in (["compare", *files], ["report", files[0], "-o", "page.html"], ["import", files[0]]):
+        assert loadline(*words).code == 0, words

@@ -13,6 +13,8 @@ from loadline.result.schema import COLUMNS, FORMAT, Result
 
 _CSV_HEAD = ",".join(column.name for column in COLUMNS[:6]).encode()
 _NUMBERS = {"BIGINT": int, "DOUBLE": float}
+# What isn't null though nothing is written of it: a text, a map or a list that is empty.
+_EMPTY = {name: value for name, value in Result().row().items() if value in ("", {}, [])}
 _FIGURES = {column.name for column in COLUMNS if column.type in _NUMBERS} - {"repeat"}
 
 
@@ -63,13 +65,17 @@ def _of_csv(data: bytes) -> list[dict[str, Any]]:
     types = {column.name: column.type for column in COLUMNS}
     rows = []
     for line in csv.DictReader(io.StringIO(data.decode("utf-8-sig"))):
-        rows.append({name: _value(types[name], text or "") for name, text in line.items() if name in types})
+        rows.append(
+            {
+                name: _value(types[name], text) if text else _EMPTY.get(name)
+                for name, text in line.items()
+                if name in types
+            }
+        )
     return rows
 
 
 def _value(kind: str, text: str) -> Any:
-    if not text:
-        return {} if kind.startswith("MAP") else None
     if kind == "BOOLEAN":
         return text == "true"
     if kind == "JSON" or kind.startswith("MAP"):
