@@ -356,3 +356,57 @@ def test_a_share_or_size_that_cannot_be_is_unknown_and_warned_of(tmp_path: Path)
     found = rows(tmp_path, "read %,block,IOPS\n150%,0,10\n")
     assert found.results[0].workload is None
     assert ["'150%'" in found.warnings[0], "'0'" in found.warnings[1]] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("text", "iops"),
+    [
+        ("IOPS;ms;MB/s\n1.234,5;5;4,8\n2.000;5;8,2\n", [1234.5, 2000]),
+        ("IOPS;ms\n2.000;0,5\n3.000;5\n", [2000, 3000]),
+        ("IOPS;ms\n2,125;5\n3,000;0.5\n", [2125, 3000]),
+        ("IOPS;ms\n2.125;5\n13000;5\n", [2.125, 13000]),
+        ("IOPS;ms;version\n2.125;0,5;7.20\n", [2125]),
+        ("IOPS;ms\n1.234.567;5\n2.000;5\n1.2.3;5\n", [1234567, 2000, None]),
+    ],
+)
+def test_a_mark_before_three_digits_is_what_it_is_in_the_tables_other_figures(
+    text: str, iops: list[float | None], tmp_path: Path
+) -> None:
+    found = rows(tmp_path, text)
+    assert [row.total.iops for row in found.results] == iops
+    assert not any("settles" in warning for warning in found.warnings)
+
+
+@pytest.mark.parametrize(("text", "iops", "said"), [("2.000", 2, "decimals"), ("2,000", 2000, "thousands")])
+def test_a_mark_that_nothing_settles_is_warned_of_with_how_it_was_read(
+    text: str, iops: float, said: str, tmp_path: Path
+) -> None:
+    found = rows(tmp_path, f"IOPS;ms\n{text};5\n1;5\n")
+    assert found.results[0].total.iops == iops
+    [warning] = found.warnings
+    assert f"'IOPS': '{text}' in row 1 is read with {said}, but nothing in the table settles it" in warning
+
+
+def test_a_block_size_with_a_thousands_mark_is_its_number(tmp_path: Path) -> None:
+    row = one(tmp_path, "block;IOPS;ms;read %;random %\n4.096;10;0,5;100;100\n")
+    assert row.workload["profile"]["block"] == [{"size_bytes": 4096, "share_fraction": 1.0}]
+
+
+def test_an_inexact_number_counts_and_a_bound_does_not_and_both_are_warned_of(tmp_path: Path) -> None:
+    found = rows(tmp_path, "IOPS,ms,queue depth\n~900,<1,>32\n10,2,4\n")
+    first = found.results[0]
+    assert (first.total.iops, first.total.latency_mean_ns, first.queue_depth) == (900, None, None)
+    assert [warning.partition(": ")[2] for warning in found.warnings] == [
+        "column 'ms': '<1' in row 1 is no figure and counts as unknown",
+        "column 'queue depth': '>32' in row 1 is no figure and counts as unknown",
+        "column 'IOPS': '~900' in row 1 is inexact, and counts as it stands",
+    ]
+    assert "'<1 ms'" in rows(tmp_path, 'load,A,B\n"4k read, latency ms",<1,2\n').warnings[0]
+
+
+def test_a_latency_of_nothing_is_unknown_and_warned_of_where_there_were_ios(tmp_path: Path) -> None:
+    found = rows(tmp_path, "read IOPS,read ms,write IOPS,write ms\n5,0,0,0\n")
+    (row,) = found.results
+    assert (row.read.latency_mean_ns, row.write.latency_mean_ns, row.write.iops) == (None, None, 0.0)
+    [warning] = found.warnings
+    assert "column 'read ms': '0' in row 1 is no figure and counts as unknown" in warning

@@ -25,12 +25,14 @@ class Grid:
     Attributes:
         line: that of the heads, from 1; 0: unknown.
         longer: the rows, from 1, that had more cells, which are left out.
+        decimal: the mark before decimals; empty: unknown.
     """
 
     heads: tuple[str, ...]
     rows: tuple[tuple[str, ...], ...]
     line: int = 0
     longer: tuple[int, ...] = ()
+    decimal: str = ""
 
 
 def grids(text: str, ending: str, name: str) -> list[Grid]:

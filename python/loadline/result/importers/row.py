@@ -61,9 +61,14 @@ def can_be(value: float) -> bool:
 
 def no_figures(found: Mapping[str, Sequence[tuple[int, str]]]) -> tuple[str, ...]:
     """Warnings of what stands where a figure should: by column, (row from 1, what stands there)."""
+    return of_cells(found, "is no figure and counts as unknown")
+
+
+def of_cells(found: Mapping[str, Sequence[tuple[int, str]]], what: str) -> tuple[str, ...]:
+    """Warnings of cells of which the same is to be said: by column, (row from 1, what stands there)."""
     warnings = []
     for column, places in found.items():
         row, text = places[0]
         more = f"; so in {len(places) - 1} more" if len(places) > 1 else ""
-        warnings.append(f"column {column!r}: {text[:40]!r} in row {row} is no figure and counts as unknown{more}")
+        warnings.append(f"column {column!r}: {text[:40]!r} in row {row} {what}{more}")
     return tuple(warnings)

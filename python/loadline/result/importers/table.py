@@ -13,10 +13,10 @@ from typing import Any, get_args
 
 from loadline.errors import InputError
 from loadline.result.importers.asked import Asked
-from loadline.result.importers.cell import Cell, cell
+from loadline.result.importers.cell import Cell, cell, decimal_of
 from loadline.result.importers.column import COUNT, RATE, SHARE, SIZE, TIME, UNITS, Meaning, meaning
 from loadline.result.importers.grid import Grid, grids
-from loadline.result.importers.row import Imported, ImportedRow, Mapped, can_be, no_figures
+from loadline.result.importers.row import Imported, ImportedRow, Mapped, can_be, no_figures, of_cells
 from loadline.result.schema import COLUMNS, Flow, Origin, Result
 from loadline.result.series import PointSeries
 
@@ -89,8 +89,9 @@ def read(data: bytes, name: str, maps: Mapping[str, Meaning | None]) -> Imported
     warnings: list[str] = []
     series = None
     parted = [(number, part) for number, grid in enumerate(found, 1) for part in _by_access(grid, maps)]
-    for number, grid in parted:
-        meanings, mapped = _understood(grid, maps)
+    for number, part in parted:
+        meanings, mapped = _understood(part, maps)
+        grid = replace(part, decimal=_decimal(part, meanings))
         if series is None and (series := _series(grid, meanings)) is not None:
             mapping += mapped
             rows.append(_of_series(series, name, grid))
@@ -102,13 +103,8 @@ def read(data: bytes, name: str, maps: Mapping[str, Meaning | None]) -> Imported
             meanings, mapped = _understood(shown, maps)
         mapping += [one for one in mapped if one not in mapping]
         extra = {"table": str(number)} if len(found) > 1 else {}
-        wrong: dict[str, list[tuple[int, str]]] = {}
-        for number_of_row, line in enumerate(shown.rows, 1):
-            if any(line):
-                rows.append(_row(shown, meanings, mapped, line, extra))
-                for head in _no_figures(shown, meanings, line):
-                    wrong.setdefault(head, []).append((number_of_row, line[shown.heads.index(head)]))
-        warnings += no_figures(wrong)
+        rows += [_row(shown, meanings, mapped, line, extra) for line in shown.rows if any(line)]
+        warnings += _doubts(shown, meanings)
         if grid.longer:
             warnings.append(
                 f"row {grid.longer[0]} has more cells than there are heads, and these are left out"
@@ -204,7 +200,7 @@ def _assumed(grid: Grid, meanings: Sequence[Meaning | None], maps: Mapping[str, 
         if one is None or not _is_figure(one):
             continue
         first.setdefault(one.to, head)
-        bare = any((found := cell(row[number])).value is not None and not found.unit for row in grid.rows)
+        bare = any((found := cell(row[number], grid.decimal)).value is not None and not found.unit for row in grid.rows)
         if bare and not one.unit and _unit_of(one):
             said = shlex.quote(f"{head}={one.to}:{_unit_of(one)}")
             yield f"{head!r} has no unit and is taken as {_unit_of(one)}: --map {said} says which"
@@ -241,11 +237,11 @@ def _melted(grid: Grid, every: Meaning | None = None) -> Grid | None:
     for number, (what, load, label, cells) in enumerate(told):
         joined = kinds[load] > 1 and load not in twice
         for value, text in zip(values, cells, strict=True):
-            if cell(text).value is not None:
+            if cell(text, grid.decimal).value is not None or text.startswith(("<", ">")):
                 key = (-1, load, value) if joined else (number, label, value)
                 rows.setdefault(key, {})[what.to] = f"{text} {_unit_of(what)}".strip()
     lines = tuple((load, value, *(figures.get(to, "") for to in heads)) for (_, load, value), figures in rows.items())
-    return Grid(("profile", factor, *heads.values()), lines, grid.line) if lines else None
+    return Grid(("profile", factor, *heads.values()), lines, grid.line, decimal=grid.decimal) if lines else None
 
 
 def _figure_of_row(label: str, every: Meaning | None) -> tuple[Meaning | None, str]:
@@ -265,22 +261,64 @@ def _figure_of_row(label: str, every: Meaning | None) -> tuple[Meaning | None, s
     return what, ", ".join(part for part in parts if not _is_figure(of.get(part)))
 
 
-def _no_figures(grid: Grid, meanings: Sequence[Meaning | None], line: Sequence[str]) -> list[str]:
-    """Heads of columns of figures where this line says something else; a dash says nothing."""
-    return [
-        head
-        for head, one, text in zip(grid.heads, meanings, line, strict=True)
-        if re.search(r"\w", text) and not _can_be(one, cell(text))
+_INEXACT = "is inexact, and counts as it stands"
+_UNSETTLED = {
+    ".": "is read with decimals, but nothing in the table settles it: if dots part thousands, write numbers without",
+    ",": "is read with thousands, but nothing in the table settles it: if commas part decimals, write dots",
+}
+
+
+def _doubts(grid: Grid, meanings: Sequence[Meaning | None]) -> list[str]:
+    """Warnings of cells that aren't what their column holds, or may be another number; a dash says nothing."""
+    wrong, inexact, unsettled = (dict[str, list[tuple[int, str]]]() for _ in range(3))
+    for number, line in enumerate(grid.rows, 1):
+        for head, one, text in zip(grid.heads, meanings, line, strict=True):
+            found = cell(text, grid.decimal)
+            if _is_no_time(one, found) and _is_idle(one, grid, meanings, line):
+                continue
+            if re.search(r"\w", text) and not _can_be(one, found):
+                wrong.setdefault(head, []).append((number, text))
+            elif _is_number(one) and found.inexact:
+                inexact.setdefault(head, []).append((number, text))
+            elif _is_number(one) and found.unsettled:
+                unsettled.setdefault(head, []).append((number, text))
+    by_mark = [
+        of_cells({head: places}, _UNSETTLED["." if "." in places[0][1] else ","]) for head, places in unsettled.items()
     ]
+    return [*no_figures(wrong), *of_cells(inexact, _INEXACT), *(warning for of in by_mark for warning in of)]
+
+
+def _is_number(one: Meaning | None) -> bool:
+    """Whether a column holds numbers, figures or of the load."""
+    column = None if one is None else _SCHEMA.get(one.to)
+    if one is None or not one.to or one.to in {"mix", "access"}:
+        return False
+    return column is None or column.type in {"BIGINT", "DOUBLE"}
+
+
+def _decimal(grid: Grid, meanings: Sequence[Meaning | None]) -> str:
+    """The mark before decimals in the table's figures; all but the first column are, where no head is one's."""
+    tells = _tells(meanings)
+    kept = [n for n, one in enumerate(meanings) if (_is_figure(one) if tells else n > 0)]
+    return decimal_of([row[n] for row in grid.rows for n in kept])
 
 
 def _can_be(one: Meaning | None, found: Cell) -> bool:
-    """Whether a cell says what its column holds, as far as that is a figure or a number of the load."""
+    """Whether a cell says what its column holds, as far as that is a figure or a number of the load.
+
+    Nothing is answered in no time: a latency of 0 is one that wasn't measured.
+    """
     if one is not None and one.to == "block":
         return bool(found.size_bytes(SIZE.get(one.unit)))
     if one is not None and one.to in {"read_fraction", "random_fraction"}:
         return found.value is not None and 0 <= found.value * _factor(one, found) <= 1
-    return not _is_figure(one) or can_be(_NAN if found.value is None else found.value)
+    if not _is_figure(one):
+        return not (_is_number(one) and found.text.startswith(("<", ">")))
+    return can_be(_NAN if found.value is None else found.value) and not _is_no_time(one, found)
+
+
+def _is_no_time(one: Meaning | None, found: Cell) -> bool:
+    return found.value == 0 and one is not None and "latency" in one.to and "stddev" not in one.to
 
 
 def _row(
@@ -301,7 +339,7 @@ def _row(
             continue
         if not one.to or not text:
             continue
-        found = cell(text)
+        found = cell(text, grid.decimal)
         if found.second is not None:
             two[head] = text
         # vdbench's queue depth is a mean that was measured, of all together.
@@ -335,8 +373,15 @@ def _row(
 def _is_asked(grid: Grid, meanings: Sequence[Meaning | None]) -> bool:
     """Whether a column of numbers outstanding holds what was asked for: a mean is printed with decimals."""
     at = next(n for n, one in enumerate(meanings) if one is not None and one.to == "outstanding")
-    cells = [cell(line[at]) for line in grid.rows]
+    cells = [cell(line[at], grid.decimal) for line in grid.rows]
     return all(one.value is None or one.step >= 1 for one in cells)
+
+
+def _is_idle(one: Meaning | None, grid: Grid, meanings: Sequence[Meaning | None], line: Sequence[str]) -> bool:
+    """Whether the row says that of a latency's direction there were no I/Os."""
+    rate = "" if one is None else f"{one.to.partition('latency')[0]}iops"
+    there = (text for other, text in zip(meanings, line, strict=True) if other is not None and other.to == rate)
+    return any(cell(text, grid.decimal).value == 0 for text in there)
 
 
 def _put(
@@ -356,7 +401,7 @@ def _put(
         if column.type == "VARCHAR":
             plain[column.attribute] = found.text
         return
-    if found.value is None or not can_be(found.value):
+    if found.value is None or not can_be(found.value) or _is_no_time(one, found):
         return
     factor = _factor(one, found)
     value = found.value * factor
@@ -428,7 +473,7 @@ def _series(grid: Grid, meanings: Sequence[Meaning | None]) -> PointSeries | Non
         if at is None or one is None:
             return []
         units, default = next(((units, unit) for ending, units, unit in _KINDS if to.endswith(ending)), (COUNT, ""))
-        values = [cell(row[at]).value for row in grid.rows]
+        values = [cell(row[at], grid.decimal).value for row in grid.rows]
         factor = units.get(one.unit or default, 1.0)
         return [] if any(value is None for value in values) else [(value or 0.0) * factor for value in values]
 
