@@ -67,6 +67,13 @@ def test_what_was_meant_is_offered(text: str, meant: str) -> None:
     parse_limit(meant)
 
 
+def test_what_is_no_limit_either_is_not_offered() -> None:
+    for text in ("30GB", "mean=30GB", "P99<=0ms"):
+        with pytest.raises(InputError) as error:
+            parse_limit(text)
+        assert "Did you mean" not in str(error.value.remedy)
+
+
 def test_only_a_strict_limit_excludes_its_bound() -> None:
     assert [Limit("mean", 5).holds(value) for value in (4.9, 5, 5.1)] == [True, True, False]
     assert [Limit("mean", 5, strict=True).holds(value) for value in (4.9, 5, 5.1)] == [True, False, False]

@@ -121,4 +121,12 @@ def _meant(text: object) -> str:
         statistic = near[0]
     left = f"{statistic}{'<' if sign == '<' else '<='}" if statistic else ""
     limit = f"{left}{number or 30}{unit or 'ms'}{f' {of}' if of else ''}"
-    return f"Did you mean '{limit}'? {_REMEDY}" if _FORM.fullmatch(limit) and limit != text else _REMEDY
+    return f"Did you mean '{limit}'? {_REMEDY}" if limit != text and _is_limit(limit) else _REMEDY
+
+
+def _is_limit(text: str) -> bool:
+    form = _FORM.fullmatch(text)
+    try:
+        return form is not None and parse_duration(form[3]) > 0
+    except InputError:
+        return False
