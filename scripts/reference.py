@@ -43,8 +43,8 @@ OUTPUT = """\
 ## Output
 
 Results go to standard output, everything else to standard error. Tables have lines and weight on a terminal and are
-plain when piped. `--progress` is `bar`, `lines`, `json` (an object a line, on standard error) or `none`; `auto` is a
-bar on a terminal and lines elsewhere.
+plain when piped. `--progress` is `live`, `lines`, `json` (an object a line, on standard error) or `none`; `auto` is
+live on a terminal and lines elsewhere.
 
 With `--json` a verb prints one object on standard output, on failure too. `suites` adds `suites`, `report` and `export`
 add `file`, `import` adds `mapping`.

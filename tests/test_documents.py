@@ -18,6 +18,7 @@ from pathlib import Path
 import pytest
 from devices import loop_device, needs_root
 
+from loadline.cli.progress import KINDS
 from loadline.system.description import settable
 
 ROOT = Path(__file__).parent.parent
@@ -147,6 +148,12 @@ def test_every_page_is_named_where_its_kind_is_listed() -> None:
         listing = page.parent / "README.md" if page.parent.name == "decisions" else ROOT / "docs/README.md"
         aims = {(listing.parent / link.partition("#")[0]).resolve() for link in _LINK.findall(listing.read_text())}
         assert page in aims, f"{listing} doesn't lead to {page}"
+
+
+def test_the_kinds_of_progress_that_are_told_are_those_that_can_be_given() -> None:
+    sentence = re.search(r"`--progress` is ([^.]*)\.", (ROOT / "docs/reference/command-line.md").read_text())
+    assert sentence is not None
+    assert sorted(re.findall(r"`(\w+)`", sentence[1])) == sorted(KINDS)
 
 
 def test_words_of_the_glossary_stand_once_and_in_order() -> None:
