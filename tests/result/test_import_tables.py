@@ -266,6 +266,15 @@ def test_a_file_without_results_is_refused_with_a_remedy(text: str, tmp_path: Pa
     assert error.value.remedy
 
 
+@pytest.mark.parametrize(
+    ("name", "said"),
+    [(".", "is a directory"), ("/dev/null", "is no regular file"), ("none.csv", "there is no such file")],
+)
+def test_what_is_no_file_is_called_what_it_is(name: str, said: str, tmp_path: Path) -> None:
+    with pytest.raises(InputError, match=said):
+        read_files([tmp_path / name])
+
+
 @given(
     st.text(st.sampled_from("|-,;\t\n<table>/tdr0123456789.% kMIOPSmsread\"'"), max_size=300),
     st.sampled_from(["csv", "md", "html"]),

@@ -131,7 +131,10 @@ def is_file(word: str | Path) -> bool:
 def _bytes(path: Path) -> bytes:
     try:
         if not is_file(path):
-            raise InputError(f"{path}: there is no such file", "Name a file of results.")
+            what = "a directory" if path.is_dir() else "no regular file" if path.exists() else ""
+            raise InputError(
+                f"{path} is {what}" if what else f"{path}: there is no such file", "Name a file of results."
+            )
         if path.stat().st_size > MOST_BYTES:
             raise InputError(f"{path} is larger than {MOST_BYTES >> 30} GiB", "Give the tool's summary, not its log.")
         data = path.read_bytes()
