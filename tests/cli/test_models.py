@@ -182,6 +182,7 @@ def test_a_key_that_is_missing_is_named(loadline: Loadline) -> None:
             ["simulate", "hdd-7k2", "database-ramp", "--as-published", "--set", "volume.size=1GB"],
             "larger than the volume",
         ),
+        (["forecast", "hdd-7k2", "typical-12", "--queue-depth", "1,2,1"], "--queue-depth: takes 1 twice"),
         (["simulate", "./missing.toml", "typical-12"], "missing.toml"),
         (["simulate", "/dev/zero", "typical-12"], "/dev/zero"),
         (["simulate", "eva-v2-10k", "web-ramp", "--set", "cache.read=900TiB"], "memory"),

@@ -307,4 +307,7 @@ def _depths(text: str | None) -> tuple[int, ...] | None:
         raise InputError(
             f"--queue-depth {text!r} is not a list of depths from {least} to {most}", "Write it like 32, or 1,8,32."
         )
-    return tuple(dict.fromkeys(depths))
+    twice = next((depth for depth in depths if depths.count(depth) > 1), None)
+    if twice is not None:
+        raise InputError(f"--queue-depth: takes {twice} twice", "Leave out one.")
+    return depths
