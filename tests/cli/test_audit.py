@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import pytest
 from cli.program import Loadline
 from results import measured, run_of
 
@@ -93,3 +94,31 @@ def test_runs_and_files_stand_side_by_side_in_a_report(loadline: Loadline) -> No
     assert said.code == 0, said.err
     rows = loadline("audit", "x.json", "--json").json["results"]
     assert len(rows) == 4
+
+
+def test_a_question_tells_of_runs_that_cannot_be_read_in_the_words_of_the_list(loadline: Loadline) -> None:
+    pytest.importorskip("duckdb")
+    whole, lost, newer, hurt = (run_of(loadline.store, [measured(name)], seconds=4).path for name in "abcd")
+    assert loadline("query", "select * from series").err == ""
+    (lost / "run.json").unlink()
+    (newer / "run.json").write_text('{"format": 99}')
+    (hurt / "points/001-d/point.json").write_text("{")
+    listed, asked = loadline("ls"), loadline("query", "select point from results")
+    assert (listed.code, asked.code) == (0, 0)
+    for path in (f"{lost} has no run.json", newer / "run.json", hurt / "points/001-d/point.json"):
+        assert str(path) in " ".join(listed.err.split())
+    assert f"{whole}/" not in asked.err
+    assert set(listed.err.splitlines()) < set(asked.err.splitlines())
+
+
+def test_a_series_that_was_cut_off_is_told_of_by_a_question_and_a_report(loadline: Loadline) -> None:
+    pytest.importorskip("duckdb")
+    run = run_of(loadline.store, [measured("a"), measured("b")], seconds=4)
+    cut = run.point_path(1) / "series.parquet"
+    cut.write_bytes(cut.read_bytes()[:300])
+    for words in (["query", "select point from series"], ["report", run.id, "-o", "page.html"]):
+        said = loadline(*words)
+        assert said.code == 0
+        assert f"{cut} was cut off" in " ".join(said.err.split())
+    (run.point_path(1) / "point.json").unlink()
+    assert loadline("query", "select point from series").err == ""

@@ -8,6 +8,7 @@ import json
 import math
 import os
 from collections.abc import Mapping, Sequence
+from glob import escape
 from typing import Any
 
 import click
@@ -15,7 +16,7 @@ import click
 from loadline.cli import output
 from loadline.errors import InputError
 from loadline.reporting.export import envelope
-from loadline.reporting.question import Answer, ask
+from loadline.reporting.question import Answer, ask, cut_off
 from loadline.reporting.table import UNKNOWN, Group, Table
 from loadline.result.store import Store
 
@@ -34,7 +35,16 @@ def command(sql: str, as_csv: bool, store: str | None, as_json: bool) -> None:
     """
     if as_csv and as_json:
         raise InputError("--csv and --json exclude each other", "Give one of them.")
-    answer = ask(Store.locate(store, os.environ).root, sql)
+    place = Store.locate(store, os.environ)
+    answer = ask(place.root, sql)
+    lost = place.damaged()
+    for fault in [*lost, *(fault for run in place.runs() for fault in run.damaged())]:
+        output.complain(fault)
+    if lost:
+        output.warn("Points of such runs are among results and series where they can be read themselves.")
+    if "series" in sql.lower():
+        for fault in cut_off([f"{escape(str(place.root))}/*"]):
+            output.complain(fault)
     if as_json:
         columns = [{"name": name, "type": kind} for name, kind in zip(answer.columns, answer.types, strict=True)]
         output.document(envelope(columns=columns, rows=[[_plain(value) for value in row] for row in answer.rows]))

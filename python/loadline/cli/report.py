@@ -4,12 +4,14 @@ from __future__ import annotations
 
 import os
 import sys
+from glob import escape
 
 import click
 
 from loadline.cli import choice, output
 from loadline.judging.sources import audit_sources
 from loadline.reporting.export import envelope
+from loadline.reporting.question import cut_off
 from loadline.reporting.report import FORMATS, Drawing, of_runs, of_sources, writable, write
 from loadline.result.importers.importing import is_file
 from loadline.result.store import Store
@@ -55,6 +57,8 @@ def command(
         place = Store.locate(store, os.environ)
         contents = of_runs([place.find(source) for source in sources], typed)
     path = write(contents, file, drawing)
+    for fault in cut_off(escape(str(run.path)) for run in contents.runs):
+        output.complain(fault)
     if as_json:
         output.document(envelope(contents.results, contents.summaries, file=str(path)))
     else:

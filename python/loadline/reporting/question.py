@@ -11,7 +11,7 @@ from glob import escape, iglob
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from loadline.errors import InputError
+from loadline.errors import InputError, StoreError
 from loadline.reporting.full import needs
 from loadline.result.schema import COLUMNS, FORMAT
 from loadline.result.series import SERIES_COLUMNS
@@ -111,6 +111,17 @@ def connect(folders: Iterable[str], *, series: bool = True) -> DuckDBPyConnectio
     connection.execute(f"create view series as {_series(_whole(connection, folders) if series else '')}")
     connection.execute(f"create view runs as {_runs(files('run.json'))}")
     return connection
+
+
+def cut_off(folders: Iterable[str]) -> list[StoreError]:
+    """Why series of committed points in the run folders that match the patterns are passed over."""
+    patterns = [f"{folder}/{place}/series.parquet" for folder in folders for place in _PLACES]
+    found = [Path(path) for one in patterns for path in iglob(one)]  # noqa: PTH207 - a pattern of several folders
+    return [
+        StoreError(f"{path} was cut off or is damaged", "Its point counts, and has no series.")
+        for path in sorted(found)
+        if (path.parent / "point.json").exists() and not _is_parquet(path)
+    ]
 
 
 def _whole(connection: DuckDBPyConnection, folders: Iterable[str]) -> str:

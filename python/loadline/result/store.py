@@ -175,8 +175,12 @@ class Store:
         return sorted(found, key=lambda run: (run.started_at, run.id))
 
     def damaged(self) -> list[StoreError]:
-        """Why the other runs can't be read."""
-        return [error for error in map(_opened, self._folders()) if isinstance(error, StoreError)]
+        """Why the other runs can't be read; folders of points are runs that lost their run.json."""
+        lost = (path.parent for path in sorted(self.root.glob("*/points")) if not (path.parent / "run.json").exists())
+        return [
+            *(error for error in map(_opened, self._folders()) if isinstance(error, StoreError)),
+            *(StoreError(f"{path} has no run.json", "It isn't a run of loadline, or it is damaged.") for path in lost),
+        ]
 
     def _folders(self) -> list[Path]:
         if self.root.exists() and not self.root.is_dir():
