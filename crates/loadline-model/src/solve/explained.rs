@@ -2,18 +2,24 @@
 
 use super::drives::Drives;
 use super::solver::Solver;
-use super::system::Point;
-use super::working::Working;
+use super::system::{Asked, Point};
+use super::working::{Working, figure, ms};
 use crate::sim::Way;
 
 impl Solver<'_> {
     /// How it was found, as on paper.
-    pub(super) fn working(&self, at: Option<&Point>, components: &[(String, f64)]) -> Working {
+    pub(super) fn working(
+        &self,
+        asked: &Asked,
+        at: Option<&Point>,
+        components: &[(String, f64)],
+    ) -> Working {
         let mut working = Working::default();
         for (name, numbers, value) in &self.mix.facts {
             working.add(name, "held, by popularity", numbers.clone(), *value, "");
         }
         self.explain_accesses(&mut working);
+        self.explain_delays(&mut working);
         self.explain_demands(&mut working);
         if let Some(drives) = &self.drives {
             self.explain_drives(drives, &mut working);
@@ -27,7 +33,7 @@ impl Solver<'_> {
             "I/Os/s",
         );
         if let Some(at) = at {
-            self.explain_point(at, components.len(), &mut working);
+            self.explain_point(asked, at, components.len(), &mut working);
         }
         let per_ns = at.map_or(*most, |at| at.throughput_per_s / 1e9);
         for (name, used) in components {
@@ -37,7 +43,7 @@ impl Solver<'_> {
         working
     }
 
-    fn explain_point(&self, at: &Point, components: usize, working: &mut Working) {
+    fn explain_point(&self, asked: &Asked, at: &Point, components: usize, working: &mut Working) {
         if let Some((count, crowding)) = self.parts.iter().find_map(|part| part.controllers)
             && crowding > 1.0
         {
@@ -59,13 +65,19 @@ impl Solver<'_> {
             at.throughput_per_s,
             "I/Os/s",
         );
-        working.add(
-            "R",
-            "N / X - Z",
-            "by Little's law".to_owned(),
-            at.response_ns / 1e6,
-            "ms",
-        );
+        let (formula, numbers) = match asked.outstanding() {
+            Some(outstanding) => {
+                let rate = figure(at.throughput_per_s / 1e3);
+                let think = ms(asked.think_ns());
+                let numbers = format!("{outstanding} / {rate} per ms - {think} ms");
+                ("N / X - Z, by Little's law", numbers)
+            }
+            None => (
+                "sum of residences and delays",
+                String::from("of an open load"),
+            ),
+        };
+        working.add("R", formula, numbers, at.response_ns / 1e6, "ms");
     }
 
     /// The utilisation law for a component at a rate, with the numbers put in.
@@ -76,11 +88,11 @@ impl Solver<'_> {
         per_ns: f64,
         at: Option<&Point>,
     ) -> (&'static str, String) {
-        let rate = format!("{:.1} per s", per_ns * 1e9);
+        let rate = format!("{} per s", figure(per_ns * 1e9));
         if let Some(part) = self.parts.iter().find(|part| part.name == name) {
             let numbers = format!(
-                "{rate} x {:.4} ms / ({} x {})",
-                part.demand_ns(&self.classes) / 1e6,
+                "{rate} x {} ms / ({} x {})",
+                ms(part.demand_ns(&self.classes)),
                 part.all(),
                 part.servers
             );
@@ -89,16 +101,16 @@ impl Solver<'_> {
         let alive = self.view.pool.drives - self.view.pool.failed;
         match (at.and_then(|at| at.drives_ns), &self.drives) {
             (Some(busy_ns), _) => {
-                let work = busy_ns / 1e6;
-                let numbers = format!("{rate} x {work:.4} ms of all drives / {alive}");
+                let numbers = format!("{rate} x {} ms of all drives / {alive}", ms(busy_ns));
                 ("X x work as followed / drives", numbers)
             }
             (None, Some(drives)) => {
                 let accesses = self.sets.all() * drives.wide * drives.each;
                 let service_ns = used * f64::from(alive) / (per_ns * accesses);
                 let numbers = format!(
-                    "{rate} x {accesses:.4} x {:.3} ms / {alive}",
-                    service_ns / 1e6
+                    "{rate} x {} x {} ms / {alive}",
+                    figure(accesses),
+                    ms(service_ns)
                 );
                 ("X x V x S(queue while it has work) / drives", numbers)
             }
@@ -109,7 +121,7 @@ impl Solver<'_> {
     fn explain_accesses(&self, working: &mut Working) {
         for kind in &self.mix.kinds {
             let accesses = kind.waits.as_ref().map_or(0.0, |waits| waits.ask.count());
-            let numbers = format!("{:.4} of all I/Os", kind.class.share);
+            let numbers = format!("{} of all I/Os", figure(kind.class.share));
             working.add(
                 &format!("accesses({})", kind.class.name),
                 "mean over the layout",
@@ -128,10 +140,10 @@ impl Solver<'_> {
                 .map(|work| work.per_io * work.ask.count())
                 .sum();
             let numbers = format!(
-                "{:.4} destages x {:.4} / {:.4} written",
-                destages,
-                accesses / destages,
-                writes
+                "{} destages x {} / {} written",
+                figure(destages),
+                figure(accesses / destages),
+                figure(writes)
             );
             working.add(
                 "factor(write)",
@@ -140,6 +152,31 @@ impl Solver<'_> {
                 accesses / writes,
                 "accesses",
             );
+        }
+    }
+
+    /// What delays I/Os and occupies nobody.
+    fn explain_delays(&self, working: &mut Working) {
+        for part in &self.parts {
+            let (delays, name) = if part.servers == 0 {
+                (&part.foreground_ns, part.name.to_owned())
+            } else {
+                (&part.latency_ns, format!("{}, latency", part.name))
+            };
+            let delayed = self.classes.iter().zip(delays);
+            let delayed = delayed.filter(|(_, delay)| **delay > 0.0);
+            let (terms, sums): (Vec<String>, Vec<f64>) = delayed
+                .map(|(class, &delay)| {
+                    let term = format!("{} x {}", figure(class.share), ms(delay));
+                    (term, class.share * delay)
+                })
+                .unzip();
+            if !terms.is_empty() {
+                let numbers = format!("{} ms", terms.join(" + "));
+                let delay_ms = sums.iter().sum::<f64>() / 1e6;
+                let name = format!("delay({name})");
+                working.add(&name, "sum of share x delay", numbers, delay_ms, "ms");
+            }
         }
     }
 
@@ -152,15 +189,12 @@ impl Solver<'_> {
                 .filter(|(_, work)| **work > 0.0);
             // With fewer controllers at work each has as much more to do, which isn't the I/O's demand.
             let crowding = part.controllers.map_or(1.0, |(_, crowding)| crowding);
-            let of_one = |work: f64| work / crowding / 1e6;
+            let of_one = |work: f64| ms(work / crowding);
             let mut terms: Vec<String> = used
-                .map(|(class, work)| format!("{:.4} x {:.4}", class.share, of_one(*work)))
+                .map(|(class, work)| format!("{} x {}", figure(class.share), of_one(*work)))
                 .collect();
             if part.background_ns > 0.0 {
-                terms.push(format!(
-                    "{:.4} in the background",
-                    of_one(part.background_ns)
-                ));
+                terms.push(format!("{} in the background", of_one(part.background_ns)));
             }
             let demand = part.demand_ns(&self.classes);
             working.add(
@@ -170,7 +204,7 @@ impl Solver<'_> {
                 demand / 1e6,
                 "ms",
             );
-            let numbers = format!("{} x {} / {:.4} ms", part.all(), part.servers, demand / 1e6);
+            let numbers = format!("{} x {} / {} ms", part.all(), part.servers, ms(demand));
             let capacity = part.most_per_ns(&self.classes) * 1e9;
             working.add(
                 &format!("capacity({})", part.name),
@@ -199,7 +233,7 @@ impl Solver<'_> {
             "ms",
         );
         let sets = self.sets.all();
-        let numbers = format!("{:.4} x {:.4} x {:.4}", sets, drives.wide, drives.each);
+        let numbers = [sets, drives.wide, drives.each].map(figure).join(" x ");
         let accesses = sets * drives.wide * drives.each;
         working.add(
             "V(disks)",
@@ -209,10 +243,15 @@ impl Solver<'_> {
             "accesses",
         );
         let full_ns = accesses * crowded.mean_ns;
-        let numbers = format!("{accesses:.4} x {:.4} ms", crowded.mean_ns / 1e6);
+        let numbers = format!("{} x {} ms", figure(accesses), ms(crowded.mean_ns));
         working.add("D(disks)", "V x S(tags)", numbers, full_ns / 1e6, "ms");
-        let numbers = format!("{:.1} / {:.4} ms", drives.count, full_ns / 1e6);
-        let full = drives.count / full_ns;
+        self.explain_capacity(drives, full_ns, working);
+    }
+
+    /// What all drives can do, of which an I/O takes so much with full queues.
+    fn explain_capacity(&self, drives: &Drives, full_ns: f64, working: &mut Working) {
+        let numbers = format!("{} / {} ms", figure(drives.count), ms(full_ns));
+        let (full, sets) = (drives.count / full_ns, self.sets.all());
         let capacity = self.drives_limit(drives);
         let mut at_most = |formula: &str, numbers: String| {
             working.add(
@@ -255,8 +294,8 @@ impl Solver<'_> {
             "I/Os/s",
         );
         let numbers = format!(
-            "{destages} / {:.4} of all sets at the drives",
-            destages / bound
+            "{destages} / {} of all sets at the drives",
+            figure(destages / bound)
         );
         working.add(
             "N(disks)",
@@ -266,7 +305,7 @@ impl Solver<'_> {
             "sets",
         );
         let residence_ns = bound / (capacity * sets);
-        let numbers = format!("so many sets at {:.1} drives", drives.count);
+        let numbers = format!("so many sets at {} drives", figure(drives.count));
         working.add(
             "R(disks)",
             "residence of a set",
@@ -274,7 +313,12 @@ impl Solver<'_> {
             residence_ns / 1e6,
             "ms",
         );
-        let numbers = format!("{bound:.1} / {:.4} ms / {sets:.4}", residence_ns / 1e6);
+        let numbers = format!(
+            "{} / {} ms / {}",
+            figure(bound),
+            ms(residence_ns),
+            figure(sets)
+        );
         working.add(
             "capacity(disks)",
             "N / R / sets of an I/O",

@@ -6,7 +6,7 @@ use super::drives::Drives;
 use super::merging::{beside, full_beside};
 use super::network::Network;
 use super::open::Open;
-use super::parts;
+use super::parts::{self, Part};
 use super::procession::Procession;
 use super::solver::{OfWay, Solver, beside_per_ns};
 use super::system::Point;
@@ -208,8 +208,12 @@ impl Solver<'_> {
             .windows
             .map_or(self.bound, |ahead| inside(ahead.most(front.population)));
         let rates = drives.map(|drives| drives.rates(most));
-        let limit = self.limit;
         let followed = self.followed_all(numbers.clone(), &front.throughput_per_s);
+        // What is followed tells at each number what drives do.
+        let limit = match followed {
+            Some(_) => self.least_capacity(Part::capacity, None).0,
+            None => self.limit,
+        };
         let first = *numbers.start();
         let points = numbers.map(|n| {
             let front_per_ns = front.throughput_per_s[n as usize - 1] / 1e9;

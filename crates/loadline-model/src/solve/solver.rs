@@ -168,7 +168,7 @@ impl<'a> Solver<'a> {
             Some(n) => Some(curve[n as usize - 1]),
             None => None,
         };
-        if self.mix.direct.is_none() {
+        if self.mix.direct.is_none() && self.mix.streams.is_none() {
             return self.solved(curve, at, asked, explain);
         }
         // Drives may do most with a number outstanding that isn't one of those which were looked at before.
@@ -197,7 +197,7 @@ impl<'a> Solver<'a> {
         Ok(Solution {
             saturation_per_s: most * 1e9,
             uneven: self.mix.on_few(),
-            working: explain.then(|| self.working(at.as_ref(), &components)),
+            working: explain.then(|| self.working(asked, at.as_ref(), &components)),
             bottleneck,
             components,
             curve,
@@ -226,7 +226,7 @@ impl<'a> Solver<'a> {
     }
 
     /// I/Os per ns that the system with these drives can do at most, and the component that sets the limit.
-    fn least_capacity(
+    pub(super) fn least_capacity(
         &self,
         capacity: fn(&Part, &[Class]) -> f64,
         drives: Option<&Drives>,

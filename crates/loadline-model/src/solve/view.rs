@@ -12,6 +12,7 @@ use super::parts::Passing;
 use super::runs::Runs;
 use super::uneven::{Uneven, reached};
 use super::windows::Ahead;
+use super::working::figure;
 use crate::cache;
 use crate::device::disk;
 use crate::device::disk::service::Place;
@@ -532,11 +533,12 @@ fn steady(profile: &Profile) -> Place {
 impl Mix {
     /// Notes what part of a working set the cache holds, and what that does.
     fn fact(&mut self, name: &str, held: f64, working_set: f64, value: f64) {
-        let numbers = format!(
-            "{:.1} of {:.1} MiB",
-            held / MEBIBYTE,
-            working_set / MEBIBYTE
-        );
+        // What is in order is neither found again nor overwritten.
+        if value <= 0.0 {
+            return;
+        }
+        let [held, working_set] = [held, working_set].map(|bytes| figure(bytes / MEBIBYTE));
+        let numbers = format!("{held} MiB of cache for {working_set} MiB");
         self.facts.push((name.to_owned(), numbers, value));
     }
 }

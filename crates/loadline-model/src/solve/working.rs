@@ -53,7 +53,7 @@ impl fmt::Display for Working {
 }
 
 /// Four significant digits, and all digits before the point.
-fn figure(value: f64) -> String {
+pub(super) fn figure(value: f64) -> String {
     if value == 0.0 || !value.is_finite() {
         return value.to_string();
     }
@@ -66,7 +66,7 @@ fn figure(value: f64) -> String {
     }
 }
 
-fn ms(ns: f64) -> String {
+pub(super) fn ms(ns: f64) -> String {
     figure(ns / 1e6)
 }
 
