@@ -3,18 +3,14 @@
 //! I/Os go to the drives in *sets* of accesses that run side by side: a read is one set, a small write to parity RAID two (old
 //! data and parity; new ones). `docs/background/solver.md` derives the equations.
 
+use super::curve::Curve;
 use super::fork::Largest;
 use super::grid::{Grid, grid};
 use super::queues::{Queues, between};
+use super::rise::rise;
 use super::shapes::{Alone, Shape};
 use crate::device::disk::service::ServiceTime;
-use std::ops::Range;
 use std::sync::{Arc, OnceLock};
-
-/// How near `rise` comes, of what it looks for; the most it asks; and every which of its steps halves.
-const EXACT: f64 = 1e-12;
-const MOST_STEPS: u32 = 200;
-const HALVING: u32 = 6;
 
 /// Rounds after which utilisation, on which service times hardly depend, is settled.
 const BUSY_ROUNDS: u32 = 20;
@@ -27,75 +23,6 @@ const MOST_SETS: f64 = 1e9;
 
 /// Sets inside of a load that grows without end: a sequential one is on no more drives than these reach.
 const ENDLESS: f64 = 16_384.0;
-
-/// Mean times between the ends of accesses of one drive with 1, 2 ... at it.
-#[derive(Debug, Clone, PartialEq)]
-pub(super) struct Curve {
-    /// Number of accesses, ascending from 1, with the times.
-    pub(super) points: Vec<(f64, ServiceTime)>,
-    /// The numbers' logarithms.
-    logs: Vec<f64>,
-}
-
-impl Curve {
-    pub(super) fn new(queued: &[u32], times: &[ServiceTime]) -> Self {
-        let points = queued
-            .iter()
-            .map(|&n| f64::from(n))
-            .zip(times.iter().copied());
-        Curve {
-            points: points.collect(),
-            logs: queued.iter().map(|&n| f64::from(n).ln()).collect(),
-        }
-    }
-
-    /// With `queued` accesses at the drive, 1 or more: between the points by the logarithm of their number, and beyond the last
-    /// one as there, for what exceeds the drive's tags waits before it.
-    pub(super) fn at(&self, queued: f64) -> ServiceTime {
-        let next = self.points.partition_point(|point| point.0 <= queued);
-        match (next, self.points.get(next)) {
-            (0, _) => self.points[0].1,
-            (_, None) => self.points[next - 1].1,
-            (_, Some(&(_, end))) => {
-                let begin = self.points[next - 1].1;
-                let (from, to) = (self.logs[next - 1], self.logs[next]);
-                let share = (queued.ln() - from) / (to - from);
-                let between = |a: f64, b: f64| a + share * (b - a);
-                ServiceTime {
-                    mean_ns: between(begin.mean_ns, end.mean_ns),
-                    scv: between(begin.scv, end.scv),
-                    way_scv: between(begin.way_scv, end.way_scv),
-                    background_fraction: between(
-                        begin.background_fraction,
-                        end.background_fraction,
-                    ),
-                }
-            }
-        }
-    }
-
-    /// With one access.
-    pub(super) fn first(&self) -> ServiceTime {
-        self.points[0].1
-    }
-
-    /// The most accesses that make a difference.
-    pub(super) fn tags(&self) -> f64 {
-        self.points[self.points.len() - 1].0
-    }
-
-    /// The same with another time of a single access.
-    pub(super) fn starting(&self, single: ServiceTime) -> Self {
-        let mut curve = self.clone();
-        curve.points[0].1 = single;
-        curve
-    }
-
-    /// With any number of accesses.
-    pub(super) fn last(&self) -> ServiceTime {
-        self.points[self.points.len() - 1].1
-    }
-}
 
 /// All drives under sets of one mix.
 #[derive(Debug, Clone)]
@@ -421,44 +348,6 @@ impl Drives {
         }
         share * used * self.wide
     }
-}
-
-/// The number in a range at which a rising function comes to `target`, or the range's end that is nearest to that: false position with the
-/// Illinois rule (Dowell and Jarratt 1971), and now and then a halving, for functions that bend sharply.
-fn rise(target: f64, range: Range<f64>, of: impl Fn(f64) -> f64) -> f64 {
-    let Range {
-        start: mut low,
-        end: mut high,
-    } = range;
-    let (mut below, mut above) = (of(low) - target, of(high) - target);
-    if below >= 0.0 || low >= high {
-        return low;
-    }
-    if above <= 0.0 {
-        return high;
-    }
-    let (mut middle, mut last) = (low, 0.0);
-    for step in 1..=MOST_STEPS {
-        middle = if step % HALVING == 0 {
-            f64::midpoint(low, high)
-        } else {
-            high - above * (high - low) / (above - below)
-        };
-        let value = of(middle) - target;
-        if value.abs() <= EXACT * target.abs() || high - low <= EXACT * high {
-            break;
-        }
-        let again = value * last > 0.0;
-        if value < 0.0 {
-            (low, below) = (middle, value);
-            above *= if again { 0.5 } else { 1.0 };
-        } else {
-            (high, above) = (middle, value);
-            below *= if again { 0.5 } else { 1.0 };
-        }
-        last = value;
-    }
-    middle
 }
 
 #[cfg(test)]

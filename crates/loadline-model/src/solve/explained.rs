@@ -1,6 +1,7 @@
 //! The working of a described system: what its I/Os ask for, component by component, with the numbers put in.
 
 use super::drives::Drives;
+use super::parts::Part;
 use super::solver::Solver;
 use super::system::{Asked, Point};
 use super::working::{Working, figure, ms};
@@ -44,11 +45,10 @@ impl Solver<'_> {
     }
 
     fn explain_point(&self, asked: &Asked, at: &Point, components: usize, working: &mut Working) {
-        if let Some((count, crowding)) = self.parts.iter().find_map(|part| part.controllers)
+        let of_controllers = |part: &Part| Some((part.copies, part.controllers?));
+        if let Some((copies, (count, crowding))) = self.parts.iter().find_map(of_controllers)
             && crowding > 1.0
         {
-            let part = self.parts.iter().find(|part| part.controllers.is_some());
-            let copies = part.map_or(0, |part| part.copies);
             working.add(
                 "controllers at work",
                 "streams / (1 - outstanding of a stream / I/Os in 1 MiB)",

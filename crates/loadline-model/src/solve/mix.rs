@@ -3,9 +3,10 @@
 use super::ask::Ask;
 use super::bench::Ground;
 use super::course::{Course, Streams};
+use super::curve::Curve;
 use super::direct::{Coming, Direct, Followed};
 use super::driven::in_phases;
-use super::drives::{Choice, Curve, Drives, Known, Order};
+use super::drives::{Choice, Drives, Known, Order};
 use super::network::Class;
 use super::parts::Passing;
 use super::shapes::Shape;

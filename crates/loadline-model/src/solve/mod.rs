@@ -1,7 +1,14 @@
 //! The analytic solver: service demands in; bounds, throughput, response, bottleneck and the knee out, with the working.
-//! It must never run the event engine, iterate to a tolerance, or give an approximation without its name; only service
-//! times, and the course of streams that a cache reads ahead of, are taken from modelled drives. Start reading at `network.rs` for what is solved, at `closed.rs` and `open.rs`
-//! for how; at `system.rs` for described systems, then `view.rs` (what they ask for), `drives.rs` and `solver.rs`.
+//! It must never run the event engine, iterate to a tolerance, or give an approximation without its name; only service times, and
+//! what loads in order find at several drives, are taken from modelled drives. Start reading at `network.rs`, or at `system.rs`.
+//!
+//! - Networks: `network` is what is solved; `bounds`, `closed` with `merging`, and `open` how; `working` says it. `stations` are systems of
+//!   nothing else.
+//! - Described systems: `view` finds what a workload asks for (`ask`, `content`, `popularity`, `runs`, `uneven`, `parts`), which is a `mix`;
+//!   `solver` puts it on components, `points` finds what it gets there, `explained` says how. `system` asks for it, `load_line` and `bursts` too.
+//! - Drives as one center: `drives`, from a `curve` of service times that the modelled drive tells (`driven`); `queues`, `shapes`, `fork` and `arrivals` say what waits there.
+//! - Followed one by one: `procession` before the drives; over several modelled drives (`bench`) `course`, in a `walk` or more, and `direct`.
+//! - `rule` is the rule of thumb, `ruled` its numbers.
 
 mod arrivals;
 mod ask;
@@ -11,6 +18,7 @@ mod bursts;
 mod closed;
 mod content;
 mod course;
+mod curve;
 mod direct;
 mod driven;
 mod drives;
@@ -27,6 +35,7 @@ mod points;
 mod popularity;
 mod procession;
 mod queues;
+mod rise;
 mod rule;
 mod ruled;
 mod runs;
@@ -36,6 +45,8 @@ mod stations;
 mod system;
 mod uneven;
 mod view;
+mod walk;
+mod walks;
 mod windows;
 mod working;
 

@@ -1,5 +1,4 @@
-//! From a description and its workload to what is solved: classes of I/Os, what each asks of every component, and the work that
-//! they leave in the background.
+//! From a description and its workload to what is solved: classes of I/Os, what each asks for, and what they leave in the background.
 
 use super::ask::{Ask, Destage, Survey};
 use super::content::Content;

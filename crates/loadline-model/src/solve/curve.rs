@@ -1,0 +1,72 @@
+//! How long accesses of one drive take the more of them it may choose among.
+
+use crate::device::disk::service::ServiceTime;
+
+/// Mean times between the ends of accesses of one drive with 1, 2 ... at it.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Curve {
+    /// Number of accesses, ascending from 1, with the times.
+    pub(super) points: Vec<(f64, ServiceTime)>,
+    /// The numbers' logarithms.
+    logs: Vec<f64>,
+}
+
+impl Curve {
+    pub(super) fn new(queued: &[u32], times: &[ServiceTime]) -> Self {
+        let points = queued
+            .iter()
+            .map(|&n| f64::from(n))
+            .zip(times.iter().copied());
+        Curve {
+            points: points.collect(),
+            logs: queued.iter().map(|&n| f64::from(n).ln()).collect(),
+        }
+    }
+
+    /// With `queued` accesses at the drive, 1 or more: between the points by the logarithm of their number, and beyond the last
+    /// one as there, for what exceeds the drive's tags waits before it.
+    pub(super) fn at(&self, queued: f64) -> ServiceTime {
+        let next = self.points.partition_point(|point| point.0 <= queued);
+        match (next, self.points.get(next)) {
+            (0, _) => self.points[0].1,
+            (_, None) => self.points[next - 1].1,
+            (_, Some(&(_, end))) => {
+                let begin = self.points[next - 1].1;
+                let (from, to) = (self.logs[next - 1], self.logs[next]);
+                let share = (queued.ln() - from) / (to - from);
+                let between = |a: f64, b: f64| a + share * (b - a);
+                ServiceTime {
+                    mean_ns: between(begin.mean_ns, end.mean_ns),
+                    scv: between(begin.scv, end.scv),
+                    way_scv: between(begin.way_scv, end.way_scv),
+                    background_fraction: between(
+                        begin.background_fraction,
+                        end.background_fraction,
+                    ),
+                }
+            }
+        }
+    }
+
+    /// With one access.
+    pub(super) fn first(&self) -> ServiceTime {
+        self.points[0].1
+    }
+
+    /// The most accesses that make a difference.
+    pub(super) fn tags(&self) -> f64 {
+        self.points[self.points.len() - 1].0
+    }
+
+    /// The same with another time of a single access.
+    pub(super) fn starting(&self, single: ServiceTime) -> Self {
+        let mut curve = self.clone();
+        curve.points[0].1 = single;
+        curve
+    }
+
+    /// With any number of accesses.
+    pub(super) fn last(&self) -> ServiceTime {
+        self.points[self.points.len() - 1].1
+    }
+}

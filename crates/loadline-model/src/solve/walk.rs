@@ -1,0 +1,401 @@
+//! One walk of sequential streams and of their destages over modelled drives, from phases of these on.
+
+use super::bench::{Bench, Event, Ground};
+use super::course::{Course, Streams};
+use super::windows::Pace;
+use crate::array::mirror::Mirrors;
+use crate::layout::{Extent, WritePlan};
+use crate::sim::{Purpose, Rng, Seed, Way};
+use std::collections::BTreeMap;
+
+/// Windows before it counts, and those that count.
+pub(super) const BEFORE: usize = 400;
+const COUNTED: usize = 1600;
+
+/// The share of what is written by which less or more may be destaged in the windows that count, and the most windows of a walk that
+/// doesn't come to that: else it would have seen reads and destages take turns, but not in their shares.
+const UNBALANCED: f64 = 0.02;
+const MOST: usize = 64_000;
+
+/// Windows after each number of which to look whether it is plain that drives do more than is enough, and by what factor.
+const LOOKED: usize = 200;
+pub(super) const PLAIN: f64 = 2.0;
+
+/// The same with arrivals by chance.
+const COUNTED_OPEN: usize = 6400;
+
+/// One stream under way.
+#[derive(Debug, Default)]
+struct End {
+    /// Windows that have been asked for.
+    asked: u64,
+    /// How many windows have begun to be read, and when the last one did.
+    begun: u64,
+    last_ns: f64,
+    /// The others that have come, with when.
+    came: BTreeMap<u64, f64>,
+    /// Reads from outside: how many have arrived, and when those that wait for a window did.
+    reads: u64,
+    waiting: BTreeMap<u64, Vec<u64>>,
+}
+
+/// What has gone to drives.
+enum Job {
+    Window { stream: u32, number: u64 },
+    Destage { writes: Vec<Extent> },
+}
+
+/// From when on a walk counts, if it does yet: windows and how many were asked for by then, stripes
+/// that weren't written back, and time for which drives had had work, ns.
+#[derive(Debug, Default)]
+struct Since {
+    counts: bool,
+    windows: usize,
+    asked: usize,
+    dirty: f64,
+    busy_ns: f64,
+}
+
+/// One of several walks.
+pub(super) struct Walk<'a> {
+    streams: &'a Streams,
+    pace: Pace,
+    walks: usize,
+    ground: Ground<'a>,
+    bench: Bench<'a>,
+    mirrors: Mirrors,
+    ends: Vec<End>,
+    /// With accesses left.
+    jobs: Vec<(usize, Job)>,
+    /// Dirty stripes above the low water mark, and the sum of those under way over windows.
+    above: f64,
+    writing_sum: f64,
+    band: f64,
+    under_way: f64,
+    /// The next to be destaged.
+    stripe: u64,
+    /// Streams whose writes wait for room.
+    held: Vec<u32>,
+    asked: usize,
+    since: Since,
+    /// When windows began to be read.
+    begun: Vec<f64>,
+    /// Windows that have come, and reads from outside since it counts with the time that they have waited, ns.
+    fetched: usize,
+    waited: [f64; 2],
+    rng: Rng,
+    extents: Vec<Extent>,
+    plan: WritePlan,
+}
+
+impl<'a> Walk<'a> {
+    /// The walk of a number among as many at least, each with phases of the drives of its own.
+    pub(super) fn new(
+        streams: &'a Streams,
+        ground: Ground<'a>,
+        pace: Pace,
+        (number, walks): (u64, usize),
+    ) -> Self {
+        let stripe_bytes = ground.layout.stripe_bytes();
+        Walk {
+            streams,
+            pace,
+            ground,
+            bench: Bench::new(ground, number),
+            walks,
+            mirrors: Mirrors::new(streams.mirror_read, ground.layout.disks()),
+            ends: (0..streams.count).map(|_| End::default()).collect(),
+            jobs: Vec::new(),
+            above: 0.0,
+            writing_sum: 0.0,
+            band: streams.destages.map_or(1.0, |destages| destages.most),
+            under_way: 0.0,
+            stripe: streams.start.div_ceil(stripe_bytes),
+            held: Vec::new(),
+            asked: 0,
+            since: Since::default(),
+            begun: Vec::new(),
+            fetched: 0,
+            waited: [0.0; 2],
+            rng: Seed(0).rng(Purpose::Arrival, 0),
+            extents: Vec::new(),
+            plan: WritePlan::default(),
+        }
+    }
+
+    /// Goes until its rate is known, or plainly more than `enough` windows per ns.
+    pub(super) fn go(mut self, enough: f64) -> Course {
+        for stream in 0..self.streams.count {
+            let first = if self.pace.waits {
+                self.pace.whole() + 1
+            } else {
+                1
+            };
+            for _ in 0..first {
+                self.bench.put(0, Event::Ask(stream));
+            }
+            if !self.pace.waits {
+                self.ask(0, stream);
+            }
+        }
+        let counts = if self.pace.waits {
+            COUNTED
+        } else {
+            COUNTED_OPEN
+        };
+        // What is dirty has come to its level by then.
+        let level = if self.streams.destages.is_some() {
+            BEFORE
+        } else {
+            BEFORE / self.walks
+        };
+        let before = level.max(self.streams.lap(self.ground));
+        let mut counts = counts / self.walks;
+        let (mut look, mut seen, mut now) = (before + LOOKED, 0, 0);
+        loop {
+            let count = self.windows();
+            // Not between windows, where one can't tell yet how long reads wait for destages.
+            if count > seen {
+                seen = count;
+                let passed = count - self.since.windows;
+                if !self.since.counts {
+                    if count >= before {
+                        self.count_from(count, now);
+                    }
+                } else if passed >= counts && (self.balances() || count >= MOST) {
+                    break;
+                } else if passed >= 2 * counts {
+                    counts *= 2;
+                    self.count_from(count, now);
+                }
+            }
+            if self.begun.len() > look {
+                if self.windows_per_ns() >= PLAIN * enough {
+                    break;
+                }
+                look += LOOKED;
+            }
+            let Some((at, event)) = self.bench.next() else {
+                break;
+            };
+            now = at;
+            match event {
+                Event::Ask(stream) if self.pace.waits => self.ask(now, stream),
+                Event::Ask(stream) => self.arrive(now, stream),
+                Event::Free(_) => {}
+                Event::Done(_, job) => self.end(now, job),
+            }
+        }
+        let windows = (self.windows() - self.since.windows).max(1);
+        Course {
+            windows_per_ns: self.windows_per_ns(),
+            waited_ns: self.waited[1] / self.waited[0].max(1.0),
+            busy_ns: (self.bench.busy_ns(now) - self.since.busy_ns) / windows as f64,
+        }
+    }
+
+    /// Windows that have begun to be read, or where reading doesn't wait have come.
+    fn windows(&self) -> usize {
+        if self.pace.waits {
+            self.begun.len()
+        } else {
+            self.fetched
+        }
+    }
+
+    /// From these windows on it counts.
+    fn count_from(&mut self, windows: usize, now: u64) {
+        self.since = Since {
+            counts: true,
+            windows,
+            asked: self.asked,
+            dirty: self.above + self.under_way,
+            busy_ns: self.bench.busy_ns(now),
+        };
+        self.waited = [0.0; 2];
+    }
+
+    /// Whether about as much has been destaged as was written since it counts.
+    fn balances(&self) -> bool {
+        let Some(destages) = self.streams.destages else {
+            return true;
+        };
+        let written = destages.a_window * (self.asked - self.since.asked) as f64;
+        let left = self.above + self.under_way - self.since.dirty;
+        left.abs() <= (UNBALANCED * written).max(1.0)
+    }
+
+    /// The rate at which windows have begun to be read since it counts.
+    fn windows_per_ns(&self) -> f64 {
+        let last = self.begun.len().max(1) - 1;
+        let first = self.since.windows.min(last);
+        (last - first) as f64 / (self.begun[last] - self.begun[first])
+    }
+
+    /// Asks for the next window of a stream, and writes what is written meanwhile.
+    fn ask(&mut self, now: u64, stream: u32) {
+        if let Some(destages) = self.streams.destages {
+            let room = destages.room * self.band / destages.band;
+            if self.above >= room && self.under_way > 0.0 {
+                self.held.push(stream);
+                return;
+            }
+            self.asked += 1;
+            self.above += destages.a_window;
+            self.writing_sum += self.under_way;
+            if self.asked == BEFORE / 2 {
+                self.writing_sum = 0.0;
+            } else if self.asked == BEFORE && self.band < destages.band {
+                // Settled with marks near each other, which takes less time; now those of the cache, at the level between as many
+                // under way as that takes and one less.
+                let writing = (self.writing_sum / (BEFORE / 2) as f64).floor();
+                self.above = writing * destages.band / destages.most;
+                self.band = destages.band;
+            }
+            self.destage(now);
+        }
+        let window = self.streams.window;
+        let places = (self.streams.working_set / window).max(1);
+        let end = &mut self.ends[stream as usize];
+        let number = end.asked;
+        end.asked += 1;
+        let first = places / u64::from(self.streams.count) * u64::from(stream);
+        let address = self.streams.start + (first + number) % places * window;
+        let bytes = window.min(self.streams.working_set) as u32;
+        let (mirrors, inside) = (&mut self.mirrors, &self.bench.inside);
+        let mut choose = |copies: &[Extent]| mirrors.choose(copies, |disk| inside[disk as usize]);
+        self.ground
+            .layout
+            .read(address, bytes, &mut choose, &mut self.extents);
+        let job = self.jobs.len() as u64;
+        self.jobs
+            .push((self.extents.len(), Job::Window { stream, number }));
+        for extent in std::mem::take(&mut self.extents) {
+            self.bench.submit(now, extent, Way::Read, job);
+        }
+        if !self.pace.waits {
+            self.begun.push(now as f64);
+        }
+    }
+
+    /// A read comes from outside, and the next one is on its way: it asks for another window when half of the last one is left, and
+    /// waits for its own if that isn't there.
+    fn arrive(&mut self, now: u64, stream: u32) {
+        let reads = self.pace.reads;
+        let apart_ns = self.rng.exponential() * self.pace.passing_ns / reads;
+        self.bench.put(now + apart_ns as u64, Event::Ask(stream));
+        let end = &mut self.ends[stream as usize];
+        end.reads += 1;
+        let read = end.reads as f64 / reads;
+        let number = (read.ceil() as u64).max(1) - 1;
+        while end
+            .came
+            .first_key_value()
+            .is_some_and(|first| *first.0 < number)
+        {
+            end.came.pop_first();
+        }
+        if end.came.contains_key(&number) {
+            self.wait(0.0);
+        } else {
+            end.waiting.entry(number).or_default().push(now);
+        }
+        if self.ends[stream as usize].asked as f64 <= read + 0.5 {
+            self.ask(now, stream);
+        }
+    }
+
+    fn wait(&mut self, ns: f64) {
+        if self.since.counts {
+            self.waited = [self.waited[0] + 1.0, self.waited[1] + ns];
+        }
+    }
+
+    /// An access has ended.
+    fn end(&mut self, now: u64, job: u64) {
+        let (left, of) = &mut self.jobs[job as usize];
+        *left -= 1;
+        if *left > 0 {
+            return;
+        }
+        match of {
+            &mut Job::Window { stream, number } => {
+                self.fetched += 1;
+                self.came(now, stream, number);
+            }
+            Job::Destage { writes } if !writes.is_empty() => {
+                let writes = std::mem::take(writes);
+                *left = writes.len();
+                for extent in writes {
+                    self.bench.submit(now, extent, Way::Write, job);
+                }
+            }
+            Job::Destage { .. } => {
+                self.under_way -= 1.0;
+                self.destage(now);
+                for stream in std::mem::take(&mut self.held) {
+                    self.ask(now, stream);
+                }
+            }
+        }
+    }
+
+    /// A window is there: those who have asked for its reads get them, and ask for more on the way. Nobody waits for an earlier
+    /// window first; but what lies beyond all that is outstanding hasn't been asked for.
+    fn came(&mut self, now: u64, stream: u32, number: u64) {
+        let pace = self.pace;
+        let end = &mut self.ends[stream as usize];
+        end.came.insert(number, now as f64);
+        if !pace.waits {
+            // All that have waited go on together, and pass one after the other.
+            for (before, since) in (0u32..).zip(end.waiting.remove(&number).unwrap_or_default()) {
+                self.wait((now - since) as f64 + f64::from(before) * pace.alone_ns);
+            }
+            return;
+        }
+        while let Some(first) = end.came.first_entry() {
+            if first.key() + 1 > end.begun + pace.outstanding() {
+                return;
+            }
+            let start = first.remove().max(end.last_ns + pace.passing_ns);
+            (end.begun, end.last_ns) = (end.begun + 1, start);
+            self.begun.push(start);
+            let at = (start + pace.read_before_ns()) as u64;
+            self.bench.put(at.max(now), Event::Ask(stream));
+        }
+    }
+
+    /// As many stripes as should be under way: none at the low water mark, all that can be at the high one.
+    fn destage(&mut self, now: u64) {
+        let Some(destages) = self.streams.destages else {
+            return;
+        };
+        let stripe_bytes = self.ground.layout.stripe_bytes();
+        let end = (self.streams.start + self.streams.working_set) / stripe_bytes;
+        loop {
+            let wanted = (destages.most * self.above / self.band).ceil();
+            if self.under_way >= wanted.min(destages.most) {
+                return;
+            }
+            self.above -= 1.0;
+            self.under_way += 1.0;
+            if self.stripe >= end {
+                self.stripe = self.streams.start.div_ceil(stripe_bytes);
+            }
+            let range = (self.stripe * stripe_bytes, destages.bytes as u32);
+            self.stripe += 1;
+            self.ground.layout.write(&[range], &mut self.plan);
+            let mut writes = self.plan.writes.clone();
+            let (first, way) = if self.plan.reads.is_empty() {
+                (std::mem::take(&mut writes), Way::Write)
+            } else {
+                (self.plan.reads.clone(), Way::Read)
+            };
+            let job = self.jobs.len() as u64;
+            self.jobs.push((first.len(), Job::Destage { writes }));
+            for extent in first {
+                self.bench.submit(now, extent, way, job);
+            }
+        }
+    }
+}
