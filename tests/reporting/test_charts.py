@@ -116,14 +116,14 @@ def test_a_saturation_stands_where_it_was_found_though_its_probe_is_there_too() 
     (best,) = of_depths(8, saturation_iops=800.0, saturation_outstanding=8)
     probes = [dataclasses.replace(row, role="probe") for row in of_depths(1, 2, 8)]
     (panel,) = panels("load", [best, *probes])
-    assert [mark["said"] for mark in panel.data["saturation"]] == ["saturation 800 at 8 outstanding"]
+    assert [mark["said"] for mark in panel.data["saturation"]] == ["highest rate seen 800 at 8 outstanding"]
 
 
 def test_a_load_line_is_marked_with_its_limit_and_its_saturation() -> None:
     line = of_depths(6, limit="mean<=30ms", saturation_iops=900.0)
     (panel,) = panels("load", [*of_depths(1, 2, 4, 8), *line])
     assert [mark["said"] for mark in panel.data["limit"]] == ["limit mean<=30ms"]
-    assert [mark["said"] for mark in panel.data["saturation"]] == ["saturation 900"]
+    assert [mark["said"] for mark in panel.data["saturation"]] == ["highest rate seen 900"]
     assert [mark["said"] for mark in panel.data["line"]] == ["load line 600, 67%"]
 
 

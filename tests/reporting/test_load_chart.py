@@ -69,7 +69,7 @@ def test_a_load_line_far_below_saturation_has_its_part_of_the_width() -> None:
     assert 0.25 < 350 / domain(panel, "x")[1] < 0.35
     (mark,) = panel.data["beyond"]
     assert (mark["number"], mark["up"]) == ("1 beyond", False)
-    assert [mark["said"] for mark in panel.data["saturation"]] == ["saturation 12,900 at 512 outstanding ▶"]
+    assert [mark["said"] for mark in panel.data["saturation"]] == ["highest rate seen 12,900 at 512 outstanding ▶"]
 
 
 def test_a_search_that_finds_no_load_line_shows_its_limit_and_its_curve() -> None:

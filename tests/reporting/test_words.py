@@ -92,9 +92,11 @@ def test_a_failed_row_is_not_one_without_contradiction() -> None:
 def test_a_load_line_is_told_with_its_load_and_its_share_of_saturation() -> None:
     line = measured("oltp", 800.0, limit="mean<=30ms", saturation_iops=1000.0)
     assert said([line])["Main figures"] == (
-        "oltp keeps mean<=30ms up to 800 IOPS, at 32 outstanding, 80% of saturation (1,000)."
+        "oltp keeps mean<=30ms up to 800 IOPS, at 32 outstanding, 80% of the highest rate seen (1,000)."
         " At the load line the device had an I/O outstanding 75% of the time.",
     )
+    (computed, *_) = said([replace(line, origin="solved")])["Main figures"]
+    assert ", 80% of saturation (1,000)." in computed
     offered = measured("open", 900.0, limit="mean<=30ms", offered_per_s=900.0, outstanding_asked=None)
     others = [measured(name, 850.0, limit="mean<=30ms") for name in ("a", "b")]
     assert said([line, offered])["Main figures"][1].startswith("open keeps mean<=30ms up to 900 IOPS, at 900 I/Os a")

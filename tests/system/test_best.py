@@ -59,3 +59,18 @@ def test_saturation_is_forecast_and_simulated_alike() -> None:
         assert found["sequential-read-64k"].total.bytes_per_s == pytest.approx(527e6, rel=0.03)
         assert found["sequential-write-64k"].total.bytes_per_s == pytest.approx(164e6, rel=0.08)
         assert len(rows) == 8 + 8 + 3 + 3 + 4
+
+
+def test_where_a_solution_knows_what_no_load_exceeds_that_is_saturation_and_not_the_highest_of_the_depths_tried() -> (
+    None
+):
+    rows = forecast("hdd-7k2", "saturation", explain=True)
+    found = {row.point: row for row in rows if row.role == "point"}
+    for row in found.values():
+        (line,) = [line for line in row.provenance["working"] if line.startswith("saturation = ")]
+        assert f"{row.saturation_iops:.0f}" in line.rpartition("=")[2].replace(",", "") or row.saturation_iops < 1000
+    short, reached = found["cache-rate-512"], found["sequential-read-64k"]
+    assert short.saturation_iops > 1.05 * short.total.iops
+    assert (short.saturation_outstanding, short.saturation_95_outstanding) == (None, None)
+    assert ["still rose up to 32" in one["message"] for one in short.findings] == [True]
+    assert (reached.saturation_outstanding, reached.findings) == (40, ())

@@ -302,12 +302,23 @@ def load_line_range(result: Result) -> str | None:
     return f"how sure that is isn't known: {why}"
 
 
+def saturation_named(result: Result) -> str:
+    """What `saturation_iops` of a row is: `highest rate` of the loads that were tried, unless a model knows more.
+
+    A measured one may have come from a cache that was still empty.
+    """
+    seen = result.saturation_outstanding is not None or result.origin in {"measured", "imported"}
+    return "highest rate seen" if seen and result.origin not in {"solved", "rule"} else "saturation"
+
+
 def best_note(result: Result) -> str:
     """Where the best of several depths was: `read: the highest rate was at 40 outstanding; 95 % of it at 10`."""
     outstanding, near = result.outstanding_asked, result.saturation_95_outstanding
     if result.provenance["best"]["of"] == "latency":
         return f"{result.point}: the lowest latency was at {outstanding} outstanding"
-    return f"{result.point}: the highest rate was at {outstanding} outstanding; 95 % of it at {near}"
+    whole = "saturation" if saturation_named(result) == "saturation" else "it"
+    most = f"; 95 % of {whole} at {near}" if near is not None else ""
+    return f"{result.point}: the highest rate was at {outstanding} outstanding{most}"
 
 
 def findings_notes(results: Sequence[Result], without: Sequence[str] = ()) -> Iterator[str]:

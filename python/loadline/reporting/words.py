@@ -8,7 +8,16 @@ from dataclasses import dataclass, replace
 
 from loadline.reporting.audit_words import GRAVE, sentences, verdict
 from loadline.reporting.contents import Contents
-from loadline.reporting.table import best_note, count, findings_notes, listed, load_line_range, megabytes, milliseconds
+from loadline.reporting.table import (
+    best_note,
+    count,
+    findings_notes,
+    listed,
+    load_line_range,
+    megabytes,
+    milliseconds,
+    saturation_named,
+)
 from loadline.result.schema import Result
 
 _ORIGINS = {
@@ -123,8 +132,10 @@ def _iops(point: Result) -> float:
 def _line(line: Result) -> str:
     share = ""
     if line.saturation_iops and line.total.iops:
-        found = f", found at {line.saturation_outstanding} outstanding" if line.saturation_outstanding else ""
-        share = f", {line.total.iops / line.saturation_iops:.0%} of saturation ({count(line.saturation_iops)}{found})"
+        found = f", at {line.saturation_outstanding} outstanding" if line.saturation_outstanding else ""
+        known = saturation_named(line)
+        whole = f"{'' if known == 'saturation' else 'the '}{known} ({count(line.saturation_iops)}{found})"
+        share = f", {line.total.iops / line.saturation_iops:.0%} of {whole}"
     load = (
         f"{count(line.offered_per_s)} I/Os a second offered"
         if line.offered_per_s is not None

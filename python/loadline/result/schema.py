@@ -81,8 +81,12 @@ class Result:
         "the rule that ended it: `precision`, `runtime`, `error`; of rounds `steady`, `written` or `rounds`"
     )
     quick: bool = _is("made under --quick: an impression, not a measurement", default=False)
-    saturation_iops: float | None = _is("of a search: the highest rate found")
-    saturation_outstanding: int | None = _is("outstanding I/Os asked for where saturation_iops was found")
+    saturation_iops: float | None = _is(
+        "what no load exceeds, where a model knows it; else the highest rate that a search found"
+    )
+    saturation_outstanding: int | None = _is(
+        "outstanding I/Os asked for where saturation_iops was found; NULL where nothing tried reached it"
+    )
     saturation_95_outstanding: int | None = _is("the fewest outstanding I/Os tried that gave 95 % of saturation_iops")
     limit: str | None = _is("of a load line: the condition on response, e.g. `mean<=30ms`")
     error: str | None = _is("why the point failed; such a row has no figures, or those up to the failure")

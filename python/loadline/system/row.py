@@ -135,16 +135,28 @@ def _first(figures: Sequence[float]) -> int:
 _NEAR = 0.95
 
 
+# A rate so near to a computed saturation is there, as far as tables show digits.
+_THERE = 0.999
+
+
 def _saturation(answers: Sequence[Result]) -> dict[str, Any]:
-    """The highest rate of the answers, where it was found, and the fewest outstanding I/Os that came near it."""
-    rates = [(answer.total.iops, answer.outstanding_asked) for answer in answers if answer.total.iops is not None]
+    """Saturation, where it was found, and the fewest outstanding I/Os that came near it.
+
+    A solution knows what no load exceeds, which none of the answers need reach; of others it is their highest rate.
+    """
+    rates = [
+        (one.total.iops, one.outstanding_asked, one.saturation_iops) for one in answers if one.total.iops is not None
+    ]
     if not rates:
         return {"saturation_iops": None}
-    highest, outstanding = rates[_first([rate for rate, _ in rates])]
-    near = [asked for iops, asked in rates if asked is not None and iops >= _NEAR * highest]
+    highest, found_at, computed = rates[_first([rate for rate, *_ in rates])]
+    if computed is not None and computed > highest:
+        highest = computed
+        found_at = next((asked for iops, asked, _ in rates if iops >= _THERE * highest), None)
+    near = [asked for iops, asked, _ in rates if asked is not None and iops >= _NEAR * highest]
     return {
         "saturation_iops": highest,
-        "saturation_outstanding": outstanding,
+        "saturation_outstanding": found_at,
         "saturation_95_outstanding": min(near, default=None),
     }
 
@@ -167,7 +179,10 @@ def best_rows(point: Point, answers: Sequence[Result]) -> list[Result]:
     where = _saturation([answer for answer in answers if answer.error is None]) if of_rate else {}
     found = {"of": point.best.of, "queue_depth": best.queue_depth, "queue_depths": list(point.best.queue_depths)}
     findings = tuple({**one, "point": point.name} for one in best.findings)
-    if of_rate and len(answers) > 1 and where.get("saturation_95_outstanding") == answers[-1].outstanding_asked:
+    last = answers[-1].outstanding_asked
+    # No less than 95 % of saturation stood at fewer.
+    rising = where.get("saturation_95_outstanding", last) in {None, last}
+    if of_rate and len(answers) > 1 and best.error is None and rising and best.outstanding_asked == last:
         message = f"the rate still rose up to {best.outstanding_asked} outstanding, the most that was tried"
         findings += (finding(point, "saturation", "note", message, {}, "Try fixed depths beyond: --queue-depth."),)
     provenance = {**best.provenance, "best": found}

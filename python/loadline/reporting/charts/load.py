@@ -30,7 +30,7 @@ from loadline.reporting.charts.panel import ROOM, Panel, chart_of, told_apart
 from loadline.reporting.charts.paper import Leaving, Paper, Place, paper_for
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
-from loadline.reporting.table import count
+from loadline.reporting.table import count, saturation_named
 from loadline.result.schema import Result
 from loadline.system.knee import Knee, fitted, rising
 from loadline.workload.limit import Limit, parse_limit
@@ -212,7 +212,7 @@ class _Sheet:
             saturated = None if self.named else _saturated(curve)
             if saturated is not None and saturated.saturation_iops:
                 at = saturated.saturation_outstanding
-                said = f"saturation {count(saturated.saturation_iops)}"
+                said = f"{saturation_named(saturated)} {count(saturated.saturation_iops)}"
                 more = f"{said} at {at:,} outstanding" if at else said
                 # Of one far beyond the paper only the words are there.
                 far = " ▶" if saturated.saturation_iops > self.paper.x.high else ""
