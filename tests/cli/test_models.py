@@ -315,6 +315,50 @@ def test_tables_fit_a_terminal(loadline: Loadline, columns: int) -> None:
     assert max(map(len, lines)) <= columns
 
 
+def test_piped_tables_are_as_wide_as_columns_says(loadline: Loadline) -> None:
+    words = ["forecast", "eva-v2-10k", "typical-12", "--profile", "os-paging", "--set", "volume.layout=vraid1,vraid5"]
+    wide, narrow = loadline(*words), loadline(*words, environment={"COLUMNS": "80"})
+    assert max(map(len, wide.out.splitlines())) > 100
+    assert max(map(len, narrow.out.splitlines())) <= 80
+    assert sorted(set(re.findall(r"[\d.,]{3,}", wide.out))) == sorted(set(re.findall(r"[\d.,]{3,}", narrow.out)))
+
+
+def test_a_forecast_of_many_points_says_where_it_says_how_busy_components_are(loadline: Loadline) -> None:
+    words = ["forecast", "hdd-7k2", "database-ramp"]
+    few, many = (loadline(*words, "--set", f"pool.tags=1:{most}:1").out for most in (3, 25))
+    assert "busy, %" in few and "how busy" not in few
+    assert "busy, %" not in many and "how busy each component is" in many.splitlines()[-1]
+
+
+def test_an_explained_point_without_a_load_line_says_why(loadline: Loadline) -> None:
+    words = ["forecast", "hdd-7k2", "typical-12", "--profile", "oltp-db", "--limit", "1ms", "--explain"]
+    assert loadline(*words).out.splitlines()[-2:] == [
+        "oltp-db at the load line",
+        "  not even the lowest load, 1, keeps mean<=1ms",
+    ]
+
+
+def test_a_long_sweep_says_on_a_terminal_how_long_it_is_before_it_begins(loadline: Loadline) -> None:
+    words = [PROGRAM, "forecast", "hdd-7k2", "typical-12", "--profile", "oltp-db"]
+    words += ["--set", "pool.tags=1:100:1", "--set", "volume.size=1GB:90GB:1GB"]
+    ours, theirs = pty.openpty()
+    with subprocess.Popen(
+        words, stdout=subprocess.DEVNULL, stderr=theirs, env=loadline.environment, cwd=loadline.folder
+    ) as running:
+        os.close(theirs)
+        shown = b""
+        while b"\n" not in shown:
+            shown += os.read(ours, 65536)
+        running.send_signal(signal.SIGINT)
+        try:
+            while os.read(ours, 65536):
+                pass
+        except OSError:
+            os.close(ours)
+        assert running.wait(timeout=60) == 130
+    assert shown.startswith(b"9,000 points: 9,000 systems, each under 1 of typical-12")
+
+
 @pytest.mark.parametrize("verb", ["simulate", "forecast"])
 def test_what_a_model_wrote_as_csv_is_read_as_its_json(verb: str, tmp_path: Path, loadline: Loadline) -> None:
     files = tmp_path / "model.csv", tmp_path / "model.json"

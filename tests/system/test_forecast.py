@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import weakref
+from collections.abc import Callable
 from pathlib import Path
+from threading import Event
 
 import pytest
 
 from loadline.errors import InputError
 from loadline.result.schema import Result
-from loadline.system import description
+from loadline.system import asked, description
 from loadline.system.forecast import forecast
+from loadline.system.pool import in_order
 from loadline.system.solve import solve
 from loadline.workload.plan import Options
 from loadline.workload.profile import BlockShare, Closed, Open, Profile, Workload
@@ -157,3 +161,21 @@ def test_the_systems_of_a_sweep_share_one_look_at_the_memory(monkeypatch: pytest
     rows = forecast("eva-v2-10k", "database-ramp", settings=settings, threads=1)
     assert not any(row.error for row in rows)
     assert len(looks) == 1
+
+
+def test_a_sweep_whose_answers_do_not_fit_into_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(asked, "available_bytes", lambda: 1 << 30)
+    with pytest.raises(InputError, match=r"30,000 rows, whose answers may take .* of memory, of which .* is free"):
+        forecast("hdd-7k2", "database-ramp", settings=["pool.tags=1:100:1", "volume.size=1GB:300GB:1GB"])
+
+
+def test_a_system_of_a_sweep_is_given_up_once_it_has_answered() -> None:
+    held: list[weakref.ref[object]] = []
+
+    class Task:
+        def __call__(self, _: Event) -> int:
+            return sum(one() is not None for one in held)
+
+    tasks: list[Callable[[Event], int]] = [Task() for _ in range(50)]
+    held += [weakref.ref(task) for task in tasks]
+    assert in_order(tasks, threads=1)[-1] <= 2

@@ -12,14 +12,18 @@ import click
 from click.shell_completion import CompletionItem
 
 from loadline.cli import output
+from loadline.cli.progress import counted, is_screen
 from loadline.errors import InputError
 from loadline.units import parse_bytes, parse_duration, parse_fraction
-from loadline.workload.plan import Options, Point
+from loadline.workload.plan import Options, Point, make_plan
 from loadline.workload.suite import DEPTHS, RUNTIME_NS, Stop, Suite, load_suite, suite_names
 
 _SYSTEMS = Path(__file__).parent.parent / "catalog" / "systems"
 
 F = TypeVar("F", bound=Callable[..., Any])
+
+# Fewer points than that are answered before anybody wonders.
+_LONG = 1000
 
 
 def complete_suite(context: click.Context, parameter: click.Parameter, incomplete: str) -> list[CompletionItem]:
@@ -120,8 +124,22 @@ def warn_of_idle(system: str, settings: Sequence[str], method: str) -> None:
     from loadline.system.description import idle_settings, load_system, unroll
 
     also = {} if method == "rule" else {"rule": "only the rule of thumb uses it (forecast --method rule)"}
-    for idle in idle_settings(unroll(load_system(system), settings), also):
+    systems = unroll(load_system(system), settings)
+    with counted("looking for settings that change nothing") as listen:
+        found = idle_settings(systems, also, (lambda done, of: listen(done, of, ())) if listen else None)
+    for idle in found:
         output.warn(idle)
+
+
+def tell_sweep(system: str, settings: Sequence[str], suite: Suite, options: Options) -> None:
+    """Says on a terminal how much a long sweep asks for, before it begins. Raises as `unroll` and `make_plan`."""
+    if not settings or not is_screen():
+        return
+    from loadline.system.description import load_system, unroll
+
+    systems, points = len(unroll(load_system(system), settings)), len(make_plan(suite, options))
+    if systems * points >= _LONG:
+        output.note(f"{systems * points:,} points: {systems:,} systems, each under {points:,} of {suite.name}")
 
 
 def model_options(function: F) -> F:

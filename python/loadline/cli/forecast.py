@@ -81,9 +81,11 @@ def command(
     output.check_drawn(file, drawing)
     if file is not None:
         writable(file, drawing)
+    asked, _ = choice.suite(suite)
+    plan = choice.read_model(**options)
+    choice.tell_sweep(system, settings, asked, plan)
     choice.warn_of_idle(system, settings, method)
     how = {"solve": "solving", "simulate": "simulating", "rule": "estimating"}[method]
-    asked, _ = choice.suite(suite)
     with counted(f"{how} {system} under {suite}") as listen:
         results = forecast(
             system,
@@ -91,7 +93,7 @@ def command(
             limit=limits[0] if limits else None,
             method=method,
             settings=settings,
-            options=choice.read_model(**options),
+            options=plan,
             explain=explain,
             curve=file is not None and Path(file).suffix.lower() in DRAWN,
             seed=seed or 1,

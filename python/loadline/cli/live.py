@@ -90,7 +90,7 @@ def model_lines(
     left = f", about {format_duration(left_ns)} left" if 0 < done < total else ""
     drawn = [Text(title, style="bold"), *_earlier(results, width, max(1, height - _OTHER_ROWS)), Text()]
     drawn.append(_bar(done / max(1, total), width, plain))
-    drawn.append(Text(f"{done} of {total}, {_clock(elapsed_ns)} so far{left}", style="dim"))
+    drawn.append(Text(f"{done:,} of {total:,}, {_clock(elapsed_ns)} so far{left}", style="dim"))
     return _fitted(drawn, width, plain)
 
 

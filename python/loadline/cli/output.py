@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import logging
 import os
+import re
 import shutil
 import signal
 import sys
@@ -49,12 +50,14 @@ def warn(text: str) -> None:
 
 
 def folded(text: str, indent: str = "", stream: TextIO | None = None) -> str:
-    """Lines as wide as the terminal with words whole; where `stream`, else standard output, is none, as they are."""
-    if not (stream or sys.stdout).isatty():
+    """Lines as wide as the terminal with words whole; where `stream`, else standard output, is none, as they are.
+
+    On standard output COLUMNS counts as a terminal's width.
+    """
+    width = table_width() if stream is None else shutil.get_terminal_size().columns if stream.isatty() else None
+    if width is None:
         return text
-    fold = textwrap.TextWrapper(
-        shutil.get_terminal_size().columns, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False
-    )
+    fold = textwrap.TextWrapper(width, subsequent_indent=indent, break_on_hyphens=False, break_long_words=False)
     return "\n".join(fold.fill(line) for line in text.split("\n"))
 
 
@@ -106,11 +109,11 @@ _TONES = {"good": "green", "bad": "dark_orange"}
 
 
 def show(table: Table, title: str = "") -> None:
-    """A table: with lines and weight on a terminal, plain when piped."""
+    """A table: with lines and weight on a terminal, plain when piped. It's as wide as that, or as COLUMNS says."""
     if not sys.stdout.isatty():
         if title:
             say(title)
-        click.echo(table.plain(), nl=False)
+        _show_plain(table, table_width())
         return
     from rich import box
     from rich.table import Table as RichTable
@@ -121,8 +124,7 @@ def show(table: Table, title: str = "") -> None:
         console.print(Text(title, style="bold"))
     widths = table.fit(console.width)
     if widths is None:
-        for line in table.stacked().splitlines():
-            say(textwrap.fill(line, console.width, subsequent_indent="   ", break_on_hyphens=False))
+        _show_stacked(table, console.width)
     else:
 
         def lines(*rows: Iterable[Text], headed: bool = False) -> RichTable:
@@ -148,9 +150,28 @@ def show(table: Table, title: str = "") -> None:
         console.print(Text(line))
 
 
+def _show_plain(table: Table, width: int | None) -> None:
+    plain = table.plain()
+    rows = plain.splitlines()[: -len(table.notes) or None]
+    if width is None or max(map(len, rows), default=0) <= width:
+        click.echo(plain, nl=False)
+        return
+    _show_stacked(table, width)
+    for line in table.notes:
+        say(textwrap.fill(line, width, break_on_hyphens=False))
+
+
+def _show_stacked(table: Table, width: int) -> None:
+    for line in table.stacked().splitlines():
+        say(textwrap.fill(line, width, subsequent_indent="   ", break_on_hyphens=False))
+
+
 def table_width() -> int | None:
-    """That of the terminal to which tables go, None where they go elsewhere."""
-    return terminal().width if sys.stdout.isatty() else None
+    """That of the terminal to which tables go; elsewhere what COLUMNS asks for, None where it doesn't."""
+    if sys.stdout.isatty():
+        return terminal().width
+    asked = os.environ.get("COLUMNS", "")
+    return max(1, int(asked)) if re.fullmatch("[0-9]{1,6}", asked) else None
 
 
 def terminal(*, err: bool = False) -> Console:

@@ -64,15 +64,17 @@ def command(
     output.check_drawn(file, drawing)
     if file is not None:
         writable(file, drawing)
-    choice.warn_of_idle(system, settings, "simulate")
     asked, _ = choice.suite(suite)
+    plan = choice.read_model(runtime=runtime, warmup=warmup, **options)
+    choice.tell_sweep(system, settings, asked, plan)
+    choice.warn_of_idle(system, settings, "simulate")
     with counted(f"simulating {system} under {suite}") as listen:
         results = simulate(
             system,
             asked,
             seed=seed,
             settings=settings,
-            options=choice.read_model(runtime=runtime, warmup=warmup, **options),
+            options=plan,
             ios=ios,
             until_precision=until_precision,
             replications=replications,
@@ -108,9 +110,13 @@ def conclude(
             if number:
                 output.say()
             output.show(table)
+        if len(tables) == 1 and any(point.components for point in points):
+            output.say(
+                f"how busy each component is, of more than {_FEW} points, stands in reports (-o FILE) and --json"
+            )
         for result in points if explain else ():
             output.say(f"\n{' '.join([result.point, *_settings(result)])}{' at the load line' if result.limit else ''}")
-            for line in result.provenance.get("working", ()):
+            for line in result.provenance.get("working", ()) or [result.error or "it has no working"]:
                 output.say(output.folded(f"  {line}", "      "))
         if file is not None:
             output.say(f"\nwrote {file}")

@@ -27,19 +27,17 @@ def envelope(
 
     JSON has no numbers that aren't finite: they are null.
     """
-    rows = [result.row() for result in results]
-    body: dict[str, Any] = _finite(
-        {
-            "format": FORMAT,
-            "results": [row for row in rows if row["role"] == "point"],
-            "probes": [row for row in rows if row["role"] == "probe"],
-            "runs": list(runs),
-            "findings": [finding for row in rows for finding in row["findings"]],
-            "error": error,
-            **more,
-        }
-    )
-    return body
+    # Row by row, for there may be hundreds of thousands.
+    rows = [_finite(result.row()) for result in results]
+    return {
+        "format": FORMAT,
+        "results": [row for row in rows if row["role"] == "point"],
+        "probes": [row for row in rows if row["role"] == "probe"],
+        "runs": _finite(list(runs)),
+        "findings": [finding for row in rows for finding in row["findings"]],
+        "error": _finite(error),
+        **_finite(more),
+    }
 
 
 def _finite(part: Any) -> Any:

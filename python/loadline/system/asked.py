@@ -9,7 +9,9 @@ from typing import TypeAlias
 
 from loadline import _core
 from loadline.errors import InputError
+from loadline.host.roots import available_bytes
 from loadline.system.description import System
+from loadline.units import format_size
 from loadline.workload.model import ModelStream, to_model
 from loadline.workload.plan import Options, Point, make_plan
 from loadline.workload.profile import Workload
@@ -19,6 +21,15 @@ from loadline.workload.suite import Suite, load_suite
 Asked: TypeAlias = str | Path | Suite | Workload | Sequence[Workload] | Point | Sequence[Point]
 
 _MOST_ROWS = 100_000
+
+# Answers that take no more aren't worth a look at the machine's memory.
+_LITTLE_BYTES = 1 << 28
+
+# Measured: 7 kB each, and as much again for what is written of it.
+_ROW_BYTES = 16_000
+
+#: Rows of a point: at the asked load, at the load line, and the next one; with a curve those of doubling loads, too.
+PLAIN_ROWS, CURVE_ROWS = 3, 18
 
 # As many bits as fio's have.
 _SEEDS = 1 << 31
@@ -75,15 +86,24 @@ def _durable(system: System) -> System:
     return replace(system, settings=(*system.settings, ("pool.write_cache", "false")))
 
 
-def check_rows(rows: int) -> None:
-    """Refuses more rows than a machine's memory is for; a row takes some kB.
+def check_rows(points: int, each: int = PLAIN_ROWS) -> None:
+    """Refuses more points, of `each` so many rows, than this machine has memory for.
 
     Raises:
-        InputError: there would be more than 100,000.
+        InputError: there would be more than 100,000, or their rows wouldn't fit.
     """
-    if rows > _MOST_ROWS:
+    remedy = "Sweep in parts, or name a --profile."
+    if points > _MOST_ROWS:
+        raise InputError(f"settings and points make {points:,} rows, more than {_MOST_ROWS:,}", remedy)
+    wanted_bytes = points * each * _ROW_BYTES
+    if wanted_bytes <= _LITTLE_BYTES:
+        return
+    free_bytes = available_bytes()
+    if free_bytes is not None and wanted_bytes > free_bytes:
         raise InputError(
-            f"settings and points make {rows:,} rows, more than {_MOST_ROWS:,}", "Sweep in parts, or name a --profile."
+            f"settings and points make {points:,} rows, whose answers may take {format_size(wanted_bytes)} of memory,"
+            f" of which {format_size(free_bytes)} is free",
+            remedy,
         )
 
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
@@ -22,6 +22,10 @@ CATALOG = Path(__file__).parent.parent / "catalog" / "systems"
 
 # A system that takes no more isn't worth a look at the machine's memory: sweeps build thousands.
 _LITTLE_BYTES = 1 << 26
+
+
+# Systems between two words of how far a look at many of them is.
+_MANY = 1000
 
 
 class Shared:
@@ -145,14 +149,21 @@ def _is_of(key: str, tables: Sequence[str]) -> bool:
     return any(key == table or key.startswith(f"{table}.") for table in tables)
 
 
-def idle_settings(systems: Sequence[System], also: Mapping[str, str] = MappingProxyType({})) -> list[str]:
+def idle_settings(
+    systems: Sequence[System],
+    also: Mapping[str, str] = MappingProxyType({}),
+    listen: Callable[[int, int], None] | None = None,
+) -> list[str]:
     """A sentence for each setting that changes nothing in some of the systems; those that can't be are passed over.
 
     Args:
         also: as of `System.idle`.
+        listen: called after every thousand of many systems with how many are done, and how many there are.
     """
     found: dict[str, list[str]] = {}
-    for system in systems:
+    for number, system in enumerate(systems):
+        if listen is not None and number % _MANY == 0 and len(systems) > _MANY:
+            listen(number, len(systems))
         try:
             for key, why in system.idle(also).items():
                 found.setdefault(key, []).append(why)

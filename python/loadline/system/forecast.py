@@ -10,7 +10,7 @@ from typing import Literal, TypeAlias, get_args
 from loadline.errors import InputError
 from loadline.result.schema import Result
 from loadline.system import rule, simulate, solve
-from loadline.system.asked import Asked, check_rows, pairs, points_of
+from loadline.system.asked import CURVE_ROWS, PLAIN_ROWS, Asked, check_rows, pairs, points_of
 from loadline.system.description import System, load_system, unroll
 from loadline.system.pool import Listener
 from loadline.system.simulate import effort
@@ -79,7 +79,7 @@ def forecast(
         raise InputError(f"the solver knows means only, no {asked_limit}", "Simulate it: --method simulate.")
     suite, points = points_of(workload, options, seed)
     systems = unroll(load_system(system), settings)
-    check_rows(len(systems) * len(points))
+    check_rows(len(systems) * len(points), CURVE_ROWS if curve else PLAIN_ROWS)
     lines = [_with_limit(point, asked_limit) for point in points]
     if method == "rule":
         return rule.answers(pairs(systems, [line for line in lines if line]), suite, explain=explain)

@@ -20,14 +20,15 @@ _TICK_S = 0.1
 
 
 def in_order(
-    tasks: Sequence[Callable[[Event], T]],
+    tasks: list[Callable[[Event], T]],
     threads: int | None = None,
     listen: Callable[[int, Mapping[int, T]], None] | None = None,
 ) -> list[T]:
     """What the tasks give, in their order, whatever number of threads works on them.
 
     Args:
-        tasks: each gets an event that is set when it should end early, whatever it then gives or raises.
+        tasks: each gets an event that is set when it should end early, whatever it then gives or raises. They are taken
+            out of the list, so that what a task holds is free once it's done.
         threads: None for as many as this process may use cores.
         listen: called about ten times a second with how many tasks are done, and the answers that are new, by the
             number of their task.
@@ -36,21 +37,23 @@ def in_order(
         KeyboardInterrupt: after the tasks under way have ended. And what a task raises, of several the first in order.
     """
     stop, complete = Event(), Event()
+    total = len(tasks)
     ended: list[int] = []
 
     def end(number: int, _: Future[T]) -> None:
         ended.append(number)
-        if len(ended) == len(tasks):
+        if len(ended) == total:
             complete.set()
 
     cores = threads or len(os.sched_getaffinity(0))
-    executor = ThreadPoolExecutor(min(cores, max(1, len(tasks))))
+    executor = ThreadPoolExecutor(min(cores, max(1, total)))
     try:
-        futures = [executor.submit(task, stop) for task in tasks]
+        tasks.reverse()
+        futures = [executor.submit(tasks.pop(), stop) for _ in range(total)]
         for number, future in enumerate(futures):
             future.add_done_callback(partial(end, number))
         told = 0
-        while told < len(tasks):
+        while told < total:
             complete.wait(_TICK_S)
             new = ended[told:]
             told += len(new)

@@ -166,7 +166,7 @@ def answers(
             each = [partial(_answer, one, point, work, replication) for replication in range(work.replications)]
         owners += [number] * len(each)
         tasks += [partial(_or_refused, task) for task in each]
-    missing = Counter(owners)
+    missing, total = Counter(owners), len(tasks)
     parts: dict[int, dict[int, _Part]] = defaultdict(dict)
     rows: dict[int, list[Result] | InputError] = {}
 
@@ -182,7 +182,7 @@ def answers(
                 rows[number] = _assembled(one, point, suite, work, whole)
                 shown += _shown(one, point, suite, rows[number])
         if listen is not None:
-            listen(done, len(tasks), shown)
+            listen(done, total, shown)
 
     in_order(tasks, threads, tell)
     refusals = [found for found in rows.values() if isinstance(found, InputError)]

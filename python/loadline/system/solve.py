@@ -83,7 +83,7 @@ def answers(
     Raises:
         InputError: none of them can be answered; it says why the first can't.
     """
-    tasks = []
+    tasks: list[Callable[[Event], _Answer]] = []
     shared = Shared()
     for system, asked_of_it in groupby(asked, key=itemgetter(0)):
         built = _Built(system, shared)
@@ -91,9 +91,11 @@ def answers(
         for _, points in groupby((point for _, point in asked_of_it), key=lambda point: point.streams):
             tasks.append(partial(_of_streams, built, list(points), suite, explain, curve))
 
+    total = len(tasks)
+
     def tell(done: int, new: Mapping[int, _Answer]) -> None:
         if listen is not None:
-            listen(done, len(tasks), [result for results, _ in new.values() for result in results])
+            listen(done, total, [result for results, _ in new.values() for result in results])
 
     done = in_order(tasks, threads, tell)
     refusals = [refusal for _, refused in done for refusal in refused]
