@@ -312,14 +312,15 @@ def full_by_util(dice: Random) -> Case:
 FAULTS: dict[str, tuple[Fault, ...]] = {
     "littles-law": (latency_not_weighted, depth_never_reached, more_than_asked),
     "units": (mebi_for_mega, wrong_throughput, deviation_without_unit),
-    "sums": (parts_beside_the_whole, another_mix, plain_mean, percentiles_mixed_up, computed_p95),
+    "sums": (parts_beside_the_whole, another_mix, plain_mean),
+    "percentiles": (percentiles_mixed_up, computed_p95, few_make_the_mean),
     "hidden-cache": (
         *(cache_left_on, cache_undeclared, sooner_than_half_a_turn, more_than_drives_do, inside_the_cache),
         *(shorter_than_the_fill, from_memory, never_written),
     ),
     "link-limit": (above_the_link, at_the_link, impossible_for_the_link),
     "steady": (
-        *(drifting, two_modes, outliers, ramp_included, too_short, few_make_the_mean, first_apart),
+        *(drifting, two_modes, outliers, ramp_included, too_short, first_apart),
         fresh_from_the_box,
     ),
     "load-generator": (busy_host, shallow, rate_not_reached),

@@ -108,6 +108,8 @@ EXAMPLES: dict[str, list[tuple[Result, Result]]] = {
         (replace(ROW, read=replace(ROW.read, iops=17_000.0, bytes_per_s=None)), ROW),
         (replace(ROW, workload=workload(4096, 0.6, 1.0)), replace(ROW, workload=workload(4096, 0.51, 1.0))),
         (replace(ROW, read=replace(ROW.read, latency_mean_ns=1.4e6)), ROW),
+    ],
+    "percentiles": [
         (
             total(latency_p95_ns=3_000_000, latency_p99_ns=2_000_000),
             total(latency_p95_ns=2_000_000, latency_p99_ns=3_000_000),
@@ -117,6 +119,7 @@ EXAMPLES: dict[str, list[tuple[Result, Result]]] = {
             total(latency_p95_ns=2_700_000, latency_stddev_ns=1e6),
         ),
         (total(latency_p9999_ns=9_000_000, iops=1000.0), ROW),
+        (total(latency_p99_ns=900_000), total(latency_p99_ns=1_100_000)),
     ],
     "hidden-cache": [
         (tagged(DISK, cache="off"), DISK),
@@ -129,7 +132,6 @@ EXAMPLES: dict[str, list[tuple[Result, Result]]] = {
     "steady": [
         (replace(ROW, runtime_ns=5 * 10**9), replace(ROW, runtime_ns=5 * 10**9, quick=True)),
         (replace(ROW, steady=False), replace(ROW, steady=True)),
-        (total(latency_p99_ns=900_000), total(latency_p99_ns=1_100_000)),
     ],
     "load-generator": [
         (replace(ROW, cpu_fraction=0.95), replace(ROW, cpu_fraction=0.85)),

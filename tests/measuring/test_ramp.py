@@ -178,7 +178,7 @@ def test_a_highest_rate_that_may_be_a_caches_is_told_though_its_probe_is_far_fro
     """The first probe finds the cache empty."""
     fast = {"total": Flow(iops=900.0, latency_mean_ns=1280e6), **cached({"cache_bytes": 1.0})}
     (doubt,) = doubts(Fake(lambda n: fast if n == 64 else {}).find(tmp_path))
-    assert doubt["message"] == "the highest rate, at 64 outstanding, may be that of a write cache: then it's too high"
+    assert doubt["message"] == "the highest rate, at 64 outstanding, may be that of a write cache, and too high"
     assert doubt["severity"] == "note"
 
 
@@ -191,6 +191,14 @@ def test_late_answers_of_an_emulated_system_are_told_at_the_load_line_too(tmp_pa
     late = {"findings": ({"check": "emulation", "numbers": {}},)}
     (doubt,) = doubts(Fake(lambda n: late if n == 6 else {}).find(tmp_path))
     assert "(6 outstanding) had late answers" in doubt["message"]
+
+
+def test_a_load_line_is_never_called_too_high_and_too_low_in_one(tmp_path: Path) -> None:
+    both = ({"check": "emulation", "numbers": {}}, *cached({"cache_bytes": 1.0})["findings"])
+    (doubt,) = doubts(Fake(lambda n: {"findings": both} if n == 6 else {}).find(tmp_path))
+    assert "then it's" not in doubt["message"]
+    assert doubt["message"].count("that alone would make it too high") == 1
+    assert doubt["message"].count("that alone would make it too low") == 1
 
 
 class Failing(Fake):

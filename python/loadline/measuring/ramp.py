@@ -240,21 +240,23 @@ def _doubts(near: Sequence[Probe[Any, Result]], per: str) -> Iterator[Doubt]:
     cached, late, beside = those("write-cache"), those("emulation"), those("other-run")
     # What is offered more than it can do is never steady.
     moving = [one for one in near if one.answer.steady is False and not overloaded(one.answer)]
+    # Where some push it up and others down nobody knows which way it's wrong.
+    then = "that alone would make it" if cached and (late or beside) else "then it's"
     if cached:
         # Of a cache of unknown size nobody knows whether it was filled.
         known = any(each["numbers"] for one in cached for each in one.answer.findings if each["check"] == "write-cache")
-        message = f"{said(cached)} may be inside a write cache, as full as the probe before left it: then it's too high"
+        message = f"{said(cached)} may be inside a write cache, as full as the probe before left it: {then} too high"
         remedy = "Let probes write twice the cache: a longer --warmup and --runtime, and --cache SIZE."
         yield Doubt("warning" if known else "note", message, remedy, {"cached_probes": len(cached)})
     if moving:
         message = f"{said(moving)} ended without being steady: neither it nor its confidence is sure"
         yield Doubt("warning", message, "Give a longer --warmup and --runtime.", {"unsteady_probes": len(moving)})
     if late:
-        message = f"{said(late)} had late answers, as this machine is too slow or busy: then it's too low"
+        message = f"{said(late)} had late answers, as this machine is too slow or busy: {then} too low"
         remedy = "Let nothing else run meanwhile, or ask the model itself: simulate."
         yield Doubt("warning", message, remedy, {"late_probes": len(late)})
     if beside:
-        message = f"{said(beside)} had another run beside them: then it's too low"
+        message = f"{said(beside)} had another run beside them: {then} too low"
         yield Doubt("warning", message, "Let one run after the other.", {"disturbed_probes": len(beside)})
 
 
@@ -262,7 +264,7 @@ def _saturation_doubts(row: Result, line: LoadLine[Any, Result], near: Sequence[
     """What is doubtful of the highest rate, where a probe further off had it."""
     top = next((one for one in line.probes if one.answer.total.iops == row.saturation_iops), None)
     if top is not None and top not in near and any(one.get("check") == "write-cache" for one in top.answer.findings):
-        message = f"the highest rate, at {top.load:,.15g} outstanding, may be that of a write cache: then it's too high"
+        message = f"the highest rate, at {top.load:,.15g} outstanding, may be that of a write cache, and too high"
         yield Doubt("note", message, "Ask the suite saturation for it, with a --runtime that fills the cache.", {})
 
 

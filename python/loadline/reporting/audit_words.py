@@ -15,6 +15,7 @@ MEANINGS = {
     "littles-law": "rate, response time and load contradict each other",
     "units": "a unit is not what it's called",
     "sums": "parts and totals contradict each other",
+    "percentiles": "mean and percentiles aren't of one distribution, or of too few I/Os",
     "hidden-cache": "a cache answered instead of the drives",
     "link-limit": "the cable is measured, not what is behind it",
     "load-line": "the load line may lie elsewhere",

@@ -59,13 +59,6 @@ def _by_row(subject: Subject) -> Iterator[Doubt]:
         elif subject.ios is not None and 0 < subject.ios < FEWEST:
             message = f"{subject.ios:,.0f} I/Os in all: few enough for chance to show"
             yield Doubt("warning", message, f"Run until there are {FEWEST:,} at least.", {"ios": subject.ios})
-    for of, flow in (("all", row.total), ("reads", row.read), ("writes", row.write)):
-        mean, high = flow.latency_mean_ns, flow.latency_p99_ns
-        if mean and high and mean > high:
-            message = f"the mean latency of {of} is above its p99: fewer than one in a hundred make the mean"
-            numbers = {"latency_mean_ns": mean, "latency_p99_ns": high}
-            yield Doubt("warning", message, "Look at the longest ones over time; compare medians.", numbers)
-            break
 
 
 def _fresh(subject: Subject) -> Iterator[Doubt]:
