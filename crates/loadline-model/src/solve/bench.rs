@@ -185,8 +185,9 @@ impl<'a> Bench<'a> {
             lbn,
             sectors: (end - lbn) as u32,
         };
-        let (ground, phase) = (self.ground, phase(self.number, extent.disk));
-        let drive = self.drives[number].get_or_insert_with(|| Drive::new(ground, phase));
+        let (ground, walk) = (self.ground, self.number);
+        let new = || Drive::new(ground, phase(walk, extent.disk));
+        let drive = self.drives[number].get_or_insert_with(new);
         if self.inside[number] == 0 {
             drive.turn(now, true);
         }

@@ -100,12 +100,16 @@ impl Streams {
             } else {
                 Walks::of(1)
             };
+            let mut level = None;
             while let Some(number) = walks.next() {
-                let one = Walk::new(self, ground, pace, (number, walks.least)).go(enough);
+                let of = (number, walks.least);
+                let mut walk = Walk::new(self, ground, pace, of, level);
+                let one = walk.go(enough);
                 walks.add(&one);
                 if one.windows_per_ns >= PLAIN * enough {
                     break;
                 }
+                level.get_or_insert(walk.dirty());
             }
             Arc::new(walks.mean())
         })
@@ -140,6 +144,18 @@ mod tests {
         destages: Option<Destages>,
         enough: f64,
     ) -> f64 {
+        on(kind, drives, destages, |streams, ground| {
+            streams.follow(ground, pace, enough).windows_per_ns
+        })
+    }
+
+    /// What is found of one stream on drives.
+    fn on<T>(
+        kind: Kind,
+        drives: u32,
+        destages: Option<Destages>,
+        find: impl FnOnce(&Streams, Ground<'_>) -> T,
+    ) -> T {
         let path = Path::new(env!("CARGO_MANIFEST_DIR"))
             .join("../../python/loadline/catalog/drives/savvio-10k3-300.toml");
         let drive = DriveDescription::from_toml(&std::fs::read_to_string(path).unwrap()).unwrap();
@@ -171,7 +187,7 @@ mod tests {
             options: &Options::default(),
             reads_first: false,
         };
-        streams.follow(ground, pace, enough).windows_per_ns
+        find(&streams, ground)
     }
 
     const EAGER: Pace = Pace {
@@ -242,5 +258,35 @@ mod tests {
             (plain - exact).abs() > 1e-6 * exact,
             "all windows were followed"
         );
+    }
+    #[test]
+    fn how_much_is_dirty_in_the_long_run_is_found_soon_and_by_one_walk_for_all() {
+        // Drives do reads before destages until the cache is full, which takes 4,000 windows.
+        let destages = Destages {
+            bytes: 262_144.0,
+            a_window: 1.0 / 49.0,
+            most: 8.0,
+            band: 64.8,
+            room: 86.4,
+        };
+        let pace = Pace {
+            lead: 64.5,
+            ..EAGER
+        };
+        on(Kind::Raid10, 4, Some(destages), |streams, ground| {
+            let streams = Streams {
+                mirror_read: MirrorRead::ShortestQueue,
+                ..streams.clone()
+            };
+            let (mut level, mut windows) = (None, 0);
+            for number in 1..=8 {
+                let mut walk = Walk::new(&streams, ground, pace, (number, 8), level);
+                walk.go(f64::INFINITY);
+                level.get_or_insert(walk.dirty());
+                windows += walk.windows();
+            }
+            assert!(level > Some(destages.band), "{level:?}");
+            assert!(windows < 30_000, "{windows}");
+        });
     }
 }

@@ -9,9 +9,9 @@ use super::view::View;
 use crate::Error;
 use crate::sim::Way;
 
-/// I/Os outstanding with which streams that are read ahead of come to the most that drives can do: few, which one copy of a mirror
-/// serves, or so many that both are busy.
-const OUTSTANDING: [u32; 3] = [1, 16, 256];
+/// I/Os outstanding with which streams that are read ahead of come to the most that drives can do: so many that both copies of a mirror are
+/// busy, mostly, or few, which one serves.
+const OUTSTANDING: [u32; 3] = [256, 16, 1];
 
 /// Sets of accesses for each I/O.
 #[derive(Debug, Clone, Copy)]
@@ -124,14 +124,14 @@ impl<'a> Solver<'a> {
         };
         // One stream that neither copies nor destages tear comes to the most with the most outstanding.
         let one = matches!(&solver.mix.streams, Some(streams) if streams.count == 1 && streams.destages.is_none());
-        let first = if one && solver.mix.choice.copies == 1 {
-            OUTSTANDING.len() - 1
+        let looked_at = if one && solver.mix.choice.copies == 1 {
+            1
         } else {
-            0
+            OUTSTANDING.len()
         };
         // Without what drives do: more than everything else lets pass needn't be looked for.
         let (enough, _) = solver.least_capacity(Part::most_per_ns, None);
-        for &n in &OUTSTANDING[first..] {
+        for &n in &OUTSTANDING[..looked_at] {
             let found = solver.most_followed(n, enough);
             solver.streamed = solver
                 .streamed

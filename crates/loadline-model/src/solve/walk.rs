@@ -1,7 +1,7 @@
 //! One walk of sequential streams and of their destages over modelled drives, from phases of these on.
 
 use super::bench::{Bench, Event, Ground};
-use super::course::{Course, Streams};
+use super::course::{Course, Destages, Streams};
 use super::windows::Pace;
 use crate::array::mirror::Mirrors;
 use crate::layout::{Extent, WritePlan};
@@ -11,6 +11,9 @@ use std::collections::BTreeMap;
 /// Windows before it counts, and those that count.
 pub(super) const BEFORE: usize = 400;
 const COUNTED: usize = 1600;
+
+/// Laps of a walk over all drives before it counts, if a walk before has found how much is dirty.
+const LAPS: usize = 10;
 
 /// The share of what is written by which less or more may be destaged in the windows that count, and the most windows of a walk that
 /// doesn't come to that: else it would have seen reads and destages take turns, but not in their shares.
@@ -67,10 +70,15 @@ pub(super) struct Walk<'a> {
     ends: Vec<End>,
     /// With accesses left.
     jobs: Vec<(usize, Job)>,
+    /// Another walk has told how much is dirty in the long run.
+    told: bool,
     /// Dirty stripes above the low water mark, and the sum of those under way over windows.
     above: f64,
     writing_sum: f64,
     band: f64,
+    /// Windows that have been asked for when the level is known at which as much is destaged as is written, and dirty stripes at half of them.
+    level_from: usize,
+    dirty_before: f64,
     under_way: f64,
     /// The next to be destaged.
     stripe: u64,
@@ -89,12 +97,14 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// The walk of a number among as many at least, each with phases of the drives of its own.
+    /// The walk of a number among as many at least, each with phases of the drives of its own, and with the level of
+    /// dirty stripes that another one has come to, if that is known.
     pub(super) fn new(
         streams: &'a Streams,
         ground: Ground<'a>,
         pace: Pace,
         (number, walks): (u64, usize),
+        level: Option<f64>,
     ) -> Self {
         let stripe_bytes = ground.layout.stripe_bytes();
         Walk {
@@ -106,9 +116,16 @@ impl<'a> Walk<'a> {
             mirrors: Mirrors::new(streams.mirror_read, ground.layout.disks()),
             ends: (0..streams.count).map(|_| End::default()).collect(),
             jobs: Vec::new(),
-            above: 0.0,
+            told: level.is_some(),
+            above: level.unwrap_or(0.0),
             writing_sum: 0.0,
-            band: streams.destages.map_or(1.0, |destages| destages.most),
+            band: match (streams.destages, level) {
+                (Some(destages), None) => destages.most,
+                (Some(destages), Some(_)) => destages.band,
+                (None, _) => 1.0,
+            },
+            level_from: BEFORE,
+            dirty_before: 0.0,
             under_way: 0.0,
             stripe: streams.start.div_ceil(stripe_bytes),
             held: Vec::new(),
@@ -124,7 +141,7 @@ impl<'a> Walk<'a> {
     }
 
     /// Goes until its rate is known, or plainly more than `enough` windows per ns.
-    pub(super) fn go(mut self, enough: f64) -> Course {
+    pub(super) fn go(&mut self, enough: f64) -> Course {
         for stream in 0..self.streams.count {
             let first = if self.pace.waits {
                 self.pace.whole() + 1
@@ -143,13 +160,14 @@ impl<'a> Walk<'a> {
         } else {
             COUNTED_OPEN
         };
-        // What is dirty has come to its level by then.
-        let level = if self.streams.destages.is_some() {
-            BEFORE
-        } else {
-            BEFORE / self.walks
+        // What is dirty has come to its level by then, and drives to the rhythm in which they read on by themselves.
+        let lap = self.streams.lap(self.ground);
+        let level = match self.streams.destages {
+            Some(_) if self.told => (LAPS * lap).clamp(BEFORE / self.walks, BEFORE),
+            Some(_) => BEFORE,
+            None => BEFORE / self.walks,
         };
-        let before = level.max(self.streams.lap(self.ground));
+        let before = level.max(lap);
         let mut counts = counts / self.walks;
         let (mut look, mut seen, mut now) = (before + LOOKED, 0, 0);
         loop {
@@ -159,7 +177,7 @@ impl<'a> Walk<'a> {
                 seen = count;
                 let passed = count - self.since.windows;
                 if !self.since.counts {
-                    if count >= before {
+                    if count >= before && !self.levels() {
                         self.count_from(count, now);
                     }
                 } else if passed >= counts && (self.balances() || count >= MOST) {
@@ -194,13 +212,44 @@ impl<'a> Walk<'a> {
         }
     }
 
+    /// Dirty stripes above the low water mark.
+    pub(super) fn dirty(&self) -> f64 {
+        self.above + self.under_way
+    }
+
     /// Windows that have begun to be read, or where reading doesn't wait have come.
-    fn windows(&self) -> usize {
+    pub(super) fn windows(&self) -> usize {
         if self.pace.waits {
             self.begun.len()
         } else {
             self.fetched
         }
+    }
+
+    /// Whether it looks for the level of dirty stripes, with marks near each other, which takes less time.
+    fn levels(&self) -> bool {
+        let destages = self.streams.destages;
+        destages.is_some_and(|destages| self.band < destages.band)
+    }
+
+    /// The level as it is between the cache's own marks: between as many under way as it takes and one less, or full. While it rises it is
+    /// followed for as long again.
+    fn level(&mut self, destages: Destages) {
+        let half = self.level_from / 2;
+        let dirty = self.dirty();
+        let written = destages.a_window * half as f64;
+        if dirty - self.dirty_before > (UNBALANCED * written).max(1.0) {
+            (self.writing_sum, self.dirty_before) = (0.0, dirty);
+            self.level_from *= 2;
+            return;
+        }
+        let full = self.above + 1.0 > destages.room * self.band / destages.band;
+        self.above = if full {
+            destages.room
+        } else {
+            (self.writing_sum / half as f64).floor() * destages.band / destages.most
+        };
+        self.band = destages.band;
     }
 
     /// From these windows on it counts.
@@ -209,7 +258,7 @@ impl<'a> Walk<'a> {
             counts: true,
             windows,
             asked: self.asked,
-            dirty: self.above + self.under_way,
+            dirty: self.dirty(),
             busy_ns: self.bench.busy_ns(now),
         };
         self.waited = [0.0; 2];
@@ -221,7 +270,7 @@ impl<'a> Walk<'a> {
             return true;
         };
         let written = destages.a_window * (self.asked - self.since.asked) as f64;
-        let left = self.above + self.under_way - self.since.dirty;
+        let left = self.dirty() - self.since.dirty;
         left.abs() <= (UNBALANCED * written).max(1.0)
     }
 
@@ -243,14 +292,10 @@ impl<'a> Walk<'a> {
             self.asked += 1;
             self.above += destages.a_window;
             self.writing_sum += self.under_way;
-            if self.asked == BEFORE / 2 {
-                self.writing_sum = 0.0;
-            } else if self.asked == BEFORE && self.band < destages.band {
-                // Settled with marks near each other, which takes less time; now those of the cache, at the level between as many
-                // under way as that takes and one less.
-                let writing = (self.writing_sum / (BEFORE / 2) as f64).floor();
-                self.above = writing * destages.band / destages.most;
-                self.band = destages.band;
+            if self.asked == self.level_from / 2 {
+                (self.writing_sum, self.dirty_before) = (0.0, self.dirty());
+            } else if self.asked == self.level_from && self.levels() {
+                self.level(destages);
             }
             self.destage(now);
         }
