@@ -115,7 +115,8 @@ measuring: each repetition, and of targets in turn each target, has a folder of 
 ├── run.json                the plan, the target, and what each session ran on
 ├── log.txt                 what loadline did, with times
 ├── lock                    held while a process measures into the run
-├── preparation/            the fill, where one was needed: fio's job and output; of several targets a folder each
+├── preparation/            the fill, where one was needed: fio's job and output; of several targets a folder
+│                           each, or `together` for those that were filled at once
 └── points/
     └── 001-oltp-db/
         ├── job.fio         the job that fio ran; its command line is in log.txt

@@ -106,10 +106,23 @@ def test_before_the_first_figure_they_are_unknown_and_not_zero(state: State) -> 
 
 
 def test_filling_the_target_is_shown_with_what_is_left(state: State) -> None:
-    state.current, state.preparing = None, event.Preparing("/dev/sdx", 25 * 10**9, 100 * 10**9, 90 * 10**9)
+    state.current = None
+    assert told(state, event.Preparing("/dev/sdx", 25 * 10**9, 100 * 10**9, 90 * 10**9))
     text = screen(state, 80)
     assert "filling /dev/sdx: 25 GB of 100 GB, 90 s left" in text
     assert "25%" in text
+
+
+def test_targets_that_are_filled_at_once_are_shown_together_and_the_slowest_each(state: State) -> None:
+    state.current = None
+    for number in range(6):
+        told(state, event.Preparing(f"/dev/sd{number}", number * 20 * 10**9, 100 * 10**9, (6 - number) * 10**9))
+    text = screen(state, 80)
+    assert "filling 6 targets: 300 GB of 600 GB, 6 s left" in text and "50%" in text
+    assert "/dev/sd0: 0 B of 100 GB, 6 s left" in text and "/dev/sd3" in text
+    assert "/dev/sd4" not in text
+    assert not told(state, event.Preparing("/dev/sd0", 100 * 10**9, 100 * 10**9, 0))
+    assert "filling 6 targets: 400 GB of 600 GB" in screen(state, 80)
 
 
 def test_the_display_fits_the_terminal_that_it_finds_when_it_draws(state: State) -> None:

@@ -4,8 +4,10 @@ from __future__ import annotations
 
 import gzip
 import json
+import os
 import shutil
 from collections import Counter
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +18,14 @@ from measuring.processes import until
 from measuring.suites import reads, suite, three
 
 import loadline as package
-from loadline.errors import InterruptedRun
-from loadline.measuring import event
+from loadline.errors import InterruptedRun, TargetError
+from loadline.measuring import event, preparing
 from loadline.reporting.question import ask
 from loadline.reporting.table import results_table
 from loadline.result.intervals import intervals_in
 from loadline.result.repeats import histograms_in
 from loadline.result.store import Store
+from loadline.units import parse_bytes
 from loadline.workload.suite import parse_suite
 
 MIB = 1024**2
@@ -137,6 +140,33 @@ def test_a_working_set_in_percent_is_a_share_of_each_target(loadline: Loadline, 
         line.partition("=")[2] for line in (point / "job.fio").read_text().splitlines() if line.startswith("size=")
     ]
     assert sizes == [f"{size // 2 // 3 // 4096 * 4}k" for size in (16 * MIB, 32 * MIB)]
+
+
+def test_working_sets_in_bytes_and_in_percent_are_each_targets_own_and_sequential_jobs_read_apart(
+    loadline: Loadline, two: tuple[Path, Path]
+) -> None:
+    one, other = two
+    with other.open("ab") as file:
+        file.write(one.read_bytes())
+    path = suite(loadline.folder, "shares 4k 100% 0%", "bytes 4k 100% 0%", runtime="300ms", jobs="4")
+    shares, _, bytes_ = path.read_text().rpartition("\n[[profile]]")
+    path.write_text(
+        f'{shares}working_set = "50%"\nstart = "25%"\n\n[[profile]]{bytes_}working_set = "2M"\nstart = "4M"\n'
+    )
+    said = loadline("run", path, one, other, "--json")
+    assert said.code == 0, said.err
+    for name, starts, wide in (
+        ("shares", (4 * MIB, 8 * MIB), (8 * MIB, 16 * MIB)),
+        ("bytes", (4 * MIB,) * 2, (2 * MIB,) * 2),
+    ):
+        (point,) = Path(said.json["runs"][0]["path"]).glob(f"points/*-{name}")
+        jobs = last_status(point)["jobs"]
+        for number, (start, touched) in enumerate(zip(starts, wide, strict=True)):
+            options = jobs[number]["job options"]
+            step, size = (parse_bytes(options[key]) for key in ("offset_increment", "size"))
+            assert (parse_bytes(options["offset"]), step, options["numjobs"]) == (start, touched // 4, "4")
+            assert 0 < size <= step, "each of the four reads its own quarter"
+        assert all(row["error"] is None for row in said.json["results"])
 
 
 def test_interleaved_targets_are_loaded_in_turn_and_repetitions_have_a_mean(
@@ -265,6 +295,79 @@ def test_the_load_line_of_several_targets_is_the_load_of_each(tmp_path: Path, mo
     assert "5 outstanding on each of 2 targets keep mean<=110ms, 6 don't" in "\n".join(results_table([together]).notes)
 
 
+@pytest.fixture
+def slowly_filled(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> tuple[Path, Path]:
+    """Two sparse files of 16 and 8 MiB, whose fill takes long enough to be seen."""
+    plain = preparing._shared
+    monkeypatch.setattr(preparing, "_shared", lambda *words: f"{plain(*words)}\nrate=4m")
+    files = tmp_path / "one", tmp_path / "two"
+    for file, size in zip(files, (16 * MIB, 8 * MIB), strict=True):
+        file.touch()
+        os.truncate(file, size)
+    return files
+
+
+def run_reads(folder: Path, files: tuple[Path, Path], listen: event.Listener) -> Any:
+    path = suite(folder, "reads 4k 100% 100%", runtime="200ms")
+    words = list(map(str, files))
+    return package.run(str(path), *words, store=folder / "runs", destroy=words, listen=listen)
+
+
+def fios_in(folder: Path) -> list[int]:
+    """Processes of fio whose current directory is below the folder."""
+    found = []
+    for entry in Path("/proc").iterdir():
+        with suppress(OSError):
+            if entry.name.isdigit() and (entry / "comm").read_text().strip() == "fio":
+                found += [int(entry.name)] if (entry / "cwd").readlink().is_relative_to(folder) else []
+    return found
+
+
+def test_several_targets_are_filled_at_the_same_time_each_with_its_own_progress(
+    tmp_path: Path, slowly_filled: tuple[Path, Path]
+) -> None:
+    told: list[event.Preparing] = []
+    run = run_reads(tmp_path, slowly_filled, lambda what: told.append(what) if hasattr(what, "done_bytes") else None)
+    assert all(row.error is None for row in run.results())
+    one, two = map(str, slowly_filled)
+    assert {(what.target, what.total_bytes) for what in told} == {(one, 16 * MIB), (two, 8 * MIB)}
+    ended = [what.target for what in told if what.done_bytes == what.total_bytes]
+    assert sorted(ended) == [one, two]
+    # While the larger one was being filled the smaller one was as well.
+    begun = [what.target for what in told if 0 < what.done_bytes < what.total_bytes]
+    assert set(begun) == {one, two} and begun.index(two) < len(begun) - 1 - begun[::-1].index(one)
+    for file in slowly_filled:
+        assert file.stat().st_blocks * 512 >= file.stat().st_size
+    assert (run.path / "preparation" / "together" / "job.fio").exists()
+
+
+def test_ctrl_c_ends_the_fill_of_all_targets(tmp_path: Path, slowly_filled: tuple[Path, Path]) -> None:
+    def stop(what: event.Event) -> None:
+        if isinstance(what, event.Preparing):
+            assert fios_in(tmp_path)
+            raise KeyboardInterrupt
+
+    with pytest.raises(InterruptedRun):
+        run_reads(tmp_path, slowly_filled, stop)
+    assert fios_in(tmp_path) == []
+    assert slowly_filled[0].stat().st_blocks * 512 < 16 * MIB
+
+
+def test_a_target_that_vanishes_while_several_are_filled_is_named_and_ends_the_others(
+    tmp_path: Path, slowly_filled: tuple[Path, Path]
+) -> None:
+    one, two = slowly_filled
+
+    def take_away(what: event.Event) -> None:
+        if isinstance(what, event.Preparing):
+            two.unlink(missing_ok=True)
+
+    with pytest.raises(TargetError, match=f"filling {two} failed: {two} is gone"):
+        run_reads(tmp_path, slowly_filled, take_away)
+    assert fios_in(tmp_path) == []
+    assert one.stat().st_blocks * 512 < 16 * MIB
+
+
 class TestOnDevices:
     pytestmark = needs_root
 
@@ -278,6 +381,27 @@ class TestOnDevices:
         assert all(row["busy_fraction"] is not None for row in rows)
         document = json.loads((Path(said.json["runs"][0]["path"]) / "run.json").read_text())
         assert [known["target"] for known in document["sessions"][0]["devices"]] == [str(one), str(two)]
+
+    def test_a_fill_that_fails_on_one_of_several_names_it(self, loadline: Loadline, tmp_path: Path) -> None:
+        good = tmp_path / "good"
+        good.touch()
+        with loop_device(tmp_path / "backing", 320 * MIB) as disk:
+            command("mkfs.ext4", "-q", "-m", "0", disk)
+            with mounted(disk, tmp_path / "point") as point:
+                full = point / "full"
+                full.touch()
+                for file in (good, full):
+                    os.truncate(file, 16 * MIB)
+
+                def take_room(what: event.Event) -> None:
+                    if isinstance(what, event.Started):
+                        room = os.statvfs(point)
+                        os.posix_fallocate(ballast.fileno(), 0, room.f_bavail * room.f_frsize - 4 * MIB)
+
+                with (point / "ballast").open("wb") as ballast, pytest.raises(TargetError) as failed:
+                    run_reads(tmp_path, (good, full), take_room)
+        assert failed.value.message.startswith(f"filling {full} failed: fio's job fill.target-2: ")
+        assert "No space left" in failed.value.message
 
     def test_one_refused_target_refuses_the_run_before_anything_is_touched(
         self, loadline: Loadline, tmp_path: Path, filled_file: Path

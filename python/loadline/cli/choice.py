@@ -66,6 +66,9 @@ def point_options(function: F) -> F:
             click.option("--runtime", metavar="TIME", help="Measured time a point, such as 60s."),
             click.option("--warmup", metavar="TIME", help="Time before it that isn't counted, such as 10s."),
             click.option(
+                "--settle", metavar="TIME", help="Of that so much on a target that is warm; else as the suite says."
+            ),
+            click.option(
                 *("--stop", "stop"),
                 type=click.Choice(["precise", "fixed"]),
                 help="What ends a point: precise, its figures are good enough, at the latest its run time; fixed, its"
@@ -215,6 +218,7 @@ def read(
     jobs: int | None,
     runtime: str | None,
     warmup: str | None,
+    settle: str | None,
     only: tuple[str, ...],
     variants: bool,
     as_published: bool,
@@ -236,7 +240,8 @@ def read(
         runtime=runtime,
         warmup=warmup,
     )
-    return replace(plain, quick=quick, stop=stop, precision_fraction=_precision(precision))
+    settle_ns = duration("--settle", settle)
+    return replace(plain, settle_ns=settle_ns, quick=quick, stop=stop, precision_fraction=_precision(precision))
 
 
 def unrolled(points: Sequence[Point], where: str) -> tuple[Point, ...]:

@@ -34,6 +34,9 @@ _PLAIN = str.maketrans({UNKNOWN: "-", "…": "~", "±": "+-"})
 # Seconds that are kept for the curve of an emulated system.
 _MOST_READINGS = 500
 
+# Of targets that are filled at once so many are shown each.
+_FILLED = 4
+
 # Rows that everything but the earlier points takes, their head and count among it; one stays free.
 _OTHER_ROWS = 15
 
@@ -50,7 +53,7 @@ class State:
         results: of the points that are done.
         probes: of searches and rounds in progress.
         progress: what the point in progress has said, oldest first.
-        preparing: of the filling before the first point.
+        preparing: of the targets that are being filled, by their names.
         elapsed_ns: since this session began.
         in_turn: several targets are loaded one after the other.
     """
@@ -63,7 +66,7 @@ class State:
     probes: list[event.ProbeFinished] = field(default_factory=list)
     current: event.PointStarted | None = None
     progress: list[event.Progress] = field(default_factory=list)
-    preparing: event.Preparing | None = None
+    preparing: dict[str, event.Preparing] = field(default_factory=dict)
     elapsed_ns: int = 0
     in_turn: bool = False
 
@@ -74,8 +77,8 @@ def lines(state: State, width: int, height: int, *, plain: bool) -> list[Text]:
     earlier = [*state.results, *(probe.result for probe in state.probes)]
     drawn += _earlier(earlier, width, max(1, height - _OTHER_ROWS), targets=state.in_turn)
     drawn.append(Text())
-    if state.preparing is not None:
-        drawn += _filling(state.preparing, width, plain)
+    if state.preparing:
+        drawn += _filling(list(state.preparing.values()), width, plain)
     elif state.current is not None:
         drawn += _current(state.current, state.progress, width, plain)
     drawn += [Text(), *_plan(state, width, plain)]
@@ -193,10 +196,21 @@ def _figures(kind: str, flow: Flow) -> Text:
     return Text(f"  {kind:<8}{said}", style="" if flow.iops else "dim")
 
 
-def _filling(now: event.Preparing, width: int, plain: bool) -> list[Text]:
-    left = "" if now.remaining_ns is None else f", {format_duration(now.remaining_ns)} left"
-    said = f"filling {now.target}: {format_size(now.done_bytes)} of {format_size(now.total_bytes)}{left}"
-    return [Text(said), _bar(now.done_bytes / max(1, now.total_bytes), width, plain)]
+def _filling(now: Sequence[event.Preparing], width: int, plain: bool) -> list[Text]:
+    """How far fills are: of several targets at once all together, and each of the slowest."""
+
+    def said(name: str, some: Sequence[event.Preparing]) -> str:
+        done, whole = sum(one.done_bytes for one in some), sum(one.total_bytes for one in some)
+        known = [one.remaining_ns for one in some if one.remaining_ns is not None]
+        left = f", {format_duration(max(known))} left" if known else ""
+        return f"{name}: {format_size(done)} of {format_size(whole)}{left}"
+
+    each = sorted(now, key=lambda one: one.done_bytes / max(1, one.total_bytes))
+    share = sum(one.done_bytes for one in now) / max(1, sum(one.total_bytes for one in now))
+    name = now[0].target if len(now) == 1 else f"{len(now)} targets"
+    drawn = [Text(f"filling {said(name, now)}"), _bar(share, width, plain)]
+    drawn += [Text(f"  {said(one.target, [one])}", style="dim") for one in each[:_FILLED] if len(now) > 1]
+    return drawn
 
 
 def _plan(state: State, width: int, plain: bool) -> list[Text]:
@@ -296,7 +310,7 @@ def told(state: State, what: event.Event) -> bool:
             state.done_ns = sum(state.expected_ns[index] for index in found)
             return False
         case event.PointStarted():
-            state.current, state.progress, state.preparing = what, [], None
+            state.current, state.progress, state.preparing = what, [], {}
         case event.Progress():
             state.progress.append(what)
         case event.ProbeFinished():
@@ -307,8 +321,9 @@ def told(state: State, what: event.Event) -> bool:
             state.probes = [probe for probe in state.probes if probe.number != what.number]
             state.done_ns += state.expected_ns[what.number - 1]
             state.current, state.progress = None, []
-        case event.Preparing() if what.done_bytes < what.total_bytes:
-            state.preparing = what
+        case event.Preparing():
+            state.preparing[what.target] = what
+            return what.done_bytes < what.total_bytes
         case _:
             return False
     return True

@@ -17,7 +17,7 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -81,7 +81,7 @@ class Fio:
         *,
         read_only: bool = False,
         on_interval: Callable[[Interval], bool] | None = None,
-        on_bytes: Callable[[int], None] | None = None,
+        on_bytes: Callable[[Mapping[str, int]], None] | None = None,
         on_tick: Callable[[int], str | None] | None = None,
     ) -> Outcome:
         """Runs `job` against `target` and keeps the job, fio's raw output and its messages in `folder`.
@@ -90,7 +90,7 @@ class Fio:
             target: a path, or the address of an NBD server where the engine is `nbd`; None: the job names its own.
             limit_ns: how long the job is meant to take; a minute over it counts as hung. None: no limit.
             on_interval: is given each interval as it completes, and ends the job, as if its time were over, by True;
-            on_bytes: the bytes written so far, each second.
+            on_bytes: is given the bytes that each of its jobs has written so far, each second.
             on_tick: is called once a second with the wall clock (ns); a text that it returns ends the job as failed.
 
         Raises:
@@ -164,7 +164,7 @@ class _Watch:
         raw: gzip.GzipFile,
         limit_ns: int | None,
         on_interval: Callable[[Interval], bool] | None,
-        on_bytes: Callable[[int], None] | None,
+        on_bytes: Callable[[Mapping[str, int]], None] | None,
         on_tick: Callable[[int], str | None] | None,
     ) -> None:
         self.stream = StatusStream()
@@ -233,7 +233,7 @@ class _Watch:
                 self.enough = True
                 self._end()
         if self._on_bytes is not None:
-            self._on_bytes(sum(job.write.bytes for job in self.stream.jobs))
+            self._on_bytes({job.name: job.write.bytes for job in self.stream.jobs})
 
     def _tick(self, elapsed_ns: int, now_ns: int) -> None:
         if self._kill_at_ns is not None:

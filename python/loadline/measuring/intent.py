@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from loadline.host import provenance
 from loadline.host.link import ceiling_bytes_per_s
-from loadline.measuring import event, preparing
+from loadline.measuring import event, preparing, warming
 from loadline.measuring.target import Target
 from loadline.workload.order import Order
 from loadline.workload.plan import Point
@@ -28,15 +28,17 @@ def plan(
     turns: Sequence[int],
 ) -> event.Planned:
     """What is intended, of the points of the numbers `turns`; `again`: targets may have to be filled more than once."""
-    left = tuple(points[index] for index in turns)
 
     def refills(number: int) -> tuple[int, ...]:
         if not again:
             return ()
         return tuple(preparing.refills(points, turns, number, aims[number], filled=looked[number].needed))
 
+    again_at = [refills(number) for number in range(len(aims))]
+    fills = [[number for number, before in enumerate(again_at) if index in before] for index in turns]
+    left = warming.planned([points[index] for index in turns], len(aims), fills)
     intended = tuple(
-        _intended(aim, preparation, refills(number), [point for point in left if point.target in {None, number}])
+        _intended(aim, preparation, again_at[number], [point for point in left if point.target in {None, number}])
         for number, (aim, preparation) in enumerate(zip(aims, looked, strict=True))
     )
     overhead_ns = POINT_OVERHEAD_NS * len(left)

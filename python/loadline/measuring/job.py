@@ -51,8 +51,7 @@ def together(point: Point, targets: Sequence[Target], engines: Sequence[str], fo
     for number, (target, engine) in enumerate(zip(targets, engines, strict=True)):
         head, *sections = of_target(point, target, engine).split("\n\n")
         parts.append(head.replace(f"\nioengine={engine}", "") + "\nexitall_on_error=1")
-        link = f"target-{number + 1}"
-        place = f"uri={target.uri}" if target.uri is not None else f"filename={filename(target.path, folder, link)}"
+        place = named(target, folder, number)
         for index, section in enumerate(sections):
             name, *lines = section.strip().splitlines()
             group = [] if index or not number else ["new_group=1"]
@@ -60,6 +59,13 @@ def together(point: Point, targets: Sequence[Target], engines: Sequence[str], fo
             parts.append("\n".join([*own, *lines]))
     heads, sections = parts[:1], [part for part in parts if not part.startswith("[global]")]
     return "\n\n".join([*heads, *sections]) + "\n"
+
+
+def named(target: Target, folder: Path, number: int) -> str:
+    """The option that names target `number`, from 0, to a fio whose current directory is `folder`."""
+    if target.uri is not None:
+        return f"uri={target.uri}"
+    return f"filename={filename(target.path, folder, f'target-{number + 1}')}"
 
 
 def section_name(name: str, number: int) -> str:

@@ -75,10 +75,19 @@ def spread(point: Point, bound_ns: int) -> Point:
     streams = [part for stream in point.streams for part in _parts(stream, bound_ns)]
     per_s = min(part.arrival.rate_per_s / part.arrival.jobs for part in streams if isinstance(part.arrival, Open))
     # fio takes no fractions of a microsecond.
-    warmup_ns = max(point.warmup_ns, math.ceil(_PERIODS * 1e3 / per_s) * 10**6)
+    burst_ns = math.ceil(_PERIODS * 1e3 / per_s) * 10**6
+    warmup_ns = max(point.warmup_ns, burst_ns)
+    settle_ns = None if point.settle_ns is None else max(point.settle_ns, burst_ns)
     # fio ends a rated job within a warm-up that is as long as its run time. `counted` takes it that all of that is run.
     runtime_ns = max(point.runtime_ns, 2 * warmup_ns)
-    return replace(point, streams=tuple(streams), warmup_ns=warmup_ns, runtime_ns=runtime_ns, precision_fraction=None)
+    return replace(
+        *(point,),
+        streams=tuple(streams),
+        warmup_ns=warmup_ns,
+        settle_ns=settle_ns,
+        runtime_ns=runtime_ns,
+        precision_fraction=None,
+    )
 
 
 def _parts(stream: Workload, bound_ns: int) -> list[Workload]:

@@ -5,12 +5,13 @@ from __future__ import annotations
 import os
 import stat
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
 from loadline.errors import TargetError, ToolError
 from loadline.host.roots import HERE
+from loadline.measuring import job
 from loadline.measuring.fio import Fio
 from loadline.measuring.target import Target
 from loadline.units import format_size
@@ -114,47 +115,88 @@ def content(points: Sequence[Point]) -> tuple[float, float]:
 
 
 def fill(
-    fio: Fio,
-    target: Target,
+    loaders: Sequence[Fio],
+    targets: Sequence[Target],
     folder: Path,
-    fill_bytes: int,
+    fill_bytes: Sequence[int],
     points: Sequence[Point],
     seed: int,
-    progress: Callable[[int], None],
+    progress: Callable[[int, int], None],
     block_bytes: int = FILL_BLOCK_BYTES,
 ) -> None:
-    """Writes the first `fill_bytes` once, in sequence, with data that doesn't compress (or as the suite says).
+    """Writes the first `fill_bytes` of each target once, in sequence, with data that don't compress (or as asked).
+
+    Several are filled at the same time, by one fio: if one fails, or Ctrl-C comes, the others end as well.
+
+    Args:
+        loaders: fio with an engine for each target.
+        progress: is given a target's number, from 0, and the bytes written to it, each second.
 
     Raises:
-        TargetError, ToolError: it can't be filled.
+        TargetError, ToolError: one can't be filled, which is named.
     """
-    compressible, duplicate = content(points)
-    whole = fill_bytes // block_bytes * block_bytes
-    job = ["[fill]", f"ioengine={fio.engine}", "direct=1", "thread=1", "rw=write", "iodepth=16", "refill_buffers=1"]
-    job += ["allow_file_create=0", "fallocate=none", f"randseed={seed}", "lat_percentiles=1", "clat_percentiles=0"]
-    job += ["end_fsync=1"]
-    if compressible:
-        job.append(f"buffer_compress_percentage={round(compressible * 100)}")
-    if duplicate:
-        job.append(f"dedupe_percentage={round(duplicate * 100)}")
-    block = target.logical_block_bytes
-    tail = (fill_bytes - whole) // block * block
     # Direct I/O wants whole logical blocks; what a file has beyond its last one no point can touch either.
-    for bs, offset, size in ((block_bytes, 0, whole), (block, whole, tail)):
-        if not size:
-            continue
-        text = "\n".join([*job, f"bs={bs}", f"offset={offset}", f"size={size}"]) + "\n"
-        outcome = fio.execute(
-            text,
-            target.uri or target.path,
-            folder,
-            limit_ns=None,
-            on_bytes=lambda done, start=offset: progress(start + done),  # type: ignore[misc]
-            on_tick=lambda _: target.lost(HERE),
-        )
-        if outcome.error:
-            kind = ToolError if outcome.tool_failed else TargetError
-            raise kind(f"filling {target.path} failed: {outcome.error}", f"fio's messages are in {folder}.")
+    whole = [size // block_bytes * block_bytes for size in fill_bytes]
+    blocks = [target.logical_block_bytes for target in targets]
+    tails = [(size - begun) // block * block for size, begun, block in zip(fill_bytes, whole, blocks, strict=True)]
+    _write(loaders, targets, folder, [block_bytes] * len(targets), [0] * len(targets), whole, points, seed, progress)
+    _write(loaders, targets, folder, blocks, whole, tails, points, seed, progress)
+
+
+def _write(
+    loaders: Sequence[Fio],
+    targets: Sequence[Target],
+    folder: Path,
+    blocks: Sequence[int],
+    offsets: Sequence[int],
+    sizes: Sequence[int],
+    points: Sequence[Point],
+    seed: int,
+    progress: Callable[[int, int], None],
+) -> None:
+    """One fio that writes a range of each target, of those whose range isn't empty."""
+    numbers = [number for number, size in enumerate(sizes) if size]
+    if not numbers:
+        return
+    alone = len(targets) == 1
+    parts = [_shared(points, seed)]
+    for number in numbers:
+        lines = [f"[{job.section_name('fill', number)}]", f"ioengine={loaders[number].engine}"]
+        lines += [] if alone else [job.named(targets[number], folder, number)]
+        lines += [f"bs={blocks[number]}", f"offset={offsets[number]}", f"size={sizes[number]}"]
+        parts.append("\n".join(lines))
+
+    def tell(written: Mapping[str, int]) -> None:
+        for number in numbers:
+            progress(number, offsets[number] + written.get(job.section_name("fill", number), 0))
+
+    outcome = loaders[0].execute(
+        "\n\n".join(parts) + "\n",
+        (targets[0].uri or targets[0].path) if alone else None,
+        folder,
+        limit_ns=None,
+        on_bytes=tell,
+        on_tick=lambda _: next((why for target in targets if (why := target.lost(HERE)) is not None), None),
+    )
+    if outcome.error:
+        failed = next((one.name for one in outcome.jobs if one.error), None)
+        lost = [number for number in numbers if targets[number].lost(HERE)]
+        at = lost or [number for number in numbers if job.section_name("fill", number) == failed] or numbers
+        names = ", ".join(targets[number].label for number in at)
+        kind = ToolError if outcome.tool_failed else TargetError
+        raise kind(f"filling {names} failed: {outcome.error}", f"fio's messages are in {folder}.")
+
+
+def _shared(points: Sequence[Point], seed: int) -> str:
+    compressible, duplicate = content(points)
+    lines = ["[global]", "direct=1", "thread=1", "rw=write", "iodepth=16", "refill_buffers=1"]
+    lines += ["allow_file_create=0", "fallocate=none", f"randseed={seed}", "lat_percentiles=1", "clat_percentiles=0"]
+    lines += ["end_fsync=1", "exitall_on_error=1"]
+    if compressible:
+        lines.append(f"buffer_compress_percentage={round(compressible * 100)}")
+    if duplicate:
+        lines.append(f"dedupe_percentage={round(duplicate * 100)}")
+    return "\n".join(lines)
 
 
 class Pace:

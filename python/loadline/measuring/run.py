@@ -22,7 +22,7 @@ from loadline.errors import InputError, InterruptedRun, RefusedError, StoreError
 from loadline.host import provenance
 from loadline.host.roots import HERE, Roots
 from loadline.judging.finding import Doubt, finding
-from loadline.measuring import event, fio, intent, journal, preparing, ramp, rounds, target, together
+from loadline.measuring import event, fio, intent, journal, preparing, ramp, rounds, target, together, warming
 from loadline.measuring.auditing import audit_whole
 from loadline.measuring.point import Measured, measure
 from loadline.measuring.presence import Presence
@@ -47,6 +47,7 @@ class Session:
     roots: Roots = HERE
     command: tuple[str, ...] = ()
     presence: Presence = Presence(())
+    warmth: warming.Warmth = warming.Warmth(0)
 
 
 def run(
@@ -236,7 +237,7 @@ def _go(made: Run, planned: event.Planned, loaders: Sequence[fio.Fio], session: 
         for number, intended in enumerate(planned.targets)
     ]
     with _interruptible(made), _logged(made), journal.kept(made, session.listen) as listen:
-        session = replace(session, listen=listen)
+        session = replace(session, listen=listen, warmth=warming.Warmth(len(aims)))
         try:
             seed = made.document["options"]["seed"]
             with (
@@ -247,14 +248,16 @@ def _go(made: Run, planned: event.Planned, loaders: Sequence[fio.Fio], session: 
                 session.presence.others()
                 for one, loader in zip(held, loaders, strict=True):
                     log.info("target %s, %s with %s", one.name, loader.version, loader.engine)
-                for number, intended in enumerate(planned.targets):
-                    if intended.preparation.needed:
-                        _prepare(made, number, held[number], intended.preparation, loaders[number], points, session)
+                first = {number: intended.preparation for number, intended in enumerate(planned.targets)}
+                needed = {number: preparation for number, preparation in first.items() if preparation.needed}
+                _prepare(made, needed, held, points, loaders, session)
                 for group in _groups(points, missing):
-                    for number, intended in enumerate(planned.targets):
-                        if group[0] in intended.refills:
-                            whole = preparing.Preparation(True, "its blocks lie scattered", held[number].used_bytes)
-                            _prepare(made, number, held[number], whole, loaders[number], points, session)
+                    again = {
+                        number: preparing.Preparation(True, "its blocks lie scattered", held[number].used_bytes)
+                        for number, intended in enumerate(planned.targets)
+                        if group[0] in intended.refills
+                    }
+                    _prepare(made, again, held, points, loaders, session)
                     if points[group[0]].rounds is None:
                         _point(made, group[0], held, points, loaders, session)
                     else:
@@ -318,7 +321,8 @@ def _measure(
     targets, with_ = [held[each] for each in loaded], [loaders[each] for each in loaded]
     on = None if only is None else held[only].label
 
-    def one(point: Point, folder: Path) -> Measured:
+    def one(asked: Point, folder: Path) -> Measured:
+        point, warm_up = session.warmth.before(asked)
         session.listen(event.PointStarted(number, total, point.name, point.expected_ns, point.repeat, on))
         log.info("point %d of %d: %s, repetition %d on %s", number, total, point.name, point.repeat, on or "all")
         before = session.presence.others()
@@ -328,7 +332,10 @@ def _measure(
                 cache_of(targets, made.document["options"].get("cache_bytes")),
                 lambda p: session.listen(p(number, total)),
             )
-        return measured._replace(result=_beside(measured.result, (*before, *session.presence.others())))
+        session.warmth.after(point, failed=measured.result.error is not None)
+        whole = _beside(measured.result, (*before, *session.presence.others()))
+        each = tuple(row._replace(result=warming.noted(row.result, warm_up)) for row in measured.targets)
+        return measured._replace(result=warming.noted(whole, warm_up), targets=each)
 
     return one
 
@@ -375,7 +382,7 @@ def _rounds(
         for number in range(0 if held[only].emulated else times):
             reason = f"rounds {members[0].rounds.name} begin with {times} fills, this is number {number + 1}"
             whole = preparing.Preparation(True, reason, held[only].used_bytes)
-            _prepare(made, only, held[only], whole, loaders[only], points, session, rounds.FILL_BLOCK_BYTES)
+            _prepare(made, {only: whole}, held, points, loaders, session, rounds.FILL_BLOCK_BYTES)
 
     found = rounds.find(members, fill, held[only].used_bytes)
     for index, folder, (result, histograms) in zip(group, folders, found, strict=True):
@@ -403,32 +410,45 @@ def _commit(index: int, folder: Path, measured: Measured, points: Sequence[Point
 
 def _prepare(
     made: Run,
-    number: int,
-    held: target.Target,
-    preparation: preparing.Preparation,
-    loader: fio.Fio,
+    preparations: Mapping[int, preparing.Preparation],
+    held: Sequence[target.Target],
     points: Sequence[Point],
+    loaders: Sequence[fio.Fio],
     session: Session,
     block_bytes: int = preparing.FILL_BLOCK_BYTES,
 ) -> None:
-    folder = made.path / "preparation"
+    """Fills the targets of those numbers, all at the same time."""
+    if not preparations:
+        return
+    numbers, folder = list(preparations), made.path / "preparation"
     if len(made.targets) > 1:
-        folder /= f"target-{number + 1}"
-    progress = preparing.Pace(preparation.fill_bytes)
-    log.info("filling %s: %s", held.path, preparation.reason)
+        folder /= f"target-{numbers[0] + 1}" if len(numbers) == 1 else "together"
+    filled = [held[number] for number in numbers]
+    whole = [preparation.fill_bytes for preparation in preparations.values()]
+    paces = [preparing.Pace(fill_bytes) for fill_bytes in whole]
+    for one, preparation in zip(filled, preparations.values(), strict=True):
+        log.info("filling %s: %s", one.path, preparation.reason)
 
-    def tell(done_bytes: int, remaining_ns: int | None) -> None:
-        session.listen(event.Preparing(held.label, done_bytes, preparation.fill_bytes, remaining_ns))
+    def tell(place: int, done_bytes: int, remaining_ns: int | None) -> None:
+        session.listen(event.Preparing(filled[place].label, done_bytes, whole[place], remaining_ns))
 
-    def listen(done_bytes: int) -> None:
-        if done_bytes < preparation.fill_bytes:
-            tell(done_bytes, progress.remaining_ns(done_bytes))
+    told: set[int] = set()
+
+    def listen(place: int, done_bytes: int) -> None:
+        if place not in told:
+            tell(place, done_bytes, paces[place].remaining_ns(done_bytes))
+        if done_bytes == whole[place]:
+            told.add(place)
 
     with writing(folder):
         folder.mkdir(parents=True, exist_ok=True)
         seed = made.document["options"]["seed"]
-        preparing.fill(loader, held, folder, preparation.fill_bytes, points, seed, listen, block_bytes)
-    tell(preparation.fill_bytes, 0)
+        with_ = [loaders[number] for number in numbers]
+        preparing.fill(with_, filled, folder, whole, points, seed, listen, block_bytes)
+    for place, number in enumerate(numbers):
+        session.warmth.filled(number)
+        if place not in told:
+            tell(place, whole[place], 0)
 
 
 def _look(aim: target.Target, prepare: bool) -> preparing.Preparation:

@@ -34,6 +34,7 @@ class Options:
     jobs: int | None = None
     runtime_ns: int | None = None
     warmup_ns: int | None = None
+    settle_ns: int | None = None
     variants: bool = False
     as_published: bool = False
     quick: bool = False
@@ -57,7 +58,8 @@ class Point:
     With a `ramp` or a `best` it is a search over their load, and `at` makes its probes. With `rounds` it is measured in
     turn with the other points of the same rounds. `target` is the number, from 0, of the one of the run's targets that
     is loaded; None: all of them, at once. With a `precision_fraction` it ends before its run time once IOPS and mean
-    latency are known to that share; None: at its run time.
+    latency are known to that share; None: at its run time. On a warm target `settle_ns` is all of its warm-up; None:
+    it's warmed up each time.
     """
 
     name: str
@@ -72,6 +74,7 @@ class Point:
     repeat: int = 1
     target: int | None = None
     precision_fraction: float | None = None
+    settle_ns: int | None = None
 
     @property
     def searches(self) -> bool:
@@ -160,6 +163,7 @@ class Point:
             "repeat": self.repeat,
             "target": self.target,
             "precision_fraction": self.precision_fraction,
+            "settle_ns": self.settle_ns,
         }
 
     @staticmethod
@@ -176,6 +180,7 @@ class Point:
             target=data.get("target"),
             # Older runs have none: their points ended at their run time.
             precision_fraction=data.get("precision_fraction"),
+            settle_ns=data.get("settle_ns"),
         )
 
 
@@ -188,11 +193,13 @@ def make_plan(suite: Suite, options: Options, seed: int | None = None) -> tuple[
         InputError: `only` names a profile that the suite doesn't have, options contradict each other, or two points
             would have one name.
     """
-    changes = (options.queue_depths, options.jobs, options.runtime_ns, options.warmup_ns, options.precision_fraction)
+    lengths = (options.runtime_ns, options.warmup_ns, options.settle_ns)
+    changes = (options.queue_depths, options.jobs, *lengths, options.precision_fraction)
     if options.as_published and (options.stop == "precise" or any(change is not None for change in changes)):
         raise InputError(
             "--as-published fixes queue depth, jobs, run time and warm-up",
-            "Leave out --queue-depth, --jobs, --runtime, --warmup, --precision and --stop precise, or --as-published.",
+            "Leave out --queue-depth, --jobs, --runtime, --warmup, --settle, --precision and --stop precise, or"
+            " --as-published.",
         )
     if options.stop == "fixed" and options.precision_fraction is not None:
         raise InputError("--stop fixed ends points by time, whatever their --precision", "Leave out one of the two.")
@@ -242,6 +249,7 @@ def _points(entry: Entry, suite: Suite, options: Options) -> list[Point]:
         loads = tuple(dict.fromkeys(_loaded(load, None, options.jobs) for load in loads))
     runtime_ns = runtime_ns if options.runtime_ns is None else options.runtime_ns
     warmup_ns = warmup_ns if options.warmup_ns is None else options.warmup_ns
+    settle_ns = entry.settle_ns if options.settle_ns is None else options.settle_ns
     if options.quick:
         warmup_ns = min(warmup_ns, QUICK_WARMUP_NS)
         runtime_ns = min(runtime_ns, QUICK_NS - warmup_ns)
@@ -257,6 +265,8 @@ def _points(entry: Entry, suite: Suite, options: Options) -> list[Point]:
             best,
             entry.rounds,
             precision_fraction=None if entry.rounds is not None else _precision(suite, options),
+            # A source that names a warm-up made it before each of its tests.
+            settle_ns=None if options.as_published else settle_ns,
         )
         for load in loads
     ]

@@ -41,7 +41,8 @@ class Entry:
     """One line of a suite: the streams that run together, once for each of `loads` (a sweep has several).
 
     With a `ramp` each load is the lowest of a point whose answer is a load line; with `best` the first of those that
-    the point tries. With `rounds` the points are measured in turn with others of the group.
+    the point tries. With `rounds` the points are measured in turn with others of the group. `settle_ns` is as
+    of a `Point`.
     """
 
     name: str
@@ -53,6 +54,7 @@ class Entry:
     ramp: Ramp | None = None
     best: Best | None = None
     rounds: Rounds | None = None
+    settle_ns: int | None = None
 
 
 @dataclass(frozen=True, slots=True)
