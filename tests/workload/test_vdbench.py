@@ -144,6 +144,13 @@ def test_hosts_are_passed_over_with_what_they_say_of_themselves() -> None:
     assert planned(read(hosts + ONE)[0]) == planned(read(ONE)[0])
 
 
+def test_what_real_files_say_of_a_run_beside_its_load_is_left_out_with_a_warning() -> None:
+    suite, notes = read("sd=sd1,lun=/dev/x\nwd=wd1,sd=sd*\nrd=rd1,wd=wd*,iorate=max,elapsed=10,format=yes,skew=100\n")
+    assert len(suite.entries) == 1
+    said = "\n".join(notes)
+    assert "rd1: format is left out" in said and "rd1: skew is left out" in said
+
+
 def test_commands_other_files_and_traces_are_refused() -> None:
     for key in ("startcmd=ls", "endcmd=ls", "journal=/tmp", "monitor=/x"):
         with pytest.raises(InputError, match="refused, for it could reach past the target"):

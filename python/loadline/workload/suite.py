@@ -149,9 +149,9 @@ def suite_names() -> list[str]:
     return sorted(path.stem for path in CATALOG.glob("*.toml"))
 
 
-def nearest(name: str, known: Iterable[str], otherwise: str) -> str:
-    """A remedy for a name that isn't known: the nearest one, then where all are listed."""
-    close = difflib.get_close_matches(name, list(known), n=1, cutoff=0.5)
+def nearest(name: str, known: Iterable[str], otherwise: str, alike: float = 0.5) -> str:
+    """A remedy for a name that isn't known: the nearest one, if so much alike (0 to 1), then where all are listed."""
+    close = difflib.get_close_matches(name, list(known), n=1, cutoff=alike)
     return f"Did you mean {close[0]!r}? {otherwise}" if close else otherwise
 
 

@@ -17,6 +17,9 @@ FLAGS = {
     "thread", "time_based", "wait_for_previous",
 }  # fmt: skip
 
+# fio has many options whose names are a little like others; only a slip of the pen is more alike.
+_ALIKE = 0.75
+
 # What fio is told anyway, or what doesn't change the workload.
 _NO_EFFECT = {
     "allow_file_create", "allrandrepeat", "bwavgtime", "clat_percentiles", "create_fsync", "create_serialize",
@@ -30,15 +33,16 @@ _NO_EFFECT = {
 #: Understood, but not as loadline places and submits requests: left out, with a warning.
 LEFT_OUT = {
     "filesize", "iodepth_batch", "iodepth_batch_complete", "iodepth_batch_complete_min", "iodepth_batch_submit",
-    "loops", "nrfiles",
+    "loops", "nr_files", "nrfiles",
 }  # fmt: skip
 
 #: Every option that is read.
 KNOWN = _NO_EFFECT | LEFT_OUT | {
     "blocksize", "bs", "bssplit", "buffer_compress_percentage", "buffered", "dedupe_percentage", "direct", "fdatasync",
-    "fsync", "iodepth", "ioengine", "numjobs", "offset", "offset_increment", "percentage_random", "ramp_time",
-    "random_distribution", "rate_iops", "rate_process", "readwrite", "runtime", "rw", "rwmixread", "rwmixwrite",
-    "size", "stonewall", "sync", "thinktime", "thinktime_blocks", "time_based", "timeout", "wait_for_previous",
+    "fileoffset", "fsync", "iodepth", "ioengine", "numjobs", "offset", "offset_increment", "percentage_random",
+    "ramp_time", "random_distribution", "rate_iops", "rate_process", "readwrite", "runtime", "rw", "rwmixread",
+    "rwmixwrite", "size", "stonewall", "sync", "thinktime", "thinktime_blocks", "time_based", "timeout",
+    "wait_for_previous",
 }  # fmt: skip
 
 # Options of jobs, of engines and of the command line; by what they would reach.
@@ -69,7 +73,7 @@ def check(key: str, value: str | None, place: Place) -> str:
     if key not in KNOWN:
         raise place.fault(
             f"{key[:80]}: not an option that loadline knows as part of a workload",
-            nearest(key, KNOWN, "docs/reference/fio-job-files.md lists what is known."),
+            nearest(key, KNOWN, "docs/reference/fio-job-files.md lists what is known.", _ALIKE),
         )
     if value is None and key in FLAGS:
         return "1"

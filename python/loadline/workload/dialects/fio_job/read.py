@@ -113,12 +113,20 @@ def _workload(section: Section, name: str) -> Workload:
     jobs = section.whole("numjobs", 1, *JOBS)
     read_fraction, rate = _rates(section, direction, _mix(section, direction), jobs)
     random_fraction = _random(section, rw, direction)
-    start_fraction, start_bytes = _amount(section, "offset", section.text("offset") or "0%")
+    begin = section.last("offset", "fileoffset") or "offset"
+    start_fraction, start_bytes = _amount(section, begin, section.text(begin) or "0%")
     working_fraction, working_bytes = _working_set(section, jobs, random_fraction, start_fraction or 0.0)
+    block = _block(section, direction)
+    if (
+        working_bytes is not None
+        and random_fraction < 1
+        and working_bytes // jobs < max(share.size_bytes for share in block)
+    ):
+        raise section.fault("size", f"{jobs} jobs side by side don't fit into it", "Give a larger size, or fewer jobs.")
     dsync, flush_every = _durability(section)
     profile = Profile(
         name=name,
-        block=_block(section, direction),
+        block=block,
         read_fraction=read_fraction,
         random_fraction=random_fraction,
         access_class=access_class(random_fraction),
@@ -208,7 +216,8 @@ def _working_set(
         return None, (size_bytes or 0) * jobs
     left = round(1 - start_fraction, 2)
     if round(fraction * jobs, 2) > left:
-        behind = f" behind offset={section.text('offset')}" if start_fraction else ""
+        begin = section.last("offset", "fileoffset")
+        behind = f" behind {begin}={section.text(begin)}" if begin and start_fraction else ""
         raise section.fault("size", f"{jobs} jobs of {size} are more than the target{behind}")
     rest = fraction * jobs > left - 0.005 and (jobs > 1 or not start_fraction)
     return (None, None) if rest else (round(fraction * jobs, 2), None)
@@ -218,7 +227,7 @@ def _amount(section: Section, name: str, text: str) -> tuple[float | None, int |
     if not text.endswith("%"):
         return None, section.size(name, text)
     share = section.percent(name, text[:-1])
-    if share == 0 and name != "offset":
+    if share == 0 and name not in {"offset", "fileoffset"}:
         raise section.fault(name, "is 0", "A size is above 0.")
     return share, None
 
@@ -281,22 +290,26 @@ def _shares(section: Section, split: str) -> tuple[BlockShare, ...]:
     return tuple(BlockShare(size, share / 100) for size, share in shares.items() if share)
 
 
+def _zones(section: Section, text: str) -> tuple[tuple[float, float], ...]:
+    """fio's `access/size:...` in percent; zones without a size (or with 0) part what the others leave."""
+    pairs = [re.fullmatch(r"([0-9]{1,3})(?:/([0-9]{0,3}))?", part) for part in text.split(":")]
+    zones = [(int(pair[1]), int(pair[2] or 0)) for pair in pairs if pair]
+    rest, blanks = 100 - sum(size for _, size in zones), sum(not size for _, size in zones)
+    wrong = len(zones) != len(pairs) or sum(access for access, _ in zones) != 100 or len(zones) > 256
+    if wrong or rest < 0 or bool(rest) != bool(blanks):
+        raise section.fault("random_distribution", f"the zones of {text[:80]!r} are not 100% together")
+    if blanks and rest % blanks:
+        raise section.fault("random_distribution", f"the {rest}% left can't be parted evenly", "Write every size.")
+    return tuple((access / 100, (size or rest // blanks) / 100) for access, size in zones)
+
+
 def _distribution(section: Section) -> Distribution:
     text = section.text("random_distribution") or "random"
     kind, _, rest = text.partition(":")
     if kind == "random" and not rest:
         return Distribution()
     if kind == "zoned":
-        pairs = [re.fullmatch(r"([0-9]{1,3})/([0-9]{1,3})", part) for part in rest.split(":")]
-        zones = tuple((int(pair[1]) / 100, int(pair[2]) / 100) for pair in pairs if pair)
-        if (
-            len(zones) != len(pairs)
-            or any(abs(sum(zone[i] for zone in zones) - 1) > 1e-9 for i in (0, 1))
-            or not all(zone[1] for zone in zones)
-            or len(zones) > 256
-        ):
-            raise section.fault("random_distribution", f"the zones of {text[:80]!r} are not 100% together")
-        return Distribution("zoned", zones=zones)
+        return Distribution("zoned", zones=_zones(section, rest))
     limits = {"zipf": (0.001, 100), "pareto": (0.001, 0.999), "normal": (0.001, 99.999)}
     for known, (low, high) in limits.items():
         if kind == known and re.fullmatch(r"[0-9]{1,3}(\.[0-9]{1,6})?", rest) and low <= float(rest) <= high:

@@ -24,10 +24,11 @@ _WD = (
     "priority", "iorate", "rhpct", "whpct", "host", "hd", "openflags", "user", "threads", "streams",
 )  # fmt: skip
 _RD = (
-    "wd", "sd", "iorate", "maxdata", "maxdataread", "maxdatawritten", "curve", "stopcurve", "elapsed", "interval",
-    "warmup", "replay", "pause", "forxfersize", "forthreads", "forrdpct", "forrhpct", "forwhpct", "forseekpct",
-    "forhitarea", "forcompratio", "forcompression", "foriorate", "xfersize", "threads", "rdpct", "rhpct", "whpct",
-    "seekpct", "hitarea", "compratio", "distribution", "startcmd", "start_cmd", "endcmd", "end_cmd", "openflags",
+    "wd", "sd", "iorate", "skew", "maxdata", "maxdataread", "maxdatawritten", "curve", "stopcurve", "elapsed",
+    "interval", "warmup", "replay", "pause", "forxfersize", "forthreads", "forrdpct", "forrhpct", "forwhpct",
+    "forseekpct", "forhitarea", "forcompratio", "forcompression", "foriorate", "xfersize", "threads", "rdpct", "rhpct",
+    "whpct", "seekpct", "hitarea", "compratio", "distribution", "startcmd", "start_cmd", "endcmd", "end_cmd", "format",
+    "openflags",
 )  # fmt: skip
 _GENERAL = (
     "abort_failed_skew", "auxreport", "compratio", "compression", "compressionseed", "concatenatesds", "create_anchors",

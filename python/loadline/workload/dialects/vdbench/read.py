@@ -29,7 +29,8 @@ _POINTS = 10_000
 _LEFT_OUT = {
     "wd": ("rhpct", "whpct", "stride", "priority", "hotband", "host", "hd", "threads"),
     "rd": ("maxdata", "maxdataread", "maxdatawritten", "curve", "stopcurve", "forrhpct", "forwhpct", "forhitarea",
-           "forcompratio", "forcompression", "rhpct", "whpct", "hitarea", "compratio", "distribution", "pause"),
+           "forcompratio", "forcompression", "rhpct", "whpct", "hitarea", "compratio", "distribution", "format",
+           "pause", "skew"),
     "sd": ("count", "align", "resetlun", "resetbus", "host", "hd"),
     "": ("validate", "pattern", "concatenatesds", "loop", "compression", "formatsds", "host", "hd"),
 }  # fmt: skip
