@@ -3,24 +3,32 @@
 from __future__ import annotations
 
 import json
+import math
+import random
 from collections.abc import Callable, Mapping
 from dataclasses import replace
+from functools import reduce
 from pathlib import Path
+from types import SimpleNamespace
 from typing import Any
 
 import pytest
 
 import loadline
+from loadline._core import Histogram
 from loadline.errors import InputError, InterruptedRun
-from loadline.measuring import event
+from loadline.measuring import event, ramp
 from loadline.measuring.point import Measured
 from loadline.measuring.ramp import find
 from loadline.reporting.question import ask
 from loadline.reporting.report import report
 from loadline.result.schema import Flow, Result
 from loadline.result.store import Run, Store
+from loadline.workload.limit import parse_limit
 from loadline.workload.plan import Options, Point, make_plan
 from loadline.workload.suite import parse_suite
+
+EMPTY = SimpleNamespace(histogram=Histogram())
 
 STORE = Store(Path("loadline-runs"))
 
@@ -144,6 +152,39 @@ def test_no_two_probes_ask_for_the_same_blocks_and_a_failed_one_asks_for_others_
     first, again, *_ = fake.asked
     assert first.name == again.name and len(fake.asked) >= 4
     assert len({point.seed for point in fake.asked}) == len(fake.asked)
+
+
+def test_a_limit_on_a_percentile_has_a_range_that_holds_the_true_load_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Responses are exponential, of 0.1 ms for each outstanding: their 99th percentile is ln(100) times that."""
+    true, held, width = 1000 / math.log(100), 0, 0.0
+    spans: dict[Path, list[Any]] = {}
+    monkeypatch.setattr(ramp, "counted_intervals", lambda folder, _: spans[folder])
+    for seed in range(40):
+        chance, fake = random.Random(seed), Fake(limit="100ms")
+        assert fake.point.ramp is not None
+        point = replace(fake.point, ramp=replace(fake.point.ramp, limit=parse_limit("p99<=100ms")))
+
+        def measure(point: Point, folder: Path, chance: random.Random = chance, fake: Fake = fake) -> Measured:
+            mean_ns = 1e5 * point.streams[0].outstanding
+            drawn = [[round(chance.expovariate(1 / mean_ns)) for _ in range(300)] for _ in range(12)]
+            each = [Histogram(some, [1] * 300) for some in drawn]
+            spans[folder] = [SimpleNamespace(read=SimpleNamespace(histogram=one), write=EMPTY) for one in each]
+            row = fake.measure(point, folder).result
+            whole = reduce(Histogram.merged, each).percentile_ns(99)
+            assert whole is not None
+            total = replace(row.total, latency_p99_ns=whole)
+            return Measured(replace(row, total=total, runtime_ns=12 * 10**9), {})
+
+        row = ramp.find(point, tmp_path / str(seed), measure).result
+        low, high = (row.provenance["load_line"][end] for end in ("low", "high"))
+        assert low is not None and high is not None and low <= high
+        held += low <= true <= high
+        width += (high - low) / true / 40
+    assert held >= 36
+    # A 99th percentile of 3,600 requests is known to 3.6 %, so the line to four times that.
+    assert width < 0.25
 
 
 def cached(numbers: dict[str, float]) -> dict[str, Any]:

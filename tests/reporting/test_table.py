@@ -158,8 +158,8 @@ def test_the_load_line_of_several_targets_is_told_for_each(load: dict[str, objec
         ({"low": 20.9, "high": None}, "mean<=30ms", "it is 20 outstanding at least; the other end they don't tell"),
         ({"low": None, "high": 63.0}, "mean<=30ms", "it is 63 outstanding at most; the other end they don't tell"),
         ({}, "mean<=30ms", "how sure that is isn't known: a probe was too short for an interval"),
-        ({}, "p99<=30ms", "how sure that is isn't known: intervals are of the mean response of all I/Os"),
-        ({}, "mean<=30ms of reads", "how sure that is isn't known: intervals are of the mean response of all I/Os"),
+        ({}, "p99<=30ms", "how sure that is isn't known: a probe was too short for an interval"),
+        ({}, "max<=30ms of reads", "how sure that is isn't known: a maximum has no interval"),
     ],
 )
 def test_a_load_line_is_told_with_how_sure_it_is(found: dict[str, float], limit: str, said: str) -> None:

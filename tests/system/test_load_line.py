@@ -337,6 +337,20 @@ def test_bounds_of_a_rate_are_where_the_curves_of_its_intervals_meet_the_limit()
     assert high is not None and 100 - 20 * 0.9 <= high < 90
 
 
+def test_bounds_of_a_limit_on_a_percentile_are_those_of_its_own_intervals() -> None:
+    def answer(load: int) -> Result:
+        sure = {"limited": {"figure": "latency_p99_ns", "ci95_fraction": 0.1}}
+        return Result(total=Flow(latency_p99_ns=load * 2.5e6), provenance=sure)
+
+    probes = tuple(Probe(load, answer(load), load <= 12) for load in (8, 16))
+    line = LoadLine(probes[0], probes[1], True, probes)
+    # From 22 to 44 ms, and from 18 to 36.
+    assert bounds(line, parse_limit("p99<=30ms"), rate=False) == (
+        pytest.approx(8 + 8 * 8 / 22), pytest.approx(8 + 8 * 12 / 18),
+    )  # fmt: skip
+    assert bounds(line, parse_limit("p95<=30ms"), rate=False) == (None, None)
+
+
 @pytest.mark.parametrize("limit", ["p99<=30ms", "mean<=30ms of reads", "mean<=30ms"])
 def test_without_intervals_of_what_is_limited_nothing_is_said_of_bounds(limit: str) -> None:
     probes = tuple(Probe(load, Result(total=Flow(latency_mean_ns=load * 1e6)), load <= 30) for load in (1, 30, 31))

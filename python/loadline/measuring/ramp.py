@@ -14,13 +14,17 @@ from pathlib import Path
 from typing import Any
 
 from loadline._core import Histogram
+from loadline.judging.certainty import Certainty
+from loadline.judging.figure import figure_named
 from loadline.judging.finding import Doubt, finding
 from loadline.measuring.open_load import counted, overloaded, saturating, spread
 from loadline.measuring.point import Measured
 from loadline.reporting.table import listed
+from loadline.result.intervals import counted_intervals
 from loadline.result.schema import Result
 from loadline.result.store import Row, begin_probe, commit_point, probe_paths, read_histograms, read_rows
 from loadline.system.load_line import (
+    LIMITED,
     LoadLine,
     Probe,
     UnansweredError,
@@ -31,7 +35,7 @@ from loadline.system.load_line import (
     share,
 )
 from loadline.system.row import best_rows, load_line_rows
-from loadline.workload.limit import Ramp
+from loadline.workload.limit import Limit, Ramp
 from loadline.workload.plan import Point
 from loadline.workload.profile import Closed
 
@@ -40,6 +44,9 @@ _MOST = 4096
 
 # What loads of ramps are, by their axis.
 _PER = {"outstanding": "outstanding", "rate": "I/Os a second"}
+
+# A percentile is known to its bin of the histogram, a 64th of its value at most.
+_HALF_BIN = 1 / 128
 
 # Probes that a finding names.
 _FEW = 4
@@ -66,7 +73,7 @@ class Probes:
         failed: the row of the last one that failed since.
     """
 
-    def __init__(self, folder: Path, measure: Measure, limit: str | None = None, tell: Tell = lambda _: None) -> None:
+    def __init__(self, folder: Path, measure: Measure, limit: Limit | None = None, tell: Tell = lambda _: None) -> None:
         self.known: dict[str, Path] = {}
         self.failed: Result | None = None
         self._folder = folder
@@ -91,9 +98,9 @@ class Probes:
         measured = self._measure(point.anew(len(probe_paths(self._folder))), place)
 
         def probe(result: Result) -> Result:
-            return replace(result, role="probe", limit=self._limit)
+            return replace(result, role="probe", limit=None if self._limit is None else str(self._limit))
 
-        found = probe(measured.result)
+        found = _sure(probe(measured.result), self._limit, place)
         commit_point(place, found, measured.histograms, [Row(probe(one), bins) for one, bins in measured.targets])
         self._tell(found)
         if found.error is not None:
@@ -105,6 +112,18 @@ class Probes:
     def histograms(self, name: str) -> dict[str, Histogram]:
         """Those of a probe that is known."""
         return read_histograms(self.known[name])[0]
+
+
+def _sure(result: Result, limit: Limit | None, place: Path) -> Result:
+    """The row with how sure the figure is that's limited, where it has no column for that and was measured so long."""
+    if limit is None or result.error is not None or not result.runtime_ns or limit.figure == "latency_mean_ns":
+        return result
+    spans = counted_intervals(place, result.runtime_ns)
+    error = Certainty(lambda _: spans).of(result, figure_named(limit.figure))
+    if error is None:
+        return result
+    half = error.half_width + (_HALF_BIN if limit.statistic.startswith("p") else 0.0)
+    return replace(result, provenance={**result.provenance, LIMITED: {"figure": limit.figure, "ci95_fraction": half}})
 
 
 def find(point: Point, folder: Path, measure: Measure, tell: Tell = lambda _: None) -> Measured:
@@ -121,7 +140,7 @@ def find(point: Point, folder: Path, measure: Measure, tell: Tell = lambda _: No
     ramp = point.ramp
     if ramp is not None and ramp.axis == "rate":
         measure = _opened(measure, ramp)
-    probes = Probes(folder, measure, None if ramp is None else str(ramp.limit), tell)
+    probes = Probes(folder, measure, None if ramp is None else ramp.limit, tell)
 
     def ask(load: float) -> Result:
         return probes.ask(point.at(load))

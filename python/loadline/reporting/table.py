@@ -297,8 +297,8 @@ def load_line_range(result: Result) -> str | None:
         return f"{by} is {end}; the other end they don't tell"
     if result.origin != "measured" or not line.get("next"):
         return None
-    plain = (result.limit or "").startswith("mean<=") and " of " not in (result.limit or "")
-    why = "a probe was too short for an interval" if plain else "intervals are of the mean response of all I/Os"
+    of_none = (result.limit or "").startswith("max")
+    why = "a maximum has no interval" if of_none else "a probe was too short for an interval"
     return f"how sure that is isn't known: {why}"
 
 

@@ -67,6 +67,11 @@ def read_intervals(folder: Path, target: int | None = None) -> Sequence[Interval
     return [interval for interval in found if not interval.warmup]
 
 
+def counted_intervals(folder: Path, runtime_ns: int) -> Sequence[Interval]:
+    """Those of `read_intervals` that a row of that run time counts, of all targets."""
+    return _counted(read_intervals(folder), runtime_ns)
+
+
 def _counted(measured: Sequence[Interval], runtime_ns: int) -> Sequence[Interval]:
     """The last of them that make up the run time: a beginning of another kind isn't in it."""
     kept: list[Interval] = []

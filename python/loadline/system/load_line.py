@@ -46,6 +46,9 @@ _ABOVE = 1.003
 _ERROR = 0.005
 _T_975 = 1.96
 
+#: Of a row's provenance: how sure the figure is that's limited, where there is no column for it.
+LIMITED = "limited"
+
 # By so many standard errors a load surely fails.
 _UNLIKE = 4.0
 
@@ -114,7 +117,7 @@ def _limited_ns(result: Result, limit: Limit) -> float | None:
 def bounds(
     line: LoadLine[Any, Result], limit: Limit, *, rate: bool, saturation_per_s: float | None = None
 ) -> tuple[float | None, float | None]:
-    """From where to where the load line may lie by the 95 % confidence intervals of the probes' mean responses.
+    """From where to where the load line may lie by the 95 % confidence intervals of the probes' limited figures.
 
     As if all responses were higher by their half-widths, then lower: where these curves meet the limit. Between two
     probes they are taken for straight, in response over outstanding I/Os, and in 1 / response over a rate; so they are
@@ -125,11 +128,9 @@ def bounds(
         saturation_per_s: of rates, where the response has no bound; without it that's at the lowest rate above it.
 
     Returns:
-        The lowest and the highest load; None for an end that isn't known: another limit than the mean's of all I/Os, a
-        probe without an interval, or a curve that doesn't pass the limit.
+        The lowest and the highest load; None for an end that isn't known: a probe without an interval, or a curve that
+        doesn't pass the limit.
     """
-    if (limit.statistic, limit.of) != ("mean", "all"):
-        return None, None
     answers = [(probe.load, probe.answer) for probe in line.probes]
     known = [(load, one) for load, one in answers if rate or one.error is None]
     if saturation_per_s is not None:
@@ -138,22 +139,31 @@ def bounds(
         known = [(min(load, top) if one.error else load, one) for load, one in known]
 
     def curve(sign: int) -> list[tuple[float, float | None]]:
-        return [(load, _bent(answer, sign, rate)) for load, answer in known]
+        return [(load, _bent(answer, limit, sign, rate)) for load, answer in known]
 
     at = -1 / limit.bound_ns if rate else float(limit.bound_ns)
     low = None if line.highest is None else _crossing(curve(1), at, first=True)
     return low, _crossing(curve(-1), at, first=False)
 
 
-def _bent(answer: Result, sign: int, rate: bool) -> float | None:
+def _bent(answer: Result, limit: Limit, sign: int, rate: bool) -> float | None:
     if answer.error is not None:
         # Above saturation the response has no bound.
         return 0.0
-    mean_ns, half_ns = answer.total.latency_mean_ns, answer.latency_mean_ci95_ns
-    if mean_ns is None or half_ns is None:
+    limited_ns, half_ns = _limited_ns(answer, limit), _half_ns(answer, limit)
+    if limited_ns is None or half_ns is None:
         return None
-    response_ns = max(1.0, mean_ns + sign * half_ns)
+    response_ns = max(1.0, limited_ns + sign * half_ns)
     return -1 / response_ns if rate else response_ns
+
+
+def _half_ns(answer: Result, limit: Limit) -> float | None:
+    """The half-width of the 95 % interval of the limited figure."""
+    if limit.figure == "latency_mean_ns":
+        return answer.latency_mean_ci95_ns
+    found, limited_ns = answer.provenance.get(LIMITED) or {}, _limited_ns(answer, limit)
+    known = limited_ns is not None and found.get("figure") == limit.figure
+    return limited_ns * float(found["ci95_fraction"]) if limited_ns is not None and known else None
 
 
 def _crossing(curve: Sequence[tuple[float, float | None]], limit: float, *, first: bool) -> float | None:

@@ -35,6 +35,12 @@ class Limit:
         """Whether the statistic's value, in ns, keeps the limit."""
         return response_ns < self.bound_ns if self.strict else response_ns <= self.bound_ns
 
+    @property
+    def figure(self) -> str:
+        """The column of a row that it limits."""
+        way = {"all": "", "reads": "read_", "writes": "write_"}[self.of]
+        return f"{way}latency_{self.statistic}_ns"
+
     def __str__(self) -> str:
         """The text that `parse_limit` reads back: `mean<=30ms`, `p99<5ms of reads`."""
         factors = (("s", 10**9), ("ms", 10**6), ("us", 10**3), ("ns", 1))
