@@ -47,11 +47,11 @@ def _of_row(subject: Subject) -> Iterator[Doubt]:
         if mean and most is not None and mean > most * (1 + BIN) + 1:
             message = f"the mean latency of {of} is above its maximum"
             yield Doubt("error", message, "Check the units of both.", {"mean_ns": mean, "max_ns": most})
-        high = flow.latency_p99_ns
-        if mean and high and mean > high and not apart and subject.measured and subject.row.error is None:
+        p99_ns = flow.latency_p99_ns
+        if mean and p99_ns and mean > p99_ns and not apart and subject.measured and subject.row.error is None:
             apart = True
             message = f"the mean latency of {of} is above its p99: fewer than one in a hundred make the mean"
-            numbers = {"latency_mean_ns": mean, "latency_p99_ns": high}
+            numbers = {"latency_mean_ns": mean, "latency_p99_ns": p99_ns}
             yield Doubt("warning", message, "Look at the longest ones over time; compare medians.", numbers)
         yield from _made_up(subject, flow, prefix, of)
         if flow.iops and subject.row.runtime_ns and not subject.row.quick and subject.measured:
