@@ -159,6 +159,14 @@ def test_a_faulty_file_is_named_by_its_path_and_shown_in_short(loadline: Loadlin
     assert len(said.err) < 1000
 
 
+def test_what_is_no_toml_is_shown_with_its_line_and_what_to_do(loadline: Loadline) -> None:
+    (loadline.folder / "bad.toml").write_text('title = "x"\n[pool]\ndrives = two\n')
+    assert loadline("systems", "./bad.toml").err.splitlines() == [
+        "loadline: bad.toml: line 3, column 10: 'drives = two' is no TOML: invalid boolean, expected `true`",
+        "Mend that line; text stands in quotes.",
+    ]
+
+
 def test_a_key_that_is_missing_is_named(loadline: Loadline) -> None:
     (loadline.folder / "none.toml").write_text("[pool]\ndrives = 2\n")
     said = loadline("systems", "./none.toml")
@@ -204,6 +212,15 @@ def test_a_key_that_is_missing_is_named(loadline: Loadline) -> None:
         (["systems", "hdd-7k2", "--set", "pool.drives=8:4:1"], "lead away from its end"),
         (["systems", "hdd-7k2", "--set", "pool.drives.x=1"], "Set pool.drives itself"),
         (["systems", "hdd-7k2", "--set", "volume.size=0B"], "Write 512B to"),
+        (
+            ["systems", "hdd-7k2", "--set", "volume.size=2TiB"],
+            "jbod on 1 disk of 931GiB holds 931GiB\nWrite at most 931GiB.",
+        ),
+        (["systems", "eva-v2-10k", "--set", "volume.size=200TB"], "Write at most 19731GB."),
+        (
+            ["forecast", "dl360-g6-p410i", "web-ramp", "--set", "pool.drives=65536"],
+            "Take smaller chunks or fewer drives",
+        ),
         (["systems", "hdd-7k2", "--set", "volume.size=3XB"], "KiB to PiB"),
         (["systems", "hdd-7k2", "--set", "title=3"], "in quotes"),
         (["systems", "hdd-7k2", "--set", "hosts.link.latency=1us"], "hosts.link.rate is missing"),

@@ -110,6 +110,22 @@ impl fmt::Display for Bytes {
     }
 }
 
+impl Bytes {
+    /// What may be written instead of `other`, which is too much: rounded down to a whole number of three digits or more, in a
+    /// binary unit where `other` has one. Sectors of 512 bytes fit into all that is rounded.
+    pub fn down_beside(self, other: Bytes) -> String {
+        let units: &[(u64, &str)] = if other.to_string().ends_with("iB") {
+            &[(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB")]
+        } else {
+            &[(1_000_000_000_000, "TB"), (1_000_000_000, "GB")]
+        };
+        match units.iter().find(|(unit, _)| self.0 / unit >= 100) {
+            Some((unit, name)) => format!("{}{name}", self.0 / unit),
+            None => self.to_string(),
+        }
+    }
+}
+
 /// A rate in bytes a second.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, PartialOrd, Ord, Hash, Default)]
 pub struct BytesPerSecond(pub u64);

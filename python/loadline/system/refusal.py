@@ -16,6 +16,9 @@ _WRONG = re.compile(r"invalid (?:type|value): (.*), expected (.*)", re.DOTALL)
 #: And of a key that has to be there.
 _MISSING = re.compile(r"missing field `([^`]*)`")
 
+#: And its parser of a text that is no TOML: the place, the line and the reason.
+_NO_TOML = re.compile(r"TOML parse error at (line \d+, column \d+)\n *\|\n\d+ \| (.*)\n *\|.*\n(.*)", re.DOTALL)
+
 #: Types of the core by their field's name.
 _TYPES = (
     ("struct|map", "a table of keys"),
@@ -46,6 +49,8 @@ def refusal(where: str, error: ValueError) -> InputError:
     at = f"{where}: {path}: " if path else f"{where}: "
     # Before anything is cut: the list of what is known may be long, and has to be whole.
     unknown = _UNKNOWN.search(why)
+    if unknown is None and (broken := _NO_TOML.match(why)):
+        return _no_toml(at, *broken.groups())
     if "\n" in why:
         why = "\n".join(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…" for line in why.split("\n"))
     elif len(why) > _SENTENCE:
@@ -61,13 +66,22 @@ def refusal(where: str, error: ValueError) -> InputError:
         key = f"{path}.{missing[1]}" if path else missing[1]
         return InputError(f"{where}: {key} is missing", "Give it as well.")
     if unknown is None:
-        what, colon, remedy = why.rpartition(": ")
-        # Quotes that aren't closed: the colon is one of the user's.
-        if colon and not what.endswith("\n") and "\n" not in remedy and remedy.count('"') % 2 == 0:
-            return InputError(
-                at + what, f"{remedy[:1].upper()}{remedy[1:].rstrip('.')}{'' if remedy.endswith('?') else '.'}"
-            )
-        return InputError(at + why)
+        return _sentence(at, why)
     name, expected = unknown[1][:_SHOWN], unknown[2]
     known = re.findall(r"`([^`]*)`", expected)
     return InputError(f"{at}{name!r} isn't known there", nearest(name, known, f"Known: {', '.join(known)}."))
+
+
+def _no_toml(at: str, place: str, line: str, reason: str) -> InputError:
+    line, reason = line.strip(), reason.strip().replace("\n", ", ")
+    shown = line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
+    return InputError(f"{at}{place}: {shown!r} is no TOML: {reason}", "Mend that line; text stands in quotes.")
+
+
+def _sentence(at: str, why: str) -> InputError:
+    what, colon, remedy = why.rpartition(": ")
+    # Quotes that aren't closed: the colon is one of the user's.
+    if colon and not what.endswith("\n") and "\n" not in remedy and remedy.count('"') % 2 == 0:
+        end = "" if remedy.endswith("?") else "."
+        return InputError(at + what, f"{remedy[:1].upper()}{remedy[1:].rstrip('.')}{end}")
+    return InputError(at + why)

@@ -136,10 +136,18 @@ impl Shape {
 
     fn check_stripe_and_read_ahead(&self) -> Result<(), Error> {
         let (stripe, block) = (self.stripe_bytes, self.block());
-        if stripe == 0 || stripe % block != 0 || stripe > u64::from(u32::MAX) {
+        if stripe > u64::from(u32::MAX) {
             let why = format!(
-                "a stripe of {stripe} bytes isn't made of blocks of {block} bytes, which are 1/64 of cache.line: give chunks \
-                 that are a multiple of it, or a smaller line, and stripes below 4GiB"
+                "a stripe over all drives is {} long: take smaller chunks or fewer drives, for less than 4GiB",
+                Bytes(stripe)
+            );
+            return Err(Error::at("volume.chunk", why));
+        }
+        if stripe == 0 || stripe % block != 0 {
+            let why = format!(
+                "a stripe of {} isn't made of the cache's blocks of {}: give chunks that are a multiple of that",
+                Bytes(stripe),
+                Bytes(block)
             );
             return Err(Error::at("volume.chunk", why));
         }

@@ -425,16 +425,20 @@ fn fitting(shape: &Shape, size: u64, capacity: u64) -> Result<u64, Error> {
         let why = format!("0B holds nothing: write 512B to {}", Bytes(capacity));
         return Err(Error::at("volume.size", why));
     }
-    let most = Bytes(capacity);
+    let asked = Bytes(size);
+    let most = Bytes(capacity).down_beside(asked);
+    let disks = if shape.disks == 1 { "disk" } else { "disks" };
+    let begin = match shape.start {
+        Bytes(0) => String::new(),
+        start => format!(" from {start} on"),
+    };
     Err(Error::at(
         "volume.size",
         format!(
-            "{} can't be: {} on {} disks of {} from {} holds {most}: write at most {most}",
-            Bytes(size),
+            "{asked} can't be: {} on {} {disks} of {}{begin} holds {most}: write at most {most}",
             shape.kind.name(),
             shape.disks,
-            Bytes(shape.disk_bytes),
-            shape.start,
+            Bytes(shape.disk_bytes).down_beside(asked),
         ),
     ))
 }
