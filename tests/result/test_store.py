@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 from datetime import datetime
@@ -11,6 +12,7 @@ import pytest
 
 from loadline._core import Histogram
 from loadline.errors import InputError, RefusedError, StoreError
+from loadline.result.importers import importing
 from loadline.result.schema import FORMAT, Flow, Result
 from loadline.result.store import Run, Store, begin_point, commit_point, locked, open_run, write_bytes
 from loadline.workload.plan import Point
@@ -99,8 +101,9 @@ def test_a_newer_format_is_refused_and_a_newer_column_is_not(tmp_path: Path) -> 
 def test_a_damaged_run_is_named_by_its_file(tmp_path: Path, content: bytes) -> None:
     run = made(tmp_path)
     (run.path / "run.json").write_bytes(content)
-    with pytest.raises(StoreError, match=r"run\.json"):
+    with pytest.raises(StoreError, match=r"run\.json") as told:
         open_run(run.path)
+    assert "damaged" in told.value.remedy
 
 
 def test_a_damaged_point_counts_as_failed_and_hides_neither_the_run_nor_the_others(tmp_path: Path) -> None:
@@ -122,6 +125,25 @@ def test_damaged_histograms_are_named_by_their_file_and_missing_ones_are_none(tm
         run.histograms(0)
     file.unlink()
     assert run.histograms(0) == {}
+
+
+@pytest.mark.parametrize("fits", [0, 1, 2])
+def test_on_a_full_disk_no_folder_of_a_run_is_left_half_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fits: int
+) -> None:
+    """The first files fit, then nothing does; each has two calls of fsync, its own and its folder's."""
+    rows = importing.Rows((Result(point="one"), Result(point="two")), {}, {}, {}, ())
+    left = [2 * fits]
+
+    def fsync(_: int) -> None:
+        left[0] -= 1
+        if left[0] < 0:
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    monkeypatch.setattr(os, "fsync", fsync)
+    with pytest.raises(StoreError, match="No space left"):
+        importing.store_rows(Store(tmp_path / "runs"), rows, ["a.json"], {"tags": {}}, datetime(2026, 1, 1))
+    assert list((tmp_path / "runs").iterdir()) == []
 
 
 def test_what_cannot_be_written_leaves_what_was_there(tmp_path: Path) -> None:

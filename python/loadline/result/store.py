@@ -21,7 +21,7 @@ import os
 import re
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
@@ -234,7 +234,13 @@ class Store:
                 except FileExistsError:
                     path, number = self.root / f"{base}-{number}", number + 1
         run = Run(path, {"format": FORMAT, **document})
-        write_json(path / "run.json", run.document)
+        try:
+            write_json(path / "run.json", run.document)
+        except BaseException:
+            # Without its run.json a folder would be no run, and in the way.
+            with suppress(OSError):
+                path.rmdir()
+            raise
         return run
 
 
@@ -507,8 +513,11 @@ def _read_json(path: Path) -> dict[str, Any]:
         document = json.loads(path.read_bytes())
     except FileNotFoundError:
         raise StoreError(f"there is no {path}", "`loadline ls` lists the runs.") from None
-    except (OSError, ValueError, RecursionError) as error:
-        raise StoreError(f"{path} can't be read: {error}") from None
+    except OSError as error:
+        raise StoreError(f"{path} can't be read: {error.strerror}", "Check its permissions.") from None
+    except (ValueError, RecursionError) as error:
+        remedy = "It's damaged: take a copy of it, if there is one; `loadline resume` measures a damaged point again."
+        raise StoreError(f"{path} can't be read: {error}", remedy) from None
     if not isinstance(document, dict) or not isinstance(document.get("format"), int):
         raise StoreError(f"{path} has no format number", "It isn't a file of loadline's, or it is damaged.")
     if document["format"] > FORMAT:

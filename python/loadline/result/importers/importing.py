@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import json
 import re
+import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
@@ -191,6 +192,11 @@ def store_rows(
         **document,
     }
     run = store.create(SUITE, Path(files[0]).stem, whole, now)
-    for number, result in enumerate(judge([replace(result, run=run.id) for result in rows.results], run)):
-        commit_point(begin_point(run, number), result, rows.histograms.get(result.point, {}))
+    try:
+        for number, result in enumerate(judge([replace(result, run=run.id) for result in rows.results], run)):
+            commit_point(begin_point(run, number), result, rows.histograms.get(result.point, {}))
+    except BaseException:
+        # Unlike a measurement, half an import is worth nothing.
+        shutil.rmtree(run.path, ignore_errors=True)
+        raise
     return run
