@@ -310,7 +310,13 @@ def test_a_page_of_two_hundred_points_of_five_minutes_stays_below_five_megabytes
     with opened(browser, path) as seen:
         seen.drawn()
         assert seen.marks("iops", "mark-rect.role-mark") == 200
+        assert seen.page.locator("details.some > summary b").all_inner_texts()[-1] == "193 to 200 of 200"
+        assert seen.page.evaluate("document.documentElement.scrollHeight") < 6 * 900
+        assert seen.page.evaluate("document.querySelector('#points').scrollHeight") < 600
+        assert seen.page.evaluate("document.querySelector('#table').scrollHeight") < 1200
+        assert seen.page.locator("#results tbody tr").count() == 200
         last = seen.page.locator("details.point").last
+        seen.page.locator("details.some > summary").last.click()
         last.locator("> summary").click()
         last.locator(".chart[data-drawn=done]").nth(3).wait_for()
         seen.quiet()

@@ -114,6 +114,15 @@ def ticks(values: Iterable[float | None], number: int = 5, form: str = "~s") -> 
     return axis
 
 
+# Rows that a screen holds.
+_SCREEN = 24
+
+
+def axis_side(rows: int) -> dict[str, Any]:
+    """An axis below so many rows, or above them where it would be off the screen."""
+    return {"orient": "top"} if rows > _SCREEN else {}
+
+
 def _range(values: Iterable[float | None]) -> tuple[float, float]:
     known = [value for value in values if value is not None and 0 < value < _MOST]
     return min(known, default=0.0), max(known, default=0.0)

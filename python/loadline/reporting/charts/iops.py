@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from loadline.reporting.charts.frame import by_class, far, names, scale, ticks
+from loadline.reporting.charts.frame import axis_side, by_class, far, names, scale, ticks
 from loadline.reporting.charts.panel import SIDE, TWO_LINES, Panel, chart_of, rows_height
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
@@ -45,10 +45,10 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
 
 
 def _panel(values: list[dict[str, Any]], rates: list[float], palette: Palette) -> list[alt.Chart]:
-    axis = scale(rates)
+    axis, side = scale(rates), axis_side(len(values))
     base = chart_of("points").encode(
         y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelExpr=TWO_LINES, grid=axis["type"] == "log")),
-        x=alt.X("iops:Q", title="I/Os a second", scale=alt.Scale(**axis), axis=alt.Axis(**ticks(rates))),
+        x=alt.X("iops:Q", title="I/Os a second", scale=alt.Scale(**axis), axis=alt.Axis(**ticks(rates), **side)),
         tooltip=[alt.Tooltip("name:N"), alt.Tooltip("said:N", title="IOPS")],
     )
     if axis["type"] == "log":

@@ -6,7 +6,7 @@ from typing import Any
 
 import altair as alt
 
-from loadline.reporting.charts.frame import by_class, far, names, scale, ticks
+from loadline.reporting.charts.frame import axis_side, by_class, far, names, scale, ticks
 from loadline.reporting.charts.panel import SIDE, TWO_LINES, Panel, chart_of, rows_height
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
@@ -55,7 +55,7 @@ def _panel(values: list[dict[str, Any]], colour: str, palette: Palette, tails: b
             alt.Tooltip("tail:N", title="99th percentile, ms"),
         ],
     )
-    x = alt.X("mean:Q", title="ms", scale=axis, axis=alt.Axis(**ticks(known, form="~r")))
+    x = alt.X("mean:Q", title="ms", scale=axis, axis=alt.Axis(**ticks(known, form="~r"), **axis_side(len(values))))
     mean = base.mark_point(filled=True, size=70, opacity=1, color=colour).encode(x=x)
     if not tails:
         beside = base.mark_text(align=SIDE, dx=alt.ExprRef("datum.far ? -8 : 8"), color=palette.ink)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import altair as alt
 
-from loadline.reporting.charts.frame import names
+from loadline.reporting.charts.frame import axis_side, names
 from loadline.reporting.charts.panel import TWO_LINES, Panel, chart_of, rows_height
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
@@ -33,7 +33,7 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
                 "share:Q",
                 title="share of time",
                 scale=alt.Scale(domain=[0, 1]),
-                axis=alt.Axis(format=".0%", tickCount=5),
+                axis=alt.Axis(format=".0%", tickCount=5, **axis_side(len(values) // len(known))),
             ),
             color=alt.Color("of:N", legend=None, scale=alt.Scale(domain=known, range=[look[of][0] for of in known])),
             shape=alt.Shape("of:N", legend=None, scale=alt.Scale(domain=known, range=[look[of][1] for of in known])),
