@@ -419,3 +419,10 @@ def test_a_latency_of_nothing_is_unknown_and_warned_of_where_there_were_ios(tmp_
     assert (row.read.latency_mean_ns, row.write.latency_mean_ns, row.write.iops) == (None, None, 0.0)
     [warning] = found.warnings
     assert "column 'read ms': '0' in row 1 is no figure and counts as unknown" in warning
+
+
+def test_an_empty_file_is_called_empty(tmp_path: Path) -> None:
+    for name in ("rows.csv", "rows.json", "rows"):
+        (tmp_path / name).write_text(" \n")
+        with pytest.raises(InputError, match=r"rows.* is empty"):
+            read_files([tmp_path / name])

@@ -12,9 +12,10 @@ import pytest
 
 from loadline._core import Histogram
 from loadline.errors import InputError, RefusedError, StoreError
+from loadline.reporting import question
 from loadline.result.importers import importing
 from loadline.result.schema import FORMAT, Flow, Result
-from loadline.result.store import Run, Store, begin_point, commit_point, locked, open_run, write_bytes
+from loadline.result.store import Run, Store, begin_point, check_place, commit_point, locked, open_run, write_bytes
 from loadline.workload.plan import Point
 from loadline.workload.profile import BlockShare, Closed, Profile, Workload
 
@@ -144,6 +145,21 @@ def test_on_a_full_disk_no_folder_of_a_run_is_left_half_made(
     with pytest.raises(StoreError, match="No space left"):
         importing.store_rows(Store(tmp_path / "runs"), rows, ["a.json"], {"tags": {}}, datetime(2026, 1, 1))
     assert list((tmp_path / "runs").iterdir()) == []
+
+
+def test_what_may_not_be_read_or_written_is_told_of_as_such(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Root may do all, so the system's answer is made up."""
+
+    def refuse(path: Path) -> bool:
+        raise PermissionError(errno.EACCES, os.strerror(errno.EACCES), str(path))
+
+    monkeypatch.setattr(os, "access", lambda *_: False)
+    with pytest.raises(InputError, match=r"rows\.csv can't be written: no permission in"):
+        check_place(tmp_path / "rows.csv")
+    monkeypatch.setattr(Path, "is_dir", refuse)
+    for ask in (lambda: Store(tmp_path).runs(), lambda: question.ask(tmp_path, "select 1")):
+        with pytest.raises(InputError, match=r"the store .* can't be read: Permission denied"):
+            ask()
 
 
 def test_what_cannot_be_written_leaves_what_was_there(tmp_path: Path) -> None:

@@ -111,9 +111,13 @@ impl fmt::Display for Bytes {
 }
 
 impl Bytes {
-    /// What may be written instead of `other`, which is too much: rounded down to a whole number of three digits or more, in a
-    /// binary unit where `other` has one. Sectors of 512 bytes fit into all that is rounded.
+    /// What may be written instead of `other`, which is too much: exactly in four digits at most, else rounded down to a whole
+    /// number of three or more, in a binary unit where `other` has one. Sectors of 512 bytes fit into all that is rounded.
     pub fn down_beside(self, other: Bytes) -> String {
+        let exact = self.to_string();
+        if exact.bytes().filter(u8::is_ascii_digit).count() <= 4 {
+            return exact;
+        }
         let units: &[(u64, &str)] = if other.to_string().ends_with("iB") {
             &[(1 << 40, "TiB"), (1 << 30, "GiB"), (1 << 20, "MiB")]
         } else {
@@ -121,7 +125,7 @@ impl Bytes {
         };
         match units.iter().find(|(unit, _)| self.0 / unit >= 100) {
             Some((unit, name)) => format!("{}{name}", self.0 / unit),
-            None => self.to_string(),
+            None => exact,
         }
     }
 }

@@ -315,11 +315,6 @@ fn what_can_not_be_set_says_what_can() {
         ("volume.size", "0B", "write 512B to"),
         ("volume.size", "9TiB", "GiB: write at most "),
         ("volume.size", "9TB", "GB: write at most "),
-        (
-            "volume.chunk",
-            "1GiB",
-            "take smaller chunks or fewer drives",
-        ),
         ("controller.count", "1", "set controller.count to 2"),
     ] {
         let error = SystemDescription::from_toml(SYSTEM, &[(key.to_owned(), value.to_owned())])

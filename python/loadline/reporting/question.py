@@ -55,7 +55,11 @@ def ask(store: Path, sql: str) -> Answer:
     Raises:
         InputError: no such folder, SQL that DuckDB doesn't take, or `loadline[full]` isn't installed.
     """
-    if not store.is_dir():
+    try:
+        there = store.is_dir()
+    except OSError as error:
+        raise InputError(f"the store {store} can't be read: {error.strerror}", "Check its permissions.") from None
+    if not there:
         raise InputError(f"there is no store {store}", "Name another one with --store.")
     duckdb = needs("duckdb", "a question in SQL")
     with closing(connect([f"{escape(str(store))}/*"], series="series" in sql.lower())) as connection:

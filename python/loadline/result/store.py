@@ -183,12 +183,13 @@ class Store:
         ]
 
     def _folders(self) -> list[Path]:
-        if self.root.exists() and not self.root.is_dir():
-            raise InputError(f"the store {self.root} is not a directory", "Name another one with --store.")
         try:
+            if self.root.exists() and not self.root.is_dir():
+                raise InputError(f"the store {self.root} is not a directory", "Name another one with --store.")
             return [path.parent for path in sorted(self.root.glob("*/run.json"))]
         except OSError as error:
-            raise InputError(f"the store {self.root} can't be read: {error.strerror}", "Check --store.") from None
+            remedy = "Check its permissions, or name another one with --store."
+            raise InputError(f"the store {self.root} can't be read: {error.strerror}", remedy) from None
 
     def find(self, text: str) -> Run:
         """The run of that id, unique part of one, or path; `last` is the newest.
@@ -455,10 +456,17 @@ def check_place(path: Path) -> None:
     try:
         if not path.parent.is_dir():
             raise InputError(f"{path}: there is no directory {path.parent}", "Make it first.")
-        if path.exists() and not path.is_file():
-            raise InputError(f"{path} is there, and no file", "Give the name of a file.")
+        _check_file(path)
+        # What is written is put in its place by a rename.
+        if not os.access(path.parent, os.W_OK | os.X_OK):
+            raise InputError(f"{path} can't be written: no permission in {path.parent}", "Give another name.")
     except (OSError, ValueError) as error:
         raise InputError(f"{path} can't be a file: {error}", "Give another name.") from None
+
+
+def _check_file(path: Path) -> None:
+    if path.exists() and not path.is_file():
+        raise InputError(f"{path} is there, and no file", "Give the name of a file.")
 
 
 def write_bytes(path: Path, data: bytes, elsewhere: str = "name another file") -> None:
@@ -474,8 +482,7 @@ def write_bytes(path: Path, data: bytes, elsewhere: str = "name another file") -
     temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
     with writing(path, elsewhere):
         # A rename would put the file in the place of a device as well.
-        if path.exists():
-            check_place(path)
+        _check_file(path)
         try:
             with temporary.open("wb") as file:
                 file.write(data)

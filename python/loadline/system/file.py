@@ -55,7 +55,8 @@ def read(path: Path, what: str, most_bytes: int = 1024**2) -> str:
         listed = f"; `loadline {what}s` lists the {what}s by name" if what in {"system", "drive"} else ""
         raise InputError(f"there is no file {str(path)!r}", f"Check the path{listed}.") from None
     except (OSError, ValueError) as error:
-        raise InputError(f"{str(path)!r} can't be read: {error}", "Check the path.") from None
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{str(path)!r} can't be read: {why}", "Check the path and its permissions.") from None
     if len(data) > most_bytes:
         raise InputError(f"{str(path)!r} is longer than {most_bytes >> 20} MiB: no {what}", "Check the path.")
     try:

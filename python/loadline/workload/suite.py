@@ -176,7 +176,8 @@ def _read(path: Path) -> str:
             f"{str(path)!r} is not text in UTF-8 (byte {error.start})", "Save it as UTF-8, or check the path."
         ) from None
     except (OSError, ValueError) as error:
-        raise InputError(f"{str(path)!r} can't be read: {error}", "Check the path.") from None
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{str(path)!r} can't be read: {why}", "Check the path and its permissions.") from None
 
 
 def arrival(queue_depth: int, jobs: int, rate_per_s: float | None, bursts: Bursts | None = None) -> Arrival:

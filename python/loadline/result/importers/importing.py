@@ -96,6 +96,8 @@ def read_files(
 
 def _read(path: Path, maps: Mapping[str, Meaning | None]) -> Imported:
     data = _bytes(path)
+    if not data.strip():
+        raise InputError(f"{path} is empty", "Write it again, or name another file of results.")
     if fio.looks_so(data):
         return fio.read(data, str(path))
     if own.looks_so(data):
@@ -141,7 +143,8 @@ def _bytes(path: Path) -> bytes:
         data = path.read_bytes()
         return gzip.decompress(data) if data.startswith(b"\x1f\x8b") else data
     except (OSError, EOFError, ValueError) as error:
-        raise InputError(f"{path} can't be read: {error}", "Check the file and its permissions.") from None
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{path} can't be read: {why}", "Check the file and its permissions.") from None
 
 
 def _name(result: Result, taken: dict[str, int]) -> str:
