@@ -203,6 +203,38 @@ fn streams_on_many_drives_find_what_these_have_read_on_since_the_last_lap() {
 }
 
 #[test]
+fn streams_that_wait_for_a_window_leave_hosts_and_controllers_to_the_others() {
+    for (name, hit) in [("dl360-g5-p400i", "20us"), ("perc-h730-1x4tb", "10us")] {
+        let system = system(name, &[("controller.command_hit", hit)]);
+        let mut reads = stream(&system, 4096, 1.0, 0.0, Arrival::outstanding(256));
+        reads.profile.sequential_streams = 8;
+        let off = off(&system, reads, 256, 800_000);
+        // As if all of them always read 12 % and 77 % too slow.
+        assert!(off.abs() < 0.05, "{name}: {off:+.3}");
+    }
+}
+
+#[test]
+fn streams_on_one_drive_take_turns_as_long_as_it_lets_others_wait() {
+    let system = system("perc-h730-1x4tb", &[]);
+    let mut reads = stream(&system, 4096, 1.0, 0.0, Arrival::outstanding(256));
+    reads.profile.sequential_streams = 8;
+    // 26 s, in which all eight have their turn of 2.4 s: inner ones are slower than the one that is first.
+    let off = off(&system, reads, 256, 800_000);
+    assert!(off.abs() < 0.05, "{off:+.3}");
+}
+
+#[test]
+fn streams_meet_at_one_controller_while_the_other_one_rests() {
+    let system = system("eva-v2-15k", &[]);
+    let mut reads = stream(&system, 4096, 1.0, 0.0, Arrival::outstanding(256));
+    reads.profile.sequential_streams = 8;
+    let off = off(&system, reads, 256, 800_000);
+    // Taken as one pool 8 % too fast.
+    assert!(off.abs() < 0.05, "{off:+.3}");
+}
+
+#[test]
 fn large_writes_into_a_cache_take_as_long_each_wherever_they_go() {
     let system = system("eva-v2-10k", &[]);
     for outstanding in [2, 4, 16] {

@@ -62,6 +62,8 @@ impl Hash for Drives {
 pub(super) enum Event {
     /// A stream asks for its next window.
     Ask(u32),
+    /// A stream has read some part of a window, unless it has been looked again since this number.
+    Passed(u64),
     /// A drive can begin with more.
     Free(u32),
     /// A drive has ended an access of a job.
@@ -155,7 +157,7 @@ impl<'a> Bench<'a> {
     pub(super) fn next(&mut self) -> Option<(u64, Event)> {
         let Waiting { at: now, event, .. } = self.events.waiting.pop()?;
         match event {
-            Event::Ask(_) => {}
+            Event::Ask(_) | Event::Passed(_) => {}
             Event::Free(drive) => self.begin(now, drive),
             Event::Done(number, _) => {
                 self.inside[number as usize] -= 1;

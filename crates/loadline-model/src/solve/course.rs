@@ -44,6 +44,8 @@ pub(super) struct Destages {
 /// What came of it.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Course {
+    /// How many windows have been followed.
+    pub(super) windows: usize,
     /// Windows of all streams per ns.
     pub(super) windows_per_ns: f64,
     /// Mean time that a read waits for its window, ns; 0 where reading waits for windows.
@@ -77,7 +79,14 @@ impl Question {
             } = destages;
             [bytes, a_window, most, band, room]
         });
-        let paces = [pace.lead, pace.passing_ns, pace.reads, pace.alone_ns];
+        let paces = [
+            pace.lead,
+            pace.passing_ns,
+            pace.single_ns,
+            pace.apart,
+            pace.reads,
+            pace.alone_ns,
+        ];
         let figures = paces.into_iter().chain(destages.into_iter().flatten());
         Question {
             site: Site::of(ground),
@@ -193,6 +202,8 @@ mod tests {
     const EAGER: Pace = Pace {
         lead: 0.75,
         passing_ns: 0.0,
+        single_ns: 0.0,
+        apart: 1.0,
         reads: 4.0,
         alone_ns: 0.0,
         waits: true,

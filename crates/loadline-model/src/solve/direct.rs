@@ -263,7 +263,7 @@ impl Walk<'_> {
                         self.bench.put(next, Event::Ask(0));
                     }
                 }
-                Event::Free(_) => {}
+                Event::Free(_) | Event::Passed(_) => {}
                 Event::Done(_, job) => self.done(now, job),
             }
         }

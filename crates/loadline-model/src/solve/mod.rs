@@ -35,6 +35,7 @@ mod points;
 mod popularity;
 mod procession;
 mod queues;
+mod reading;
 mod rise;
 mod rule;
 mod ruled;

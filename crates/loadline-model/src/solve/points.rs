@@ -15,19 +15,31 @@ use crate::sim::Way;
 use std::ops::RangeInclusive;
 
 impl Solver<'_> {
-    /// I/Os per ns of streams that are read ahead of, so many outstanding, if all but the drives pass so many per ns, and one in
-    /// `alone_ns`; and the time for which one occupies drives, ns. Where that is plainly more than `enough` it isn't known nearer.
+    /// I/Os per ns of streams that are read ahead of, so many outstanding, if all but the drives pass so many per ns, of one stream's part
+    /// of them so many, and one in `alone_ns`; and the time for which one occupies drives, ns. Where that is plainly more than `enough` it
+    /// isn't known nearer.
     fn followed(
         &self,
         outstanding: u32,
-        [passed_per_ns, enough]: [f64; 2],
+        passed_per_ns: [f64; 2],
         alone_ns: f64,
+        enough: f64,
     ) -> Option<[f64; 2]> {
         let ahead = self.mix.windows?;
-        let pace = ahead.closed(outstanding, passed_per_ns * self.sets.ahead, alone_ns);
+        let windows_per_ns = passed_per_ns.map(|passed| passed * self.sets.ahead);
+        let apart = self.apart(outstanding, ahead.streams);
+        let pace = ahead.closed(outstanding, windows_per_ns, apart, alone_ns);
         let course = self.mix.course(self.view, pace, enough * self.sets.ahead)?;
         let windows = self.sets.ahead;
         Some([course.windows_per_ns / windows, course.busy_ns * windows])
+    }
+
+    /// Groups of controllers of which each stream keeps to one at a time, by its addresses, with so many outstanding in all of them.
+    fn apart(&self, outstanding: u32, streams: f64) -> f64 {
+        let part = self.parts.iter().find_map(|part| part.controllers);
+        let (count, _) = part.unwrap_or((1, 1.0));
+        let each = self.mix.controllers(outstanding) / streams;
+        (f64::from(count) / each).min(streams).max(1.0)
     }
 
     /// I/Os per ns of streams that are followed, so many outstanding, with nothing but drives to wait for; not nearer where they are plainly
@@ -39,7 +51,7 @@ impl Solver<'_> {
                 .followed(self.view, Coming::Closed(outstanding, [0.0; 2]))?;
             return Some(found.per_ns);
         }
-        let [per_ns, _] = self.followed(outstanding, [f64::INFINITY, enough], 0.0)?;
+        let [per_ns, _] = self.followed(outstanding, [f64::INFINITY; 2], 0.0, enough)?;
         Some(per_ns)
     }
 
@@ -49,10 +61,10 @@ impl Solver<'_> {
         numbers: RangeInclusive<u32>,
         front_per_s: &[f64],
     ) -> Option<Vec<[f64; 2]>> {
-        self.mix.streams.as_ref()?;
+        let streams = self.mix.streams.as_ref()?;
         doubled(numbers, |n| {
-            let passed = front_per_s[n as usize - 1] / 1e9;
-            self.followed(n, [passed, f64::INFINITY], 1e9 / front_per_s[0])
+            let passed = [n, n.div_ceil(streams.count)].map(|n| front_per_s[n as usize - 1] / 1e9);
+            self.followed(n, passed, 1e9 / front_per_s[0], f64::INFINITY)
         })
     }
 

@@ -2,11 +2,12 @@
 
 use super::bench::{Bench, Event, Ground};
 use super::course::{Course, Destages, Streams};
+use super::reading::{Next, Reading};
 use super::windows::Pace;
 use crate::array::mirror::Mirrors;
 use crate::layout::{Extent, WritePlan};
 use crate::sim::{Purpose, Rng, Seed, Way};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Windows before it counts, and those that count.
 pub(super) const BEFORE: usize = 400;
@@ -18,7 +19,10 @@ const LAPS: usize = 10;
 /// The share of what is written by which less or more may be destaged in the windows that count, and the most windows of a walk that
 /// doesn't come to that: else it would have seen reads and destages take turns, but not in their shares.
 const UNBALANCED: f64 = 0.02;
-const MOST: usize = 64_000;
+pub(super) const MOST: usize = 64_000;
+
+/// By what factor a stream may have had fewer windows than the mean one before that is taken for turns, of which all should have theirs.
+const LAGGING: f64 = 2.0;
 
 /// Windows after each number of which to look whether it is plain that drives do more than is enough, and by what factor.
 const LOOKED: usize = 200;
@@ -32,11 +36,12 @@ const COUNTED_OPEN: usize = 6400;
 struct End {
     /// Windows that have been asked for.
     asked: u64,
-    /// How many windows have begun to be read, and when the last one did.
+    /// How many windows have begun to be read, of these before it counts, and whether the last one still is.
     begun: u64,
-    last_ns: f64,
-    /// The others that have come, with when.
-    came: BTreeMap<u64, f64>,
+    begun_before: u64,
+    reads_on: bool,
+    /// The others that have come.
+    came: BTreeSet<u64>,
     /// Reads from outside: how many have arrived, and when those that wait for a window did.
     reads: u64,
     waiting: BTreeMap<u64, Vec<u64>>,
@@ -57,6 +62,7 @@ struct Since {
     asked: usize,
     dirty: f64,
     busy_ns: f64,
+    at: u64,
 }
 
 /// One of several walks.
@@ -86,6 +92,9 @@ pub(super) struct Walk<'a> {
     held: Vec<u32>,
     asked: usize,
     since: Since,
+    reading: Reading,
+    /// How often it has been looked when a stream next asks for a window or ends one.
+    looked: u64,
     /// When windows began to be read.
     begun: Vec<f64>,
     /// Windows that have come, and reads from outside since it counts with the time that they have waited, ns.
@@ -131,6 +140,8 @@ impl<'a> Walk<'a> {
             held: Vec::new(),
             asked: 0,
             since: Since::default(),
+            reading: Reading::default(),
+            looked: 0,
             begun: Vec::new(),
             fetched: 0,
             waited: [0.0; 2],
@@ -180,11 +191,15 @@ impl<'a> Walk<'a> {
                     if count >= before && !self.levels() {
                         self.count_from(count, now);
                     }
-                } else if passed >= counts && (self.balances() || count >= MOST) {
+                } else if count >= MOST {
                     break;
-                } else if passed >= 2 * counts {
-                    counts *= 2;
-                    self.count_from(count, now);
+                } else if passed >= counts && self.has_come_round(now) {
+                    if self.balances() {
+                        break;
+                    } else if passed >= 2 * counts {
+                        counts *= 2;
+                        self.count_from(count, now);
+                    }
                 }
             }
             if self.begun.len() > look {
@@ -200,12 +215,14 @@ impl<'a> Walk<'a> {
             match event {
                 Event::Ask(stream) if self.pace.waits => self.ask(now, stream),
                 Event::Ask(stream) => self.arrive(now, stream),
-                Event::Free(_) => {}
+                Event::Passed(looked) if looked == self.looked => self.pass(now),
+                Event::Free(_) | Event::Passed(_) => {}
                 Event::Done(_, job) => self.end(now, job),
             }
         }
         let windows = (self.windows() - self.since.windows).max(1);
         Course {
+            windows: self.windows(),
             windows_per_ns: self.windows_per_ns(),
             waited_ns: self.waited[1] / self.waited[0].max(1.0),
             busy_ns: (self.bench.busy_ns(now) - self.since.busy_ns) / windows as f64,
@@ -260,8 +277,25 @@ impl<'a> Walk<'a> {
             asked: self.asked,
             dirty: self.dirty(),
             busy_ns: self.bench.busy_ns(now),
+            at: now,
         };
         self.waited = [0.0; 2];
+        for end in &mut self.ends {
+            end.begun_before = end.begun;
+        }
+    }
+
+    /// Whether all streams have had their turn since it counts, or in all walks together. A drive that does the nearest stays with a stream
+    /// that goes on there until others have waited as long as it lets them; then one of these has its turn.
+    fn has_come_round(&self, now: u64) -> bool {
+        let Some(turn) = self.ground.model.age_limit().filter(|_| self.pace.waits) else {
+            return true;
+        };
+        let begun = self.ends.iter().map(|end| end.begun - end.begun_before);
+        let count = self.ends.len() as u64;
+        let even = begun.clone().sum::<u64>() as f64 / count as f64;
+        let least = begun.min().unwrap_or(0) as f64;
+        LAGGING * least >= even || self.walks as u64 * (now - self.since.at) >= count * turn.ns()
     }
 
     /// Whether about as much has been destaged as was written since it counts.
@@ -333,14 +367,10 @@ impl<'a> Walk<'a> {
         end.reads += 1;
         let read = end.reads as f64 / reads;
         let number = (read.ceil() as u64).max(1) - 1;
-        while end
-            .came
-            .first_key_value()
-            .is_some_and(|first| *first.0 < number)
-        {
+        while end.came.first().is_some_and(|&first| first < number) {
             end.came.pop_first();
         }
-        if end.came.contains_key(&number) {
+        if end.came.contains(&number) {
             self.wait(0.0);
         } else {
             end.waiting.entry(number).or_default().push(now);
@@ -390,7 +420,7 @@ impl<'a> Walk<'a> {
     fn came(&mut self, now: u64, stream: u32, number: u64) {
         let pace = self.pace;
         let end = &mut self.ends[stream as usize];
-        end.came.insert(number, now as f64);
+        end.came.insert(number);
         if !pace.waits {
             // All that have waited go on together, and pass one after the other.
             for (before, since) in (0u32..).zip(end.waiting.remove(&number).unwrap_or_default()) {
@@ -398,15 +428,45 @@ impl<'a> Walk<'a> {
             }
             return;
         }
-        while let Some(first) = end.came.first_entry() {
-            if first.key() + 1 > end.begun + pace.outstanding() {
-                return;
+        self.pass(now);
+        self.read(stream);
+        self.pass(now);
+    }
+
+    /// A stream begins to read its next window, if that is there and the last one has been read.
+    fn read(&mut self, stream: u32) {
+        let outstanding = self.pace.outstanding();
+        let end = &mut self.ends[stream as usize];
+        let first = end.came.first();
+        if end.reads_on || first.is_none_or(|&first| first >= end.begun + outstanding) {
+            return;
+        }
+        end.came.pop_first();
+        (end.begun, end.reads_on) = (end.begun + 1, true);
+        self.begun.push(self.reading.at_ns());
+        self.reading.begin(stream, self.pace.read_before());
+    }
+
+    /// Streams read on up to now.
+    fn pass(&mut self, now: u64) {
+        loop {
+            let reading = self.reading.streams();
+            let each_ns = self.pace.passing_beside_ns(reading, self.streams.count);
+            match self.reading.go(now, each_ns) {
+                Next::Asks(stream, at_ns) => {
+                    let at = (at_ns + self.pace.alone_ns) as u64;
+                    self.bench.put(at.max(now), Event::Ask(stream));
+                }
+                Next::Ends(stream) => {
+                    self.ends[stream as usize].reads_on = false;
+                    self.read(stream);
+                }
+                Next::Due(at) => {
+                    self.looked += 1;
+                    return self.bench.put(at, Event::Passed(self.looked));
+                }
+                Next::Rest => return,
             }
-            let start = first.remove().max(end.last_ns + pace.passing_ns);
-            (end.begun, end.last_ns) = (end.begun + 1, start);
-            self.begun.push(start);
-            let at = (start + pace.read_before_ns()) as u64;
-            self.bench.put(at.max(now), Event::Ask(stream));
         }
     }
 

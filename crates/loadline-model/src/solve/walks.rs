@@ -1,10 +1,11 @@
 //! Walks of one course: how many there should be, and their mean.
 
 use super::course::Course;
-use super::walk::BEFORE;
+use super::walk::{BEFORE, MOST};
 
 /// In how many ways drives' spindles stand to each other at first, each for its part of these windows, where nothing but they tells reads
-/// how to meet; and up to how many times as many are looked at until the standard error of the rate is such a share of it.
+/// how to meet; and up to how many times as many are looked at until the standard error of the rate is such a share of it, or they have had as
+/// many windows as one walk has at the most.
 const PHASES: usize = 8;
 const MORE: usize = 8;
 const PRECISE: f64 = 0.02;
@@ -15,6 +16,7 @@ pub(super) struct Walks {
     /// How many there are at least; one alone is enough.
     pub(super) least: usize,
     count: usize,
+    windows: usize,
     /// Of rates and of their squares, and of times waited and busy for windows of all walks, ns.
     sums: [f64; 4],
 }
@@ -24,6 +26,7 @@ impl Walks {
         Walks {
             least,
             count: 0,
+            windows: 0,
             sums: [0.0; 4],
         }
     }
@@ -36,6 +39,7 @@ impl Walks {
     pub(super) fn add(&mut self, one: &Course) {
         let rate = one.windows_per_ns;
         self.count += 1;
+        self.windows += one.windows;
         let of_one = [rate, rate * rate, rate * one.waited_ns, rate * one.busy_ns];
         for (sum, value) in self.sums.iter_mut().zip(of_one) {
             *sum += value;
@@ -45,7 +49,8 @@ impl Walks {
     /// The number of the next walk, if there should be one.
     pub(super) fn next(&self) -> Option<u64> {
         let (count, least) = (self.count, self.least);
-        let more = count < least || count < MORE * least && least > 1 && self.error() > PRECISE;
+        let may = count < MORE * least && least > 1 && self.windows < MOST;
+        let more = count < least || may && self.error() > PRECISE;
         more.then_some(count as u64 + 1)
     }
 
@@ -59,6 +64,7 @@ impl Walks {
     pub(super) fn mean(&self) -> Course {
         let [rate, _, waited, busy] = self.sums;
         Course {
+            windows: self.windows,
             windows_per_ns: rate / self.count as f64,
             waited_ns: waited / rate,
             busy_ns: busy / rate,
@@ -77,6 +83,7 @@ mod tests {
             let mut rates = rates.into_iter().cycle();
             while let (Some(_), Some(rate)) = (walks.next(), rates.next()) {
                 walks.add(&Course {
+                    windows: 250,
                     windows_per_ns: rate,
                     waited_ns: 0.0,
                     busy_ns: 1.0 / rate,

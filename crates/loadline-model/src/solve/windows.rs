@@ -16,8 +16,11 @@ pub(super) struct Ahead {
 pub(super) struct Pace {
     /// Windows by which asking runs ahead of reading.
     pub(super) lead: f64,
-    /// Time to read a window that is there, ns.
+    /// Time to read a window that is there while all streams read theirs, and while no other one does, ns.
     pub(super) passing_ns: f64,
+    pub(super) single_ns: f64,
+    /// Groups of controllers of which each stream keeps to one.
+    pub(super) apart: f64,
     /// Reads in a window, and the time of one that is there and alone, ns; of reads from outside the time between those that pass
     /// one after the other.
     pub(super) reads: f64,
@@ -37,20 +40,36 @@ impl Pace {
         ((self.lead - 0.5) as u64).max(1)
     }
 
-    /// Time to read the part of a window after which the next one is asked for, ns: of reads that have all waited for it the first
-    /// one takes its time, and each further one follows as all pass.
-    pub(super) fn read_before_ns(&self) -> f64 {
-        let further = ((1.0 - self.lead.fract()) * self.reads - 1.0).max(0.0);
-        self.alone_ns + further * self.passing_ns / self.reads
+    /// The part of a window after which the next one is asked for, but for its first read: of reads that have all waited for it that
+    /// one takes its own time, and each further one follows as all pass.
+    pub(super) fn read_before(&self) -> f64 {
+        ((1.0 - self.lead.fract()) * self.reads - 1.0).max(0.0) / self.reads
+    }
+
+    /// Time to read a window that is there while so many of all streams read theirs, ns: they share what they all wait for. Of c groups of
+    /// controllers a stream is at the one that its addresses say: there it finds one in c of the others, and the other groups may rest.
+    pub(super) fn passing_beside_ns(&self, reading: u32, streams: u32) -> f64 {
+        let beside = f64::from(reading) + self.apart - 1.0;
+        self.single_ns
+            .max(beside / f64::from(streams) * self.passing_ns)
     }
 }
 
 impl Ahead {
-    /// With so many I/Os outstanding, of which the cache, hosts and links can pass `passed_per_ns` windows, and one in `alone_ns`.
-    pub(super) fn closed(&self, outstanding: u32, passed_per_ns: f64, alone_ns: f64) -> Pace {
+    /// With so many I/Os outstanding, of which the cache, hosts and links can pass so many windows per ns, of one stream's part of them
+    /// so many, with such groups of controllers apart, and one I/O in `alone_ns`.
+    pub(super) fn closed(
+        &self,
+        outstanding: u32,
+        [passed_per_ns, single_per_ns]: [f64; 2],
+        apart: f64,
+        alone_ns: f64,
+    ) -> Pace {
         Pace {
             lead: self.lead(outstanding),
             passing_ns: self.streams / passed_per_ns,
+            single_ns: single_per_ns.recip(),
+            apart,
             reads: self.reads,
             alone_ns,
             waits: true,
@@ -62,6 +81,8 @@ impl Ahead {
         Pace {
             lead: 0.5,
             passing_ns: self.streams * self.reads / reads_per_ns,
+            single_ns: 0.0,
+            apart: 1.0,
             reads: self.reads,
             alone_ns: apart_ns,
             waits: false,

@@ -183,6 +183,11 @@ impl Model {
         self.mechanics.geometry.sectors()
     }
 
+    /// How long the drive passes over a request at most, if it does.
+    pub fn age_limit(&self) -> Option<Time> {
+        self.age_limit
+    }
+
     /// The time of a revolution.
     pub fn revolution(&self) -> Time {
         self.mechanics.rotation.period()
