@@ -179,3 +179,10 @@ def test_a_system_of_a_sweep_is_given_up_once_it_has_answered() -> None:
     tasks: list[Callable[[Event], int]] = [Task() for _ in range(50)]
     held += [weakref.ref(task) for task in tasks]
     assert in_order(tasks, threads=1)[-1] <= 2
+
+
+def test_the_residence_at_drives_is_shown_as_what_follows_from_their_rate_and_not_the_other_way_round() -> None:
+    [row, *_] = forecast("eva-v2-10k", "database-ramp", explain=True)
+    lines = {line.partition(" = ")[0]: line for line in row.provenance["working"]}
+    order = [name for name in lines if name in {"N(disks)", "capacity(disks)", "R(disks)"}]
+    assert order == ["N(disks)", "capacity(disks)", "R(disks)"] and "Little" in lines["R(disks)"]

@@ -304,27 +304,30 @@ impl Solver<'_> {
             bound,
             "sets",
         );
-        let residence_ns = bound / (capacity * sets);
-        let numbers = format!("so many sets at {} drives", figure(drives.count));
-        working.add(
-            "R(disks)",
-            "residence of a set",
-            numbers,
-            residence_ns / 1e6,
-            "ms",
-        );
         let numbers = format!(
-            "{} / {} ms / {}",
-            figure(bound),
-            ms(residence_ns),
+            "what {} drives do of so many sets at a time / {}",
+            figure(drives.count),
             figure(sets)
         );
         working.add(
             "capacity(disks)",
-            "N / R / sets of an I/O",
+            "rate of sets / sets of an I/O",
             numbers,
             capacity * 1e9,
             "I/Os/s",
+        );
+        let numbers = format!(
+            "{} / {} per ms / {}",
+            figure(bound),
+            figure(capacity * 1e6),
+            figure(sets)
+        );
+        working.add(
+            "R(disks)",
+            "N / capacity / sets of an I/O, by Little's law",
+            numbers,
+            bound / (capacity * sets) / 1e6,
+            "ms",
         );
     }
 }
