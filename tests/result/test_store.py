@@ -128,6 +128,13 @@ def test_damaged_histograms_are_named_by_their_file_and_missing_ones_are_none(tm
     assert run.histograms(0) == {}
 
 
+def test_a_file_is_no_store_to_read_nor_to_write(tmp_path: Path) -> None:
+    (tmp_path / "rows.csv").touch()
+    for ask in (lambda: Store(tmp_path / "rows.csv").runs(), lambda: made(tmp_path / "rows.csv")):
+        with pytest.raises(InputError, match=r"rows\.csv is not a directory"):
+            ask()
+
+
 @pytest.mark.parametrize("fits", [0, 1, 2])
 def test_on_a_full_disk_no_folder_of_a_run_is_left_half_made(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, fits: int

@@ -184,12 +184,15 @@ class Store:
 
     def _folders(self) -> list[Path]:
         try:
-            if self.root.exists() and not self.root.is_dir():
-                raise InputError(f"the store {self.root} is not a directory", "Name another one with --store.")
+            self._check()
             return [path.parent for path in sorted(self.root.glob("*/run.json"))]
         except OSError as error:
             remedy = "Check its permissions, or name another one with --store."
             raise InputError(f"the store {self.root} can't be read: {error.strerror}", remedy) from None
+
+    def _check(self) -> None:
+        if self.root.exists() and not self.root.is_dir():
+            raise InputError(f"the store {self.root} is not a directory", "Name another one with --store.")
 
     def find(self, text: str) -> Run:
         """The run of that id, unique part of one, or path; `last` is the newest.
@@ -221,11 +224,12 @@ class Store:
         """A new run folder with its run.json; its id is `YYYYMMDD-HHMMSS-suite-target`, with `more` of other targets.
 
         Raises:
-            StoreError: the store can't be written.
+            InputError: the store is no directory. StoreError: it can't be written.
         """
         slug = re.sub(r"[^A-Za-z0-9._+-]+", "-", Path(target).name if "/" in target else target).strip("-.")[:40]
         base = f"{now:%Y%m%d-%H%M%S}-{suite[:64]}-{slug or 'root'}{more}"
         with writing(self.root):
+            self._check()
             self.root.mkdir(parents=True, exist_ok=True)
             path, number = self.root / base, 2
             while True:
