@@ -50,7 +50,12 @@ def test_jobs_are_streams_side_by_side_if_they_go_in_sequence() -> None:
     assert mixed.profile.sequential_streams == 3
     assert mixed.profile.working_set_bytes == GIB // 3 // 4096 * 4096 * 3
     assert mixed.arrival == ModelClosed(6)
-    assert to_model(stream(Closed(2, 3)), GIB).profile.sequential_streams == 1
+
+
+def test_jobs_share_the_working_set_if_they_go_to_random_places() -> None:
+    shared = to_model(stream(Closed(2, 3)), GIB)
+    assert shared.profile.sequential_streams == 3
+    assert shared.profile.working_set_bytes == GIB
 
 
 @pytest.mark.parametrize(

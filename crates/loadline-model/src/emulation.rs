@@ -191,6 +191,7 @@ impl Emulation {
         let place = self.keep(pending);
         let io = Io {
             stream: 0,
+            job: 0,
             tag: place,
             way: if request.action == Action::Read {
                 Way::Read

@@ -36,6 +36,7 @@ fn submit(engine: &mut Engine<Network>, access: (Way, u64, u32), tag: usize, at:
     let (way, address, bytes) = access;
     let io = Io {
         stream: 0,
+        job: 0,
         tag: tag as u32,
         way,
         address,

@@ -209,6 +209,7 @@ fn littles_law_holds_to_the_nanosecond_once_all_are_answered() {
         let address = u64::from(submitted.wrapping_mul(2_654_435_761)) * 4096;
         let io = Io {
             stream: 0,
+            job: 0,
             tag: submitted,
             way,
             address,

@@ -2,7 +2,8 @@
 
 mod solved;
 
-use loadline_model::sim::{Arrival, Plan, Seed};
+use loadline_model::sim::{Arrival, Plan, Profile, Seed, Stream};
+use loadline_model::units::Bytes;
 use solved::{solve, stream, system};
 
 #[test]
@@ -68,6 +69,36 @@ fn components_are_as_busy_as_simulated_ones() {
                 "{name} {block} {read} {random} x {outstanding}, {component}: {used:.3} and {law:.3} simulated"
             );
         }
+    }
+}
+
+#[test]
+fn jobs_at_one_small_place_keep_as_many_controllers_at_work_as_simulated() {
+    let system = system("eva-v2-10k", &[]);
+    for (working_set, jobs, controllers) in [(65536, 1, 1.0), (65536, 4, 2.0), (65536, 5, 2.0)] {
+        let load = [Stream {
+            profile: Profile {
+                sequential_streams: jobs,
+                ..Profile::random_reads(Bytes(512), Bytes(working_set))
+            },
+            arrival: Arrival::outstanding(8 * jobs),
+        }];
+        let simulation = system.simulate(&load, Plan::ios(60_000), Seed(1)).unwrap();
+        let simulated = simulation.finish();
+        let solved = system.solve(&load, 0, false).unwrap();
+        let found = solved.at.unwrap().throughput_per_s;
+        assert!(
+            (found / simulated.iops - 1.0).abs() < 0.03,
+            "{jobs}: {found} and {} simulated",
+            simulated.iops
+        );
+        let most = controllers / 12.3e-6;
+        let saturation = solved.saturation_per_s;
+        assert!(
+            (saturation / most - 1.0).abs() < 1e-3,
+            "{jobs}: {saturation} of {most}"
+        );
+        assert_eq!(solved.bottleneck, "controllers");
     }
 }
 

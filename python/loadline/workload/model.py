@@ -21,7 +21,8 @@ class ModelProfile:
 
     Attributes:
         blocks: sizes in bytes with their weights.
-        sequential_streams: places from which requests go on in sequence, evenly spread over the working set.
+        sequential_streams: places from which requests go on in sequence, evenly spread over the working set; jobs that
+            share it if all requests go to random places.
         align_bytes: random places are multiples of it from `start_bytes`.
         spread: how random places are spread.
         spread_parameter: theta of zipf, h of pareto, deviation of normal as a share of the working set.
@@ -106,7 +107,7 @@ def to_model(stream: Workload, capacity_bytes: int, logical_block_bytes: int = 5
         blocks=tuple((share.size_bytes, share.share_fraction) for share in profile.block),
         read_fraction=profile.read_fraction,
         random_fraction=profile.random_fraction,
-        sequential_streams=parts,
+        sequential_streams=jobs,
         start_bytes=start_bytes,
         working_set_bytes=each * parts,
         # fio's own rule for a mix.

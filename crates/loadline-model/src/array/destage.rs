@@ -68,7 +68,7 @@ impl Array {
             self.layout.write(&ranges, &mut self.plans[plan as usize]);
             Task {
                 phase: Phase::Destage,
-                controller: self.controller_of(ranges[0].0),
+                controller: self.controller_of(ranges[0].0, 0),
                 plan,
                 destage: Some(destage),
                 ..Task::default()

@@ -15,8 +15,8 @@ use crate::units::Time;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-/// Addresses belong to controllers in turn by regions of this size: assumed, for arrays share out whole volumes, of which hosts
-/// see several.
+/// Addresses belong to controllers in turn by regions of this size, for each job that goes to random places from another one on: assumed, for
+/// arrays share out whole units, of which hosts see several. The volume stands for all of them.
 pub(crate) const REGION: u64 = 1 << 20;
 
 /// The logic of an array.
@@ -295,10 +295,11 @@ impl Array {
         self.cache.as_ref()
     }
 
-    pub(super) fn controller_of(&self, address: u64) -> u16 {
+    /// Of an address, by a job.
+    pub(super) fn controller_of(&self, address: u64, job: u32) -> u16 {
         match self.parts.controllers.len() as u64 {
             1 => 0,
-            count => (address / REGION % count) as u16,
+            count => ((address / REGION + u64::from(job)) % count) as u16,
         }
     }
 
@@ -377,7 +378,7 @@ impl Array {
 
     /// A command without data comes in: it takes what a write of no bytes takes, up to the processor.
     fn take_command(&mut self, context: &mut Context<'_, Task>, io: Io, next: Phase) -> Step {
-        let controller = self.controller_of(io.address);
+        let controller = self.controller_of(io.address, io.job);
         let port = self.next_port();
         *context.task() = Task {
             controller,

@@ -8,7 +8,7 @@ use crate::units::Time;
 impl Array {
     /// A host's read comes in: its fate is seen at once, as nothing else can happen to the cache before its command is taken.
     pub(super) fn begin_read(&mut self, context: &mut Context<'_, Task>, io: Io) -> Step {
-        let controller = self.controller_of(io.address);
+        let controller = self.controller_of(io.address, io.job);
         let port = self.next_port();
         *context.task() = Task {
             controller,

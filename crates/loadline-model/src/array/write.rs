@@ -7,7 +7,7 @@ use crate::sim::{Context, Io, Step, Way, Work};
 impl Array {
     /// A host's write comes in with its data.
     pub(super) fn begin_write(&mut self, context: &mut Context<'_, Task>, io: Io) -> Step {
-        let controller = self.controller_of(io.address);
+        let controller = self.controller_of(io.address, io.job);
         let port = self.next_port();
         *context.task() = Task {
             controller,

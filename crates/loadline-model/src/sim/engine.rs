@@ -277,6 +277,7 @@ impl<T: Copy> Core<T> {
     pub(super) fn spawn(&mut self, state: T) -> TaskId {
         let io = Io {
             stream: 0,
+            job: 0,
             tag: 0,
             way: Way::Read,
             address: 0,
@@ -416,6 +417,7 @@ mod tests {
     fn io(way: Way, since: Time) -> Io {
         Io {
             stream: 0,
+            job: 0,
             tag: 7,
             way,
             address: 0,

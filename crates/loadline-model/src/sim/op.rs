@@ -66,6 +66,8 @@ pub enum Work {
 pub struct Io {
     /// Which of the workload's streams it belongs to.
     pub stream: u32,
+    /// Which of the stream's jobs it's of, if these share their places: each is a host at a unit of its own.
+    pub job: u32,
     /// The caller's own mark, handed back with the completion.
     pub tag: u32,
     /// Read or written.

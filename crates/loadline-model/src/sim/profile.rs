@@ -13,7 +13,8 @@ pub struct Profile {
     /// Share of I/Os that go to a random place, 0 to 1; the others begin where the last one
     /// of their cursor and direction ended, as fio does it.
     pub random_fraction: f64,
-    /// How many sequential cursors take turns; they begin evenly spread over the working set.
+    /// How many sequential cursors take turns; they begin evenly spread over the working set. Of I/Os that all go to random places: jobs
+    /// that take turns and share it.
     pub sequential_streams: u32,
     /// First byte of the working set.
     pub start: Bytes,

@@ -99,6 +99,19 @@ impl Requests {
         self.draw()
     }
 
+    /// The job whose I/O was drawn last, where all go to random places; streams in order lie apart by themselves.
+    #[inline]
+    pub(crate) fn job(&self) -> u32 {
+        let jobs = self.cursors.len();
+        if self.random_fraction < 1.0 {
+            0
+        } else if self.turn == 0 {
+            jobs as u32 - 1
+        } else {
+            self.turn as u32 - 1
+        }
+    }
+
     /// First byte and bytes of an I/O that goes this way.
     #[inline]
     pub(crate) fn place(&mut self, way: Way) -> (u64, u32) {

@@ -238,6 +238,7 @@ impl<F: Flow> Run<F> {
         };
         let io = Io {
             stream,
+            job: requests.job(),
             tag: number,
             way,
             address,

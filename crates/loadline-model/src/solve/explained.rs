@@ -51,7 +51,11 @@ impl Solver<'_> {
         {
             working.add(
                 "controllers at work",
-                "streams / (1 - outstanding of a stream / I/Os in 1 MiB)",
+                if self.mix.placed.is_some() {
+                    "1 / share of the I/Os at the busiest"
+                } else {
+                    "streams / (1 - outstanding of a stream / I/Os in 1 MiB)"
+                },
                 format!("of {count}, whose turns the addresses decide"),
                 f64::from(copies) / crowding,
                 "controllers",

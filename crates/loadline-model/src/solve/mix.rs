@@ -9,6 +9,7 @@ use super::driven::in_phases;
 use super::drives::{Choice, Drives, Known, Order};
 use super::network::Class;
 use super::parts::Passing;
+use super::placed::Placed;
 use super::shapes::Shape;
 use super::uneven::Uneven;
 use super::view::View;
@@ -97,6 +98,8 @@ pub(super) struct Mix {
     pub(super) order: Option<Order>,
     /// How I/Os of a load that is in order altogether, and of one size, come.
     pub(super) lines: Option<Lines>,
+    /// Where random I/Os lie at controllers, if there aren't as many at each.
+    pub(super) placed: Option<Arc<Placed>>,
     /// Facts for the working: name, numbers, value.
     pub(super) facts: Vec<(String, String, f64)>,
 }
@@ -132,6 +135,7 @@ impl Mix {
             },
             order: None,
             lines: None,
+            placed: None,
             facts: Vec::new(),
         }
     }
@@ -203,6 +207,9 @@ impl Mix {
     /// with as many I/Os in its queue as are outstanding: while it does these, the next one works too. With r I/Os in a region,
     /// one works alone for r - N of them: 1 / (1 - N / r) work as a mean.
     pub(super) fn controllers(&self, outstanding: u32) -> f64 {
+        if let Some(placed) = &self.placed {
+            return placed.at_work;
+        }
         let Some(order) = self.order else {
             return f64::INFINITY;
         };

@@ -31,6 +31,7 @@ mod mix;
 mod network;
 mod open;
 mod parts;
+mod placed;
 mod points;
 mod popularity;
 mod procession;

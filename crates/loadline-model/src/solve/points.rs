@@ -138,6 +138,7 @@ impl Solver<'_> {
             bytes: lines.bytes,
             apart: lines.apart,
             scattered: lines.scattered,
+            placed: self.mix.placed.as_deref(),
         };
         // Where nothing more passes nobody need be followed any further.
         let (capacity, mut last) = (procession.capacity_per_ns(), 0.0);

@@ -6,6 +6,7 @@
 
 use super::network::Class;
 use super::parts::Part;
+use super::placed::Placed;
 use crate::array::flow::REGION;
 use crate::sim::{Purpose, Seed};
 use std::cmp::Reverse;
@@ -31,8 +32,9 @@ pub(super) struct Procession<'a> {
     pub(super) bytes: f64,
     /// Bytes between the begins of two streams.
     pub(super) apart: f64,
-    /// The I/Os are at places anywhere instead.
+    /// The I/Os are at places anywhere instead, or where these are.
     pub(super) scattered: bool,
+    pub(super) placed: Option<&'a Placed>,
 }
 
 /// At a time in ns and in an order: who comes, to which stage, with data of which region.
@@ -133,6 +135,7 @@ impl Procession<'_> {
             .max(EACH * f64::from(outstanding)) as u32;
         let before = counted / 4;
         let mut begun = vec![0.0; self.streams as usize];
+        let mut drawn = 0;
         let (mut turn, mut rng) = (0, Seed(0).rng(Purpose::Place, 0));
         let keeps = outstanding % self.streams == 0;
         let mut coming: BinaryHeap<Reverse<Coming>> = (0..outstanding)
@@ -148,7 +151,10 @@ impl Procession<'_> {
                     turn % self.streams
                 };
                 let done: &mut f64 = &mut begun[stream as usize];
-                region = if self.scattered {
+                region = if let Some(placed) = self.placed {
+                    drawn += 1;
+                    placed.region(drawn, who)
+                } else if self.scattered {
                     rng.below(u64::from(u32::MAX))
                 } else {
                     (f64::from(stream) * self.apart + *done) as u64 / REGION
@@ -205,6 +211,7 @@ mod tests {
             // A region further on, and an even number of them.
             apart: (33 * REGION) as f64,
             scattered: false,
+            placed: None,
         };
         procession.per_ns(outstanding)
     }

@@ -222,7 +222,13 @@ impl<'a> Solver<'a> {
     fn find_limits(&mut self) {
         let drives = self.drives.as_ref();
         (self.limit, _) = self.least_capacity(Part::capacity, drives);
-        self.saturation = self.least_capacity(Part::most_per_ns, drives);
+        // Which controllers random places lie at hangs on no number outstanding.
+        let most = if self.mix.placed.is_some() {
+            Part::capacity
+        } else {
+            Part::most_per_ns
+        };
+        self.saturation = self.least_capacity(most, drives);
     }
 
     /// I/Os per ns that the system with these drives can do at most, and the component that sets the limit.

@@ -8,6 +8,7 @@ use super::drives::Order;
 use super::mix::{Background, Kind, Lines, Mix, Waits};
 use super::network::Class;
 use super::parts::Passing;
+use super::placed::Placed;
 use super::runs::Runs;
 use super::uneven::{Uneven, reached};
 use super::windows::Ahead;
@@ -92,6 +93,9 @@ impl View<'_> {
                 apart: profile.working_set.0 as f64 / f64::from(profile.sequential_streams),
                 scattered: scattered(profile),
             });
+        }
+        if let ([(_, profile)], Some(controller)) = (profiles, &self.system.controller) {
+            mix.placed = Placed::of(profile, controller.count).map(Arc::new);
         }
         mix.uneven = Uneven::of(self);
         if let Some(cache) = &self.system.cache {
