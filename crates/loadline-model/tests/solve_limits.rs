@@ -52,6 +52,8 @@ fn components_are_as_busy_as_simulated_ones() {
         ("eva-v2-10k", (8192, 0.67, 1.0), 256),
         ("dl360-g6-p410i", (8192, 1.0, 1.0), 4),
         ("md-raid5-8x2tb", (65536, 0.0, 0.0), 8),
+        // Writes go together, and fill stripes.
+        ("md-raid5-8x2tb", (131_072, 0.0, 0.0), 32),
         ("hdd-7k2", (8192, 1.0, 1.0), 8),
     ] {
         let system = system(name, &[]);
@@ -100,6 +102,23 @@ fn jobs_at_one_small_place_keep_as_many_controllers_at_work_as_simulated() {
         );
         assert_eq!(solved.bottleneck, "controllers");
     }
+}
+
+#[test]
+fn writes_that_go_together_move_less_over_the_loops_and_fill_the_drives_buffers_before_they_count()
+{
+    let system = system("md-raid5-8x2tb", &[]);
+    let arrival = Arrival::outstanding(256);
+    let load = [stream(&system, 131_072, 0.0, 0.0, arrival)];
+    let simulation = system.simulate(&load, Plan::ios(60_000), Seed(1)).unwrap();
+    let simulated = simulation.finish().iops;
+    let solved = system.solve(&load, 0, false).unwrap();
+    assert_eq!(solved.bottleneck, "disks");
+    let found = solved.at.unwrap().throughput_per_s;
+    assert!(
+        (found / simulated - 1.0).abs() < 0.1,
+        "{found} and {simulated} simulated"
+    );
 }
 
 #[test]

@@ -216,6 +216,12 @@ impl<'a> Bench<'a> {
             .sum()
     }
 
+    /// Bytes that drives have acknowledged and not yet written to their media, all together.
+    pub(super) fn dirty_bytes(&self) -> u64 {
+        let drives = self.drives.iter().flatten();
+        drives.map(|drive| drive.disk.dirty_bytes()).sum()
+    }
+
     /// Begins what a drive can begin.
     fn begin(&mut self, now: u64, number: u32) {
         let now = Time::from_ns(now);

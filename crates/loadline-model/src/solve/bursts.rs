@@ -84,6 +84,7 @@ pub(super) fn settled(
         write_response_ns: mean(|point| point.write_response_ns),
         at_drives: mean(|point| Some(point.at_drives)).unwrap_or(at.at_drives),
         drives_ns: mean(|point| point.drives_ns),
+        moved: at.moved,
     };
     let mut working = found.working;
     if let Some(working) = &mut working {

@@ -18,7 +18,7 @@ use crate::sim::{Profile, Purpose, Requests, Seed, TaskId, Way};
 use crate::system::{self, MirrorRead};
 use std::sync::LazyLock;
 
-/// Bytes of the load before it counts, and those that count, a drive: many chunks, and more than a drive's buffer holds.
+/// Bytes of the load before it counts, and those that count, a drive: many chunks.
 const BEFORE_BYTES: f64 = 8e6;
 const COUNTED_BYTES: f64 = 32e6;
 
@@ -38,6 +38,9 @@ const MOST_MEETING: f64 = 262_144.0;
 /// In how many ways drives' spindles stand to each other at most, each for its part of these I/Os, and bytes a drive for each.
 const MOST_WALKS: f64 = 8.0;
 const WALK_BYTES: f64 = 4e6;
+
+/// Of what is written, the share that may still add to what drives' buffers hold: until then nothing counts.
+const FILLING: f64 = 0.02;
 
 /// I/Os after which reads and writes, each of which goes on from its own end, are as far apart as they will long be.
 const APART: u32 = 50_000;
@@ -72,6 +75,36 @@ pub(super) struct Followed {
     pub(super) waited_ns: [f64; 2],
     /// Time for which drives have work, all together, for an I/O, ns.
     pub(super) busy_ns: f64,
+    /// Of a write.
+    pub(super) moved: Moved,
+}
+
+/// What a write moves as a mean, with whom it goes along: alone it reads old data and parity, together they fill a stripe.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Moved {
+    /// Bytes through the parity engine.
+    pub(super) xor_bytes: f64,
+    /// Bytes over the loops, to the drives and from them.
+    pub(super) inward_bytes: f64,
+    pub(super) outward_bytes: f64,
+}
+
+impl Moved {
+    /// `self` and `share` of another.
+    #[must_use]
+    fn plus(self, share: f64, other: Moved) -> Self {
+        Moved {
+            xor_bytes: self.xor_bytes + share * other.xor_bytes,
+            inward_bytes: self.inward_bytes + share * other.inward_bytes,
+            outward_bytes: self.outward_bytes + share * other.outward_bytes,
+        }
+    }
+
+    /// So many times as much.
+    #[must_use]
+    fn times(self, share: f64) -> Self {
+        Moved::default().plus(share, self)
+    }
 }
 
 impl Direct {
@@ -152,6 +185,9 @@ impl Direct {
             per_ns: all / walks,
             waited_ns: [0, 1].map(|way| mean(&|one| one.waited_ns[way])),
             busy_ns: mean(&|one| one.busy_ns),
+            moved: found.iter().fold(Moved::default(), |sum, one| {
+                sum.plus(one.per_ns / all, one.moved)
+            }),
         })
     }
 
@@ -185,9 +221,13 @@ impl Direct {
             jobs: Vec::new(),
             before,
             until,
+            settling: before,
+            filled: [0.0; 2],
             ended: 0,
             begun_at: 0,
             busy_before_ns: 0.0,
+            moved: Moved::default(),
+            moved_before: Moved::default(),
             sums: [[0.0; 2]; 2],
             extents: Vec::new(),
             rows: Vec::new(),
@@ -228,9 +268,15 @@ struct Walk<'a> {
     /// I/Os that end before it counts, those after which it ends, and those that have ended.
     before: u32,
     until: u32,
+    /// I/Os after which drives' buffers are looked at again, and what had been written to drives and was in their buffers then, bytes.
+    settling: u32,
+    filled: [f64; 2],
     ended: u32,
     begun_at: u64,
     busy_before_ns: f64,
+    /// What writes have moved, and had before it counts.
+    moved: Moved,
+    moved_before: Moved,
     /// By way: count, and sum of times.
     sums: [[f64; 2]; 2],
     extents: Vec<Extent>,
@@ -268,7 +314,10 @@ impl Walk<'_> {
             }
         }
         let counted: f64 = self.sums.iter().map(|sum| sum[0]).sum();
+        let writes = self.sums[Way::Write as usize][0];
+        let moved = self.moved.plus(-1.0, self.moved_before);
         Followed {
+            moved: moved.times(writes.max(1.0).recip()),
             per_ns: counted / (now - self.begun_at).max(1) as f64,
             waited_ns: self.sums.map(|[count, sum]| sum / count.max(1.0)),
             busy_ns: (self.bench.busy_ns(now) - self.busy_before_ns) / counted.max(1.0),
@@ -406,6 +455,12 @@ impl Walk<'_> {
         self.writers.ranges(task, (address, bytes), &mut ranges);
         self.ground.layout.write(&ranges, &mut self.plan);
         let plan = std::mem::take(&mut self.plan);
+        let bytes = |extents: &[Extent]| -> f64 {
+            extents.iter().map(|extent| f64::from(extent.bytes)).sum()
+        };
+        self.moved.xor_bytes += plan.xor_bytes as f64;
+        self.moved.inward_bytes += bytes(&plan.writes);
+        self.moved.outward_bytes += bytes(&plan.reads);
         if plan.reads.is_empty() {
             self.submit(now, job, &plan.writes, Way::Write);
         } else {
@@ -456,13 +511,25 @@ impl Walk<'_> {
         (self.rows, self.freed) = (rows, freed);
     }
 
+    /// Whether drives' buffers take more than they write to the media, and may go on with that for a while.
+    fn fills(&mut self) -> bool {
+        let found = [self.moved.inward_bytes, self.bench.dirty_bytes() as f64];
+        let [written, filled] = [0, 1].map(|of| found[of] - self.filled[of]);
+        self.filled = found;
+        filled > FILLING * written && f64::from(self.before) < MOST
+    }
+
     fn answer(&mut self, now: u64, number: u64) {
         let Job {
             issuer, since, way, ..
         } = self.jobs[number as usize];
         self.ended += 1;
-        if self.ended == self.before {
+        if self.ended == self.before && self.fills() {
+            self.before += self.settling;
+            self.until += self.settling;
+        } else if self.ended == self.before {
             (self.begun_at, self.busy_before_ns) = (now, self.bench.busy_ns(now));
+            self.moved_before = self.moved;
         } else if self.ended > self.before && self.ended <= self.until {
             let sum = &mut self.sums[way as usize];
             *sum = [sum[0] + 1.0, sum[1] + (now - since) as f64];

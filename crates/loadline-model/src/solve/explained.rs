@@ -93,7 +93,12 @@ impl Solver<'_> {
         at: Option<&Point>,
     ) -> (&'static str, String) {
         let rate = format!("{} per s", figure(per_ns * 1e9));
-        if let Some(part) = self.parts.iter().find(|part| part.name == name) {
+        let moved = at.map_or(self.moved, |at| at.moved);
+        if let Some(part) = self
+            .parts_moving(moved)
+            .iter()
+            .find(|part| part.name == name)
+        {
             let numbers = format!(
                 "{rate} x {} ms / ({} x {})",
                 ms(part.demand_ns(&self.classes)),
@@ -185,7 +190,12 @@ impl Solver<'_> {
     }
 
     fn explain_demands(&self, working: &mut Working) {
-        for part in self.parts.iter().filter(|part| part.servers > 0) {
+        let sum = match self.moved {
+            Some(_) => "sum of share x work, of writes that go along with others",
+            None => "sum of share x work",
+        };
+        let parts = self.parts_moving(self.moved);
+        for part in parts.iter().filter(|part| part.servers > 0) {
             let used = self
                 .classes
                 .iter()
@@ -203,7 +213,7 @@ impl Solver<'_> {
             let demand = part.demand_ns(&self.classes);
             working.add(
                 &format!("D({})", part.name),
-                "sum of share x work",
+                sum,
                 format!("{} ms", terms.join(" + ")),
                 demand / 1e6,
                 "ms",

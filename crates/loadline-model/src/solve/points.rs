@@ -1,7 +1,7 @@
 //! What a mix of I/Os gets from a system: with each number outstanding, and at a rate from outside.
 
 use super::closed::Closed;
-use super::direct::{Coming, Followed};
+use super::direct::{Coming, Followed, Moved};
 use super::drives::Drives;
 use super::merging::{beside, full_beside};
 use super::network::Network;
@@ -43,16 +43,25 @@ impl Solver<'_> {
     }
 
     /// I/Os per ns of streams that are followed, so many outstanding, with nothing but drives to wait for; not nearer where they are plainly
-    /// more than `enough`.
-    pub(super) fn most_followed(&self, outstanding: u32, enough: f64) -> Option<f64> {
+    /// more than `enough`. And what a write moves of those that go along with others.
+    pub(super) fn most_followed(
+        &self,
+        outstanding: u32,
+        enough: f64,
+    ) -> Option<(f64, Option<Moved>)> {
         if self.mix.direct.is_some() {
             let found = self
                 .mix
                 .followed(self.view, Coming::Closed(outstanding, [0.0; 2]))?;
-            return Some(found.per_ns);
+            return Some((found.per_ns, self.moved_by(&found)));
         }
         let [per_ns, _] = self.followed(outstanding, [f64::INFINITY; 2], 0.0, enough)?;
-        Some(per_ns)
+        Some((per_ns, None))
+    }
+
+    /// What a write was seen to move, if there are any.
+    fn moved_by(&self, found: &Followed) -> Option<Moved> {
+        (self.mix.share(Way::Write) > 0.0).then_some(found.moved)
     }
 
     /// The same with these numbers outstanding, and the time for which an I/O occupies drives, ns.
@@ -68,41 +77,46 @@ impl Solver<'_> {
         })
     }
 
-    /// I/Os per ns, times at the drives of reads and of writes, and that for which one occupies drives, of a load that goes straight to
-    /// the drives, so many outstanding.
-    fn followed_straight(&self, outstanding: u32, think_ns: f64) -> Option<[f64; 4]> {
+    /// A load that goes straight to the drives, so many outstanding.
+    fn followed_straight(&self, outstanding: u32, think_ns: f64) -> Option<Followed> {
         let pause_ns = [Way::Read, Way::Write].map(|way| {
             let share = self.mix.share(way).max(1e-300);
             think_ns + self.front_ns(|of| of == way) / share
         });
-        let coming = Coming::Closed(outstanding, pause_ns);
-        let Followed {
-            per_ns,
-            waited_ns: [read_ns, write_ns],
-            busy_ns,
-        } = self.mix.followed(self.view, coming)?;
-        Some([per_ns, read_ns, write_ns, busy_ns])
+        self.mix
+            .followed(self.view, Coming::Closed(outstanding, pause_ns))
     }
 
-    /// Such a load with these numbers outstanding.
-    fn straight(
-        &self,
-        numbers: RangeInclusive<u32>,
-        front: &Closed,
-        think_ns: f64,
-    ) -> Option<Vec<Point>> {
-        self.mix.direct.as_ref()?;
-        let found = doubled(numbers.clone(), |n| self.followed_straight(n, think_ns))?;
-        let points = numbers
-            .zip(found)
-            .map(|(n, [rate, read_ns, write_ns, busy_ns])| {
+    /// Such a load with these numbers outstanding; none if it can't be followed.
+    fn straight(&self, numbers: RangeInclusive<u32>, think_ns: f64) -> Result<Vec<Point>, Error> {
+        let mut found = Vec::new();
+        for n in looked_at(&numbers) {
+            let Some(followed) = self.followed_straight(n, think_ns) else {
+                return Ok(Vec::new());
+            };
+            found.push((n, followed));
+        }
+        let values: Vec<_> = found.iter().map(|(n, one)| (*n, values(one))).collect();
+        let (mut next, mut points) = (*numbers.start(), Vec::new());
+        for (last, followed) in &found {
+            // Up to there as much is moved as there.
+            let parts = self.parts_moving(self.moved_by(followed));
+            let network = parts::network(&parts, &self.classes, think_ns);
+            let front = self.front(&parts, &network, &(next..=*last))?;
+            for n in next..=*last {
+                let [rate, read_ns, write_ns, busy_ns] = by_logarithm(&values, n);
                 let x = rate
                     .min(front.throughput_per_s[n as usize - 1] / 1e9)
-                    .min(beside_per_ns(&self.parts, &self.classes));
+                    .min(beside_per_ns(&parts, &self.classes));
                 let response_ns = f64::from(n) / x - think_ns;
-                self.split(x, response_ns, [read_ns, write_ns], busy_ns)
-            });
-        Some(points.collect())
+                points.push(Point {
+                    moved: self.moved_by(followed),
+                    ..self.split(x, response_ns, [read_ns, write_ns], busy_ns)
+                });
+            }
+            next = last + 1;
+        }
+        Ok(points)
     }
 
     /// A point of such a response, which reads and writes share as their times at the drives and before them are.
@@ -121,17 +135,23 @@ impl Solver<'_> {
             write_response_ns: of_way(Way::Write),
             at_drives: 0.0,
             drives_ns: Some(busy_ns),
+            moved: None,
         }
     }
 
     /// What passes everything before the drives, with these numbers outstanding and with fewer. I/Os of one kind in order fall into step there.
-    fn front(&self, network: &Network, numbers: &RangeInclusive<u32>) -> Result<Closed, Error> {
+    fn front(
+        &self,
+        parts: &[Part],
+        network: &Network,
+        numbers: &RangeInclusive<u32>,
+    ) -> Result<Closed, Error> {
         let mut front = Closed::solve(network, *numbers.end())?;
         let Some(lines) = self.mix.lines.filter(|_| self.classes.len() == 1) else {
             return Ok(front);
         };
         let procession = Procession {
-            parts: &self.parts,
+            parts,
             classes: &self.classes,
             think_ns: network.think_ns,
             streams: lines.streams,
@@ -174,8 +194,7 @@ impl Solver<'_> {
         let network = parts::network(&self.parts, &self.classes, think_ns);
         match &self.drives {
             _ if self.mix.direct.is_some() && !network.centers.is_empty() => {
-                let front = self.front(&network, &numbers)?;
-                Ok(self.straight(numbers, &front, think_ns).unwrap_or_default())
+                self.straight(numbers, think_ns)
             }
             Some(drives) if self.sets.foreground > 0.0 => {
                 let sets = drives.hosts(most, self.bound);
@@ -196,7 +215,7 @@ impl Solver<'_> {
                 Ok(points.collect())
             }
             drives => {
-                let front = self.front(&network, &numbers)?;
+                let front = self.front(&self.parts, &network, &numbers)?;
                 Ok(self.buffered(numbers, &front, drives.as_ref(), think_ns))
             }
         }
@@ -283,6 +302,7 @@ impl Solver<'_> {
             write_response_ns: None,
             at_drives,
             drives_ns: None,
+            moved: None,
         };
         for of in &self.ways {
             let parked = if of.way == waits { parked } else { 0.0 };
@@ -348,12 +368,10 @@ impl Solver<'_> {
         if let Some(found) = self.mix.followed(self.view, Coming::Open(per_ns)) {
             let waited = |of: &OfWay| of.share * found.waited_ns[of.way as usize];
             let waited_ns: f64 = self.ways.iter().map(waited).sum();
-            return Ok(Some(self.split(
-                per_ns,
-                front + waited_ns,
-                found.waited_ns,
-                found.busy_ns,
-            )));
+            return Ok(Some(Point {
+                moved: self.moved_by(&found),
+                ..self.split(per_ns, front + waited_ns, found.waited_ns, found.busy_ns)
+            }));
         }
         let inside = match &self.drives {
             Some(drives) if self.sets.foreground > 0.0 => {
@@ -398,6 +416,12 @@ fn looked_at(numbers: &RangeInclusive<u32>) -> impl Iterator<Item = u32> + use<>
     let most = *numbers.end();
     let next = move |&n: &u32| (n < most).then(|| most.min(2 * n));
     std::iter::successors(Some(*numbers.start()), next)
+}
+
+/// I/Os per ns, times at the drives of reads and of writes, and that for which one occupies drives.
+fn values(followed: &Followed) -> [f64; 4] {
+    let [read_ns, write_ns] = followed.waited_ns;
+    [followed.per_ns, read_ns, write_ns, followed.busy_ns]
 }
 
 /// What is found with these numbers outstanding: by the logarithm of the number between those that are looked at.

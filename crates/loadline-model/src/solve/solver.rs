@@ -1,7 +1,8 @@
 //! A mix of I/Os on the components of a system: its curve, its limits and how they were found.
 
+use super::direct::Moved;
 use super::drives::Drives;
-use super::mix::Mix;
+use super::mix::{Kind, Mix};
 use super::network::Class;
 use super::parts::{self, Part, Passing};
 use super::system::{Asked, Point, Solution};
@@ -48,12 +49,15 @@ pub(super) struct Solver<'a> {
     pub(super) mix: Mix,
     pub(super) classes: Vec<Class>,
     pub(super) parts: Vec<Part>,
+    most_controllers: f64,
     pub(super) drives: Option<Drives>,
     pub(super) sets: Sets,
     /// The most sets that can be at the drives: as many as have among them all the destages there can be at a time.
     pub(super) bound: f64,
-    /// I/Os per ns that drives can do at most for streams that are read ahead of, which have been followed.
+    /// I/Os per ns that drives can do at most for streams that have been followed.
     pub(super) streamed: Option<f64>,
+    /// What a write moves then, with whom it goes along.
+    pub(super) moved: Option<Moved>,
     /// I/Os per ns that the system can do at most with as many controllers at work.
     pub(super) limit: f64,
     /// I/Os per ns that no load exceeds, and the component that sets that.
@@ -68,11 +72,12 @@ impl<'a> Solver<'a> {
     pub(super) fn new(view: &'a View<'a>, mix: Mix, outstanding: u32) -> Self {
         let passings: Vec<Passing> = mix.kinds.iter().map(|kind| kind.passing).collect();
         let classes: Vec<Class> = mix.kinds.iter().map(|kind| kind.class.clone()).collect();
+        let most_controllers = mix.controllers(outstanding);
         let parts = parts::parts(
             view.system,
             &passings,
             &mix.background(view),
-            mix.controllers(outstanding),
+            most_controllers,
         );
         let before = parts.iter().filter(|part| !part.beside);
         let passed_ns: f64 = before
@@ -113,10 +118,12 @@ impl<'a> Solver<'a> {
             mix,
             classes,
             parts,
+            most_controllers,
             drives,
             sets,
             bound,
             streamed: None,
+            moved: None,
             limit: f64::INFINITY,
             saturation: (f64::INFINITY, String::new()),
             ways: Vec::new(),
@@ -129,16 +136,14 @@ impl<'a> Solver<'a> {
         } else {
             OUTSTANDING.len()
         };
-        // Without what drives do: more than everything else lets pass needn't be looked for.
-        let (enough, _) = solver.least_capacity(Part::most_per_ns, None);
         for &n in &OUTSTANDING[..looked_at] {
-            let found = solver.most_followed(n, enough);
-            solver.streamed = solver
-                .streamed
-                .into_iter()
-                .chain(found)
-                .max_by(f64::total_cmp);
-            if solver.streamed.is_none_or(|most| most >= enough) {
+            // Without what drives do: more than everything else lets pass needn't be looked for.
+            let (enough, _) = solver.least_capacity(Part::most_per_ns, None);
+            let Some((per_ns, moved)) = solver.most_followed(n, enough) else {
+                break;
+            };
+            solver.raise(per_ns, moved);
+            if moved.is_none() && per_ns >= enough {
                 break;
             }
         }
@@ -172,10 +177,10 @@ impl<'a> Solver<'a> {
             return self.solved(curve, at, asked, explain);
         }
         // Drives may do most with a number outstanding that isn't one of those which were looked at before.
-        let most = curve.iter().chain(&at);
-        let most = most.map(|point| point.throughput_per_s / 1e9);
         let mut solver = self.clone();
-        solver.streamed = most.chain(self.streamed).max_by(f64::total_cmp);
+        for point in curve.iter().chain(&at) {
+            solver.raise(point.throughput_per_s / 1e9, point.moved);
+        }
         solver.find_limits();
         solver.solved(curve, at, asked, explain)
     }
@@ -203,6 +208,42 @@ impl<'a> Solver<'a> {
             curve,
             at,
         })
+    }
+
+    /// Drives were seen to do so many I/Os per ns, of which writes moved so much: the most that gets past everything else counts.
+    fn raise(&mut self, per_ns: f64, moved: Option<Moved>) {
+        let passed = |per_ns: f64, moved| {
+            let (rest, _) = self.least_of(&self.parts_moving(moved), Part::most_per_ns, None);
+            per_ns.min(rest)
+        };
+        let known = self.streamed.map(|known| passed(known, self.moved));
+        if known.is_none_or(|known| passed(per_ns, moved) > known) {
+            (self.streamed, self.moved) = (Some(per_ns), moved);
+        }
+    }
+
+    /// All parts where writes move so much, instead of what each would for itself.
+    pub(super) fn parts_moving(&self, moved: Option<Moved>) -> Vec<Part> {
+        let Some(moved) = moved else {
+            return self.parts.clone();
+        };
+        let passing = |kind: &Kind| match kind.way {
+            Way::Read => kind.passing,
+            Way::Write => Passing {
+                xor_bytes: moved.xor_bytes,
+                loop_inward_bytes: moved.inward_bytes,
+                loop_outward_bytes: moved.outward_bytes,
+                ..kind.passing
+            },
+        };
+        let passings: Vec<Passing> = self.mix.kinds.iter().map(passing).collect();
+        let background = self.mix.background(self.view);
+        parts::parts(
+            self.view.system,
+            &passings,
+            &background,
+            self.most_controllers,
+        )
     }
 
     /// I/Os per ns that the drives can do at most.
@@ -237,7 +278,16 @@ impl<'a> Solver<'a> {
         capacity: fn(&Part, &[Class]) -> f64,
         drives: Option<&Drives>,
     ) -> (f64, String) {
-        let parts = self.parts.iter().filter(|part| part.servers > 0);
+        self.least_of(&self.parts_moving(self.moved), capacity, drives)
+    }
+
+    fn least_of(
+        &self,
+        parts: &[Part],
+        capacity: fn(&Part, &[Class]) -> f64,
+        drives: Option<&Drives>,
+    ) -> (f64, String) {
+        let parts = parts.iter().filter(|part| part.servers > 0);
         let parts = parts.map(|part| (capacity(part, &self.classes), part.name));
         let drives = drives.map(|drives| (self.drives_limit(drives), "disks"));
         let least = parts.chain(drives).min_by(|a, b| a.0.total_cmp(&b.0));
@@ -249,7 +299,9 @@ impl<'a> Solver<'a> {
     /// Utilisations at a point, or at saturation.
     fn components(&self, at: Option<&Point>) -> Vec<(String, f64)> {
         let per_ns = at.map_or(self.saturation.0, |at| at.throughput_per_s / 1e9);
-        let parts = self.parts.iter().filter(|part| part.servers > 0);
+        let moved = at.map_or(self.moved, |at| at.moved);
+        let parts = self.parts_moving(moved);
+        let parts = parts.iter().filter(|part| part.servers > 0);
         let used = |part: &Part| {
             let used = per_ns / part.most_per_ns(&self.classes);
             (part.name.to_owned(), used.min(1.0))

@@ -51,6 +51,7 @@ fn point(per_s: f64, response_ns: f64, ways: &[Way]) -> Point {
         write_response_ns: of(Way::Write),
         at_drives: 0.0,
         drives_ns: None,
+        moved: None,
     }
 }
 

@@ -1,6 +1,7 @@
 //! A described system under a workload, solved: throughput and response against what is outstanding, and what limits them.
 
 use super::bursts;
+use super::direct::Moved;
 use super::solver::Solver;
 use super::stations;
 use super::view::View;
@@ -29,6 +30,8 @@ pub struct Point {
     pub at_drives: f64,
     /// Time for which an I/O occupies drives, all together, ns; `None` where they weren't followed one by one.
     pub drives_ns: Option<f64>,
+    /// What a write moves with whom it goes along; `None` where each goes for itself.
+    pub(super) moved: Option<Moved>,
 }
 
 /// What the solver finds.

@@ -235,6 +235,12 @@ impl Disk {
         self.dirty.len()
     }
 
+    /// Bytes of these extents.
+    pub(crate) fn dirty_bytes(&self) -> u64 {
+        let sectors: u64 = self.dirty.iter().map(|dirty| dirty.sectors).sum();
+        sectors * SECTOR_BYTES
+    }
+
     /// Gives the drive a request.
     ///
     /// # Errors
