@@ -54,6 +54,9 @@ fn components_are_as_busy_as_simulated_ones() {
         ("md-raid5-8x2tb", (65536, 0.0, 0.0), 8),
         // Writes go together, and fill stripes.
         ("md-raid5-8x2tb", (131_072, 0.0, 0.0), 32),
+        // One stripe at a time finds its place gone by.
+        ("dl360-g6-p410i", (4096, 0.0, 0.0), 1),
+        ("dl360-g5-p400i", (4096, 0.0, 0.0), 1),
         ("hdd-7k2", (8192, 1.0, 1.0), 8),
     ] {
         let system = system(name, &[]);

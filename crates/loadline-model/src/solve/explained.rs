@@ -108,7 +108,7 @@ impl Solver<'_> {
             return ("X x D / (copies x servers)", numbers);
         }
         let alive = self.view.pool.drives - self.view.pool.failed;
-        match (at.and_then(|at| at.drives_ns), &self.drives) {
+        match (at.and_then(|at| self.drives_ns(at)), &self.drives) {
             (Some(busy_ns), _) => {
                 let numbers = format!("{rate} x {} ms of all drives / {alive}", ms(busy_ns));
                 ("X x work as followed / drives", numbers)

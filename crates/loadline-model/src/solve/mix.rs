@@ -11,6 +11,7 @@ use super::network::Class;
 use super::parts::Passing;
 use super::placed::Placed;
 use super::shapes::Shape;
+use super::sweep::Sweep;
 use super::uneven::Uneven;
 use super::view::View;
 use super::windows::{Ahead, Pace};
@@ -84,6 +85,8 @@ pub(super) struct Mix {
     pub(super) streams: Option<Streams>,
     /// A load in order, altogether or in runs, that goes straight to several drives: it is followed over them too.
     pub(super) direct: Option<Direct>,
+    /// Streams that are written back, where nothing else is at the drives.
+    pub(super) sweep: Option<Sweep>,
     /// The part of each drive that is touched; empty at first.
     span: Range<u64>,
     /// Streams in which I/Os of profiles with random places go on from the last one.
@@ -124,6 +127,7 @@ impl Mix {
             windows: None,
             streams: None,
             direct: None,
+            sweep: None,
             span: 0..0,
             onward_streams: 1.0,
             active: 0.0,
@@ -183,6 +187,12 @@ impl Mix {
         direct.follow(Self::ground(view, &Self::options(view)), coming)
     }
 
+    /// Time for which drives have work for an I/O, all together, ns, of streams that are written back at so many I/Os per ns.
+    pub(super) fn swept_ns(&self, view: &View<'_>, per_ns: f64) -> Option<f64> {
+        let sweep = self.sweep.as_ref()?;
+        Some(sweep.busy_ns(Self::ground(view, &Self::options(view)), per_ns))
+    }
+
     fn ground<'a>(view: &'a View<'_>, options: &'a Options) -> Ground<'a> {
         Ground {
             layout: &view.layout,
@@ -192,7 +202,7 @@ impl Mix {
         }
     }
 
-    fn options(view: &View<'_>) -> Options {
+    pub(super) fn options(view: &View<'_>) -> Options {
         Options {
             scheduling: view.pool.scheduling,
             tags: view.pool.tags,

@@ -44,6 +44,7 @@ mod runs;
 mod shapes;
 mod solver;
 mod stations;
+mod sweep;
 mod system;
 mod uneven;
 mod view;

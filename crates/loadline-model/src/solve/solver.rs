@@ -296,6 +296,12 @@ impl<'a> Solver<'a> {
         })
     }
 
+    /// Time for which an I/O occupies drives at a point, all together, ns, where they were followed.
+    pub(super) fn drives_ns(&self, at: &Point) -> Option<f64> {
+        let swept = || self.mix.swept_ns(self.view, at.throughput_per_s / 1e9);
+        at.drives_ns.or_else(swept)
+    }
+
     /// Utilisations at a point, or at saturation.
     fn components(&self, at: Option<&Point>) -> Vec<(String, f64)> {
         let per_ns = at.map_or(self.saturation.0, |at| at.throughput_per_s / 1e9);
@@ -308,7 +314,7 @@ impl<'a> Solver<'a> {
         };
         let drives = self.drives.as_ref().map(|drives| {
             let alive = f64::from(self.view.pool.drives - self.view.pool.failed);
-            let followed = at.and_then(|at| at.drives_ns);
+            let followed = at.and_then(|at| self.drives_ns(at));
             let busy = followed.map_or_else(
                 || {
                     let waited_for = at.map_or(0.0, |at| at.at_drives);

@@ -10,6 +10,7 @@ use super::network::Class;
 use super::parts::Passing;
 use super::placed::Placed;
 use super::runs::Runs;
+use super::sweep::Sweep;
 use super::uneven::{Uneven, reached};
 use super::windows::Ahead;
 use super::working::figure;
@@ -96,6 +97,9 @@ impl View<'_> {
         }
         if let ([(_, profile)], Some(controller)) = (profiles, &self.system.controller) {
             mix.placed = Placed::of(profile, controller.count).map(Arc::new);
+        }
+        if let [(share, profile)] = profiles {
+            mix.sweep = self.part(*share, profile).sweep(&mix);
         }
         mix.uneven = Uneven::of(self);
         if let Some(cache) = &self.system.cache {
@@ -325,6 +329,40 @@ impl Part<'_> {
             profile: self.profile.clone(),
             mirror_read: self.survey.mirror_read,
             cache: Some(cache.clone()),
+        })
+    }
+
+    /// Streams of writes, if they are all there is. Of a JBOD each drive has a sweep of its own, and drives that acknowledge from their buffers
+    /// go on writing when they have no commands.
+    fn sweep(&self, mix: &Mix) -> Option<Sweep> {
+        let (cache, profile, layout) = (self.cache?, self.profile, &self.view.layout);
+        let [work] = mix.destaging.as_slice() else {
+            return None;
+        };
+        let drive = disk::Disk::new(Arc::clone(self.view.model), &Mix::options(self.view));
+        let alone = profile.read_fraction <= 0.0 && !scattered(profile);
+        let apart = layout.kind() == layout::Kind::Jbod && self.view.pool.drives > 1;
+        if !alone || apart || drive.buffers_writes() {
+            return None;
+        }
+        let bytes = layout.stripe_bytes();
+        let end = profile.start.0 + profile.working_set.0;
+        let streams = u64::from(profile.sequential_streams);
+        let run = 2.0 * self.content.dirty / (streams.max(2) - 1) as f64 / bytes as f64;
+        let stripes = profile.start.0.div_ceil(bytes)..end / bytes;
+        (!stripes.is_empty()).then(|| Sweep {
+            stripes,
+            streams,
+            run: if streams > 1 {
+                run.max(1.0) as u64
+            } else {
+                u64::MAX
+            },
+            per_io: work.per_io,
+            accesses: work.ask.count(),
+            most: f64::from(cache.destage_depth) * f64::from(self.view.pool.drives),
+            band: (cache.high_water - cache.low_water) * cache.write.0 as f64 / bytes as f64,
+            command_ns: self.view.passing(&work.ask).command_ns,
         })
     }
 

@@ -1,0 +1,239 @@
+//! Streams of writes on their way from the cache to drives at which nothing else is: how busy that keeps them.
+//!
+//! A drive is busy for longer than the work would take in one go. The next stripe of a sweep comes a moment too late: its place has just
+//! passed under the heads and comes round again, and a set has ended only when its last drive has. More under way would spare that, but the
+//! cache asks for more only as it fills. So stripes are followed over the modelled drives at the rate at which they are written.
+
+use super::bench::{Bench, Event, Ground, Site};
+use crate::layout::{Extent, WritePlan};
+use crate::memo::Memo;
+use crate::sim::Way;
+use std::ops::Range;
+use std::sync::LazyLock;
+
+/// In how many ways the spindles of few drives stand to each other, each for its part of what counts; many stand in any.
+const WALKS: u64 = 4;
+const FEW: u32 = 32;
+
+/// Stripes before it counts and those that count of a walk, or rounds of accesses at all drives if that is more.
+const BEFORE: f64 = 64.0;
+const COUNTED: f64 = 128.0;
+const ROUNDS: f64 = 8.0;
+
+/// Times that were found before: site, numbers of stripes and bits of all figures.
+type Question = (Site, [u64; 4], [u64; 5]);
+static FOLLOWED: LazyLock<Memo<Question, f64>> = LazyLock::new(|| Memo::new(1 << 10));
+
+/// A cache that writes back, and nothing else at the drives.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Sweep {
+    /// Stripes that are written to.
+    pub(super) stripes: Range<u64>,
+    /// Streams, which begin evenly spread, and stripes in one go of each.
+    pub(super) streams: u64,
+    pub(super) run: u64,
+    /// Stripes that an I/O leaves.
+    pub(super) per_io: f64,
+    /// Accesses of a stripe.
+    pub(super) accesses: f64,
+    /// The most under way, and stripes between the water marks.
+    pub(super) most: f64,
+    pub(super) band: f64,
+    /// Processor time before a stripe's commands are at the drives.
+    pub(super) command_ns: f64,
+}
+
+impl Sweep {
+    /// Time for which drives have work for an I/O, all together, ns, at so many I/Os per ns.
+    pub(super) fn busy_ns(&self, ground: Ground<'_>, per_ns: f64) -> f64 {
+        let stripes_per_ns = per_ns * self.per_io;
+        let figures = [
+            self.accesses,
+            self.most,
+            self.band,
+            self.command_ns,
+            stripes_per_ns,
+        ];
+        let numbers = [self.stripes.start, self.stripes.end, self.streams, self.run];
+        let question = (Site::of(ground), numbers, figures.map(f64::to_bits));
+        let a_stripe = FOLLOWED.ask(question, || {
+            let walks = if ground.layout.disks() > FEW {
+                1
+            } else {
+                WALKS
+            };
+            let busy = (0..walks).map(|number| self.walk(ground, stripes_per_ns, number));
+            busy.sum::<f64>() / walks as f64
+        });
+        a_stripe * self.per_io
+    }
+
+    /// Busy time of a stripe, of one walk.
+    fn walk(&self, ground: Ground<'_>, stripes_per_ns: f64, number: u64) -> f64 {
+        let step = self.band / self.most;
+        let apart = (self.stripes.end - self.stripes.start) / self.streams;
+        Walk {
+            sweep: self,
+            ground,
+            bench: Bench::new(ground, number + 1),
+            stripe: self.stripes.start + apart * (number % self.streams),
+            left: self.run,
+            apart,
+            stripes_per_ns,
+            step: step.min(1.0),
+            shift: 0.0,
+            begun: 0.0,
+            ended: 0.0,
+            under_way: 0.0,
+            look_at: u64::MAX,
+            jobs: Vec::new(),
+            plan: WritePlan::default(),
+        }
+        .go(step)
+    }
+}
+
+/// A stripe under way: accesses left of this step, and what is written when old data have been read.
+type Job = (usize, Vec<Extent>, Vec<Extent>);
+
+struct Walk<'a> {
+    sweep: &'a Sweep,
+    ground: Ground<'a>,
+    bench: Bench<'a>,
+    /// The next stripe, how many are left of its stream's run, and how many lie between two streams' begins.
+    stripe: u64,
+    left: u64,
+    apart: u64,
+    /// Stripes that become dirty.
+    stripes_per_ns: f64,
+    /// Dirty stripes above the low water mark with which one more is wanted under way; and what they are more than what was written and hasn't
+    /// been begun.
+    step: f64,
+    shift: f64,
+    begun: f64,
+    ended: f64,
+    under_way: f64,
+    /// When the level is looked at next.
+    look_at: u64,
+    jobs: Vec<Job>,
+    plan: WritePlan,
+}
+
+impl Walk<'_> {
+    /// Busy time of a stripe that is written, with the marks so far apart in the end.
+    fn go(mut self, step: f64) -> f64 {
+        self.look(0);
+        let laps = ROUNDS * f64::from(self.ground.layout.disks()) / self.sweep.accesses;
+        let (before, counted) = (BEFORE.max(laps), COUNTED.max(2.0 * laps));
+        let (mut last, mut inside_ns, mut since) = (0, 0.0, None);
+        let mut settled = false;
+        while let Some((now, event)) = self.bench.next() {
+            inside_ns += self.under_way * (now - last) as f64;
+            last = now;
+            match event {
+                Event::Ask(0) => {
+                    if now >= self.look_at {
+                        self.look_at = u64::MAX;
+                    }
+                    self.look(now);
+                }
+                Event::Ask(job) => self.order(now, job as usize - 1),
+                Event::Free(_) | Event::Passed(_) => {}
+                Event::Done(_, job) => self.done(now, job as usize),
+            }
+            if !settled && self.ended >= before / 2.0 {
+                // Settled with marks near each other, which takes less time; now those of the cache, at the level between as many under way
+                // as that takes and one less.
+                let level = (inside_ns / now as f64).floor() * step;
+                if self.step < step {
+                    self.step = step;
+                    self.shift += level - self.above(now);
+                }
+                settled = true;
+            } else if since.is_none() && self.ended >= before {
+                since = Some((now, self.bench.busy_ns(now)));
+            } else if let Some((from, busy_ns)) = since
+                && self.ended >= before + counted
+            {
+                let stripes = self.stripes_per_ns * (now - from) as f64;
+                return (self.bench.busy_ns(now) - busy_ns) / stripes;
+            }
+        }
+        0.0
+    }
+
+    /// Dirty stripes above the low water mark, but for those under way.
+    fn above(&self, now: u64) -> f64 {
+        self.shift + self.stripes_per_ns * now as f64 - self.begun
+    }
+
+    /// As many as should be under way: none at the low water mark, all that can be at the high one.
+    fn look(&mut self, now: u64) {
+        while self.under_way < (self.above(now) / self.step).ceil().min(self.sweep.most) {
+            self.begin(now);
+        }
+        if self.under_way < self.sweep.most {
+            let left = self.under_way * self.step - self.above(now);
+            let at = now + (left / self.stripes_per_ns) as u64 + 1;
+            // Fewer under way want the next one earlier.
+            if at < self.look_at {
+                self.look_at = at;
+                self.bench.put(at, Event::Ask(0));
+            }
+        }
+    }
+
+    /// The next stripe is on its way to the drives.
+    fn begin(&mut self, now: u64) {
+        self.begun += 1.0;
+        self.under_way += 1.0;
+        let layout = self.ground.layout;
+        let bytes = layout.stripe_bytes();
+        layout.write(&[(self.stripe * bytes, bytes as u32)], &mut self.plan);
+        let WritePlan { reads, writes, .. } = &self.plan;
+        self.jobs.push((0, reads.clone(), writes.clone()));
+        let at = now + self.sweep.command_ns as u64;
+        self.bench.put(at, Event::Ask(self.jobs.len() as u32));
+        // After its run the sweep goes on to the next stream.
+        self.left -= 1;
+        let onward = if self.left == 0 {
+            self.left = self.sweep.run;
+            1 + self.apart.saturating_sub(self.sweep.run)
+        } else {
+            1
+        };
+        let stripes = &self.sweep.stripes;
+        let place = (self.stripe - stripes.start + onward) % (stripes.end - stripes.start);
+        self.stripe = stripes.start + place;
+    }
+
+    /// A stripe's commands are at the drives.
+    fn order(&mut self, now: u64, number: usize) {
+        let (left, reads, writes) = &mut self.jobs[number];
+        let (extents, way) = if reads.is_empty() {
+            (std::mem::take(writes), Way::Write)
+        } else {
+            (std::mem::take(reads), Way::Read)
+        };
+        *left = extents.len();
+        for extent in extents {
+            self.bench.submit(now, extent, way, number as u64);
+        }
+    }
+
+    /// An access has ended.
+    fn done(&mut self, now: u64, number: usize) {
+        let (left, _, writes) = &mut self.jobs[number];
+        *left -= 1;
+        if *left > 0 {
+            return;
+        }
+        if writes.is_empty() {
+            self.ended += 1.0;
+            self.under_way -= 1.0;
+            self.look(now);
+        } else {
+            self.order(now, number);
+        }
+    }
+}
