@@ -8,6 +8,7 @@
 
 use super::bench::{Bench, Event, Ground, Site};
 use super::view::scattered;
+use super::walk::LAGGING;
 use crate::array::mirror::Mirrors;
 use crate::array::warm;
 use crate::array::writers::Writers;
@@ -41,6 +42,9 @@ const WALK_BYTES: f64 = 4e6;
 
 /// Of what is written, the share that may still add to what drives' buffers hold: until then nothing counts.
 const FILLING: f64 = 0.02;
+
+/// The most I/Os of a walk that waits for all streams' turns.
+const MOST_TURNS: u32 = 262_144;
 
 /// I/Os after which reads and writes, each of which goes on from its own end, are as far apart as they will long be.
 const APART: u32 = 50_000;
@@ -166,14 +170,14 @@ impl Direct {
         // Nothing but the drives' own phases tells reads in order that are outstanding how to meet.
         let fewest = ios(WALK_BYTES).max(EACH * outstanding);
         let in_order = self.profile.read_fraction >= 1.0 && !scattered(&self.profile);
-        let walks = if in_order && matches!(coming, Coming::Closed(..)) {
+        let walks = if in_order && drives > 1.0 && matches!(coming, Coming::Closed(..)) {
             (counted / fewest).floor().clamp(1.0, MOST_WALKS)
         } else {
             1.0
         };
         let ios = [before / walks, (before + counted) / walks].map(|ios| ios as u32);
         let found: Option<Vec<Followed>> = (1..=walks as u64)
-            .map(|number| self.walk(ground, coming, ios, number))
+            .map(|number| self.walk(ground, coming, ios, [number, walks as u64]))
             .collect();
         let found = found?;
         // A system stays with one of them for as long as with another.
@@ -197,7 +201,7 @@ impl Direct {
         ground: Ground<'_>,
         coming: Coming,
         [before, until]: [u32; 2],
-        number: u64,
+        [number, walks]: [u64; 2],
     ) -> Option<Followed> {
         let cache = self
             .cache
@@ -219,6 +223,7 @@ impl Direct {
             cache,
             awaiting: Vec::new(),
             jobs: Vec::new(),
+            walks,
             before,
             until,
             settling: before,
@@ -228,6 +233,7 @@ impl Direct {
             busy_before_ns: 0.0,
             moved: Moved::default(),
             moved_before: Moved::default(),
+            turns: vec![0; self.profile.sequential_streams as usize],
             sums: [[0.0; 2]; 2],
             extents: Vec::new(),
             rows: Vec::new(),
@@ -265,6 +271,7 @@ struct Walk<'a> {
     /// Reads that wait for what others have asked for.
     awaiting: Vec<(FetchId, u64)>,
     jobs: Vec<Job>,
+    walks: u64,
     /// I/Os that end before it counts, those after which it ends, and those that have ended.
     before: u32,
     until: u32,
@@ -277,6 +284,8 @@ struct Walk<'a> {
     /// What writes have moved, and had before it counts.
     moved: Moved,
     moved_before: Moved,
+    /// I/Os of each stream since it counts, where issuers keep to streams.
+    turns: Vec<u64>,
     /// By way: count, and sum of times.
     sums: [[f64; 2]; 2],
     extents: Vec<Extent>,
@@ -296,7 +305,7 @@ impl Walk<'_> {
             self.bench.put(0, Event::Ask(issuer));
         }
         let mut now = 0;
-        while self.ended < self.until {
+        while self.ended < self.until || !self.has_come_round(now) {
             let Some((at, event)) = self.bench.next() else {
                 break;
             };
@@ -519,6 +528,23 @@ impl Walk<'_> {
         filled > FILLING * written && f64::from(self.before) < MOST
     }
 
+    /// Whether all streams have had their turn since it counts, as those that a cache reads ahead of.
+    fn has_come_round(&self, now: u64) -> bool {
+        let count = self.turns.len() as u64;
+        let kept = matches!(self.coming, Coming::Closed(outstanding, _) if outstanding % count as u32 == 0);
+        let limit = self
+            .ground
+            .model
+            .age_limit()
+            .filter(|_| kept && self.ended < MOST_TURNS);
+        let Some(turn) = limit else {
+            return true;
+        };
+        let least = self.turns.iter().min().map_or(0.0, |&least| least as f64);
+        let even = self.turns.iter().sum::<u64>() as f64 / count as f64;
+        LAGGING * least >= even || self.walks * (now - self.begun_at) >= count * turn.ns()
+    }
+
     fn answer(&mut self, now: u64, number: u64) {
         let Job {
             issuer, since, way, ..
@@ -530,7 +556,9 @@ impl Walk<'_> {
         } else if self.ended == self.before {
             (self.begun_at, self.busy_before_ns) = (now, self.bench.busy_ns(now));
             self.moved_before = self.moved;
-        } else if self.ended > self.before && self.ended <= self.until {
+        } else if self.ended > self.before {
+            let stream = issuer as usize % self.turns.len();
+            self.turns[stream] += 1;
             let sum = &mut self.sums[way as usize];
             *sum = [sum[0] + 1.0, sum[1] + (now - since) as f64];
         }

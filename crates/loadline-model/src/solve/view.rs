@@ -108,12 +108,15 @@ impl View<'_> {
         mix
     }
 
-    /// A profile in order, altogether or in runs, whose I/Os all wait for the drives themselves, of which there are several.
+    /// A profile in order, altogether or in runs, whose I/Os all wait for the drives themselves: several drives, or streams.
     fn direct(&self, profile: &Profile, mix: &Mix) -> Option<Direct> {
         let waits =
             profile.random_fraction < 1.0 && mix.kinds.iter().all(|kind| kind.waits.is_some());
         let volume = self.system.volume.as_ref();
-        (waits && mix.destaging.is_empty() && self.pool.drives > 1).then(|| Direct {
+        // What a drive holds back in its buffer takes longer than these are followed for.
+        let through = profile.read_fraction >= 1.0 || self.pool.write_cache == Some(false);
+        let several = self.pool.drives > 1 || profile.sequential_streams > 1 && through;
+        (waits && mix.destaging.is_empty() && several).then(|| Direct {
             profile: profile.clone(),
             mirror_read: volume.map_or_else(Default::default, |volume| volume.mirror_read),
             cache: None,

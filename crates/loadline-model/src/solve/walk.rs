@@ -22,7 +22,7 @@ const UNBALANCED: f64 = 0.02;
 pub(super) const MOST: usize = 64_000;
 
 /// By what factor a stream may have had fewer windows than the mean one before that is taken for turns, of which all should have theirs.
-const LAGGING: f64 = 2.0;
+pub(super) const LAGGING: f64 = 2.0;
 
 /// Windows after each number of which to look whether it is plain that drives do more than is enough, and by what factor.
 const LOOKED: usize = 200;
