@@ -173,8 +173,11 @@ def test_a_store_that_cannot_be_written_is_named_before_anything_is_measured(
     blocked = loadline.folder / "blocked"
     blocked.write_text("a file, not a directory")
     said = loadline("run", reads(loadline.folder), filled_file, "--store", blocked)
+    assert said.code == 2
+    assert f"the store {blocked} is not a directory" in said.err
+    said = loadline("run", reads(loadline.folder), filled_file, "--store", blocked / "under")
     assert said.code == 3
-    assert f"{blocked} can't be written" in said.err
+    assert f"{blocked / 'under'} can't be written" in said.err
 
 
 class TestOnDevices:
