@@ -353,6 +353,27 @@ def test_ctrl_c_ends_the_fill_of_all_targets(tmp_path: Path, slowly_filled: tupl
     assert slowly_filled[0].stat().st_blocks * 512 < 16 * MIB
 
 
+def test_a_fill_that_was_interrupted_near_its_end_is_made_again(
+    tmp_path: Path, slowly_filled: tuple[Path, Path], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def stop(what: event.Event) -> None:
+        if isinstance(what, event.Preparing):
+            raise KeyboardInterrupt
+
+    with pytest.raises(InterruptedRun):
+        run_reads(tmp_path, slowly_filled, stop)
+    (run,) = (tmp_path / "runs").iterdir()
+    # As if it had come that far: samples find too few zeros for a target that was never written.
+    for file in slowly_filled:
+        with file.open("r+b") as opened:
+            opened.write(os.urandom(file.stat().st_size * 97 // 100))
+    monkeypatch.undo()
+    assert all(row.error is None for row in package.resume(str(run)).results())
+    for file in slowly_filled:
+        assert any(file.read_bytes()[-64 * 1024 :])
+    assert not list((run / "preparation").glob("unfilled-*"))
+
+
 def test_a_target_that_vanishes_while_several_are_filled_is_named_and_ends_the_others(
     tmp_path: Path, slowly_filled: tuple[Path, Path]
 ) -> None:

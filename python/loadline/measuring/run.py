@@ -189,7 +189,7 @@ def _go_on(made: Run, session: Session) -> Run:
     points, options = made.plan, made.document["options"]
     together.check_fits(points, aims)
     loaders = _loaders(session.engine, aims)
-    looked = [_look(aim, options["prepare"]) for aim in aims]
+    looked = [_look_again(made, number, aim) for number, aim in enumerate(aims)]
     order: Order = options.get("order", "suite")
     again = options["prepare"] and (order == "random" or options.get("repeats", 1) > 1)
     planned = intent.plan(made.suite, aims, points, looked, order, again, made.missing())
@@ -250,14 +250,16 @@ def _go(made: Run, planned: event.Planned, loaders: Sequence[fio.Fio], session: 
                     log.info("target %s, %s with %s", one.name, loader.version, loader.engine)
                 first = {number: intended.preparation for number, intended in enumerate(planned.targets)}
                 needed = {number: preparation for number, preparation in first.items() if preparation.needed}
-                _prepare(made, needed, held, points, loaders, session)
+                with _marked(made, needed):
+                    _prepare(made, needed, held, points, loaders, session)
                 for group in _groups(points, missing):
                     again = {
                         number: preparing.Preparation(True, "its blocks lie scattered", held[number].used_bytes)
                         for number, intended in enumerate(planned.targets)
                         if group[0] in intended.refills
                     }
-                    _prepare(made, again, held, points, loaders, session)
+                    with _marked(made, again):
+                        _prepare(made, again, held, points, loaders, session)
                     if points[group[0]].rounds is None:
                         _point(made, group[0], held, points, loaders, session)
                     else:
@@ -465,6 +467,32 @@ def _look(aim: target.Target, prepare: bool) -> preparing.Preparation:
             "Zeros are answered without touching the medium. Leave out --no-prepare, or write to it yourself first.",
         )
     return preparation
+
+
+def _look_again(made: Run, number: int, aim: target.Target) -> preparing.Preparation:
+    """As `_look`; but the few samples don't show what the end of a fill is missing, so its mark does."""
+    looked = _look(aim, made.document["options"]["prepare"])
+    if looked.needed or not _mark(made, number).exists() or aim.kind not in {"device", "file"}:
+        return looked
+    return preparing.Preparation(True, "its last fill was interrupted", aim.used_bytes)
+
+
+def _mark(made: Run, number: int) -> Path:
+    """What stands in the run folder while target `number` is filled, and as long as that hasn't come to its end."""
+    return made.path / "preparation" / f"unfilled-{number + 1}"
+
+
+@contextmanager
+def _marked(made: Run, numbers: Collection[int]) -> Iterator[None]:
+    """Leaves marks of the targets if their fill doesn't come to its end. Fills of rounds need none: they begin anew."""
+    with writing(made.path):
+        for number in numbers:
+            _mark(made, number).parent.mkdir(exist_ok=True)
+            _mark(made, number).touch()
+    yield
+    with writing(made.path):
+        for number in numbers:
+            _mark(made, number).unlink(missing_ok=True)
 
 
 def _confirm(planned: event.Planned, destroy: tuple[str, ...], session: Session) -> None:
