@@ -74,10 +74,14 @@ impl Writers {
             let Some(writers) = self.stripes.get_mut(&stripe) else {
                 continue;
             };
-            writers.retain(|writer| writer.task != task);
-            for place in 0..writers.len() {
-                // Those who go along are taken out on the way.
-                let Some(&writer) = writers.get(place).filter(|writer| writer.held) else {
+            let Some(place) = writers.iter().position(|writer| writer.task == task) else {
+                continue;
+            };
+            let ended = writers.remove(place);
+            for place in place..writers.len() {
+                // Those who go along are taken out on the way. Nobody else waited for what has ended.
+                let waited = |writer: &&Writer| writer.held && writer.meets(&ended);
+                let Some(&writer) = writers.get(place).filter(waited) else {
                     continue;
                 };
                 if writers[..place].iter().any(|other| other.meets(&writer)) {
@@ -220,5 +224,32 @@ mod tests {
         assert_eq!(freed(&mut writers, 3, &[rows(8)]), [0; 0]);
         assert_eq!(freed(&mut writers, 1, &[rows(7)]), [0; 0]);
         assert_eq!(freed(&mut writers, 2, &[behind]), [4]);
+    }
+
+    #[test]
+    fn of_thousands_that_wait_elsewhere_none_is_freed_and_each_end_frees_its_own_in_order() {
+        let mut writers = Writers::default();
+        let at = |place: u64| Rows {
+            stripe: 7,
+            from: 4 * place,
+            to: 4 * place + 4,
+        };
+        // By turns at 64 places, the same bytes each time, so that nobody goes along.
+        for task in 0..8192 {
+            let place = u64::from(task % 64);
+            assert_eq!(
+                writers.begin(TaskId(task), (place * 4, 4), &[at(place)]),
+                task < 64
+            );
+        }
+        for task in 0..8192 {
+            let next = if task + 64 < 8192 {
+                vec![task + 64]
+            } else {
+                vec![]
+            };
+            assert_eq!(freed(&mut writers, task, &[at(u64::from(task % 64))]), next);
+        }
+        assert!(writers.stripes.is_empty() && writers.held.is_empty());
     }
 }

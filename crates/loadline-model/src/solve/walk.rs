@@ -7,7 +7,7 @@ use super::windows::Pace;
 use crate::array::mirror::Mirrors;
 use crate::layout::{Extent, WritePlan};
 use crate::sim::{Purpose, Rng, Seed, Way};
-use std::collections::{BTreeMap, BTreeSet};
+use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Windows before it counts, and those that count.
 pub(super) const BEFORE: usize = 400;
@@ -89,7 +89,7 @@ pub(super) struct Walk<'a> {
     /// The next to be destaged.
     stripe: u64,
     /// Streams whose writes wait for room.
-    held: Vec<u32>,
+    held: VecDeque<u32>,
     asked: usize,
     since: Since,
     reading: Reading,
@@ -137,7 +137,7 @@ impl<'a> Walk<'a> {
             dirty_before: 0.0,
             under_way: 0.0,
             stripe: streams.start.div_ceil(stripe_bytes),
-            held: Vec::new(),
+            held: VecDeque::new(),
             asked: 0,
             since: Since::default(),
             reading: Reading::default(),
@@ -315,14 +315,19 @@ impl<'a> Walk<'a> {
         (last - first) as f64 / (self.begun[last] - self.begun[first])
     }
 
+    /// Whether writes wait for what is being destaged.
+    fn is_full(&self) -> bool {
+        let full = |destages: Destages| self.above >= destages.room * self.band / destages.band;
+        self.streams.destages.is_some_and(full) && self.under_way > 0.0
+    }
+
     /// Asks for the next window of a stream, and writes what is written meanwhile.
     fn ask(&mut self, now: u64, stream: u32) {
+        if self.is_full() {
+            self.held.push_back(stream);
+            return;
+        }
         if let Some(destages) = self.streams.destages {
-            let room = destages.room * self.band / destages.band;
-            if self.above >= room && self.under_way > 0.0 {
-                self.held.push(stream);
-                return;
-            }
             self.asked += 1;
             self.above += destages.a_window;
             self.writing_sum += self.under_way;
@@ -408,7 +413,10 @@ impl<'a> Walk<'a> {
             Job::Destage { .. } => {
                 self.under_way -= 1.0;
                 self.destage(now);
-                for stream in std::mem::take(&mut self.held) {
+                while !self.is_full() {
+                    let Some(stream) = self.held.pop_front() else {
+                        break;
+                    };
                     self.ask(now, stream);
                 }
             }
