@@ -54,7 +54,7 @@ pub(crate) fn cache(cache: &system::Cache, layout: &Layout) -> Result<Cache, Err
         page: cache.page,
         stripe_bytes: layout.stripe_bytes(),
         sweep_bytes: if layout.kind() == Kind::Jbod {
-            layout.chunk_bytes()
+            layout.run_bytes()
         } else {
             u64::MAX
         },
@@ -336,6 +336,24 @@ volume = { layout = "raid5", size = "64GiB" }
             assert!((drawn[quarter] - share).abs() < 0.03, "{drawn:?} {swept:?}");
             assert!((swept[quarter] - share).abs() < 0.03, "{swept:?}");
         }
+    }
+
+    #[test]
+    fn each_drive_of_a_jbod_has_one_sweep_where_the_volume_is_spread_over_its_stroke_too() {
+        let jbod = [("volume.layout", "jbod"), ("volume.placement", "spread")];
+        let settings = jbod.map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let description = SystemDescription::from_toml(ARRAY, &settings).unwrap();
+        let drive = DriveDescription::from_toml(DRIVE).unwrap();
+        let system = System::new(description.clone(), Some(&drive)).unwrap();
+        let drive = system.drive().unwrap();
+        let (array, ..) = Array::assemble(&description, drive, Seed(1)).unwrap();
+        let volume = 64 << 30;
+        let share = array
+            .cache
+            .unwrap()
+            .share_of_sweep(volume / 4, &(0..volume))
+            .unwrap();
+        assert!((share - 0.25).abs() < 0.001, "{share}");
     }
 
     #[test]

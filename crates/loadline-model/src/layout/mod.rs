@@ -290,9 +290,14 @@ impl Layout {
         self.places.width - self.places.data
     }
 
-    /// Bytes of a chunk; a whole disk of a JBOD.
+    /// Bytes of a chunk, which lie together on a disk; of a JBOD a whole disk, or [`SEGMENT`] where it is spread.
     pub fn chunk_bytes(&self) -> u64 {
         self.places.chunk
+    }
+
+    /// Bytes of the volume on one disk before another one follows: a chunk; of a JBOD all that the disk holds of it.
+    pub fn run_bytes(&self) -> u64 {
+        self.places.run_bytes()
     }
 
     /// Data bytes that are best written together: of a stripe with parity; of a row over all disks in RAID 0 and 10; else of a

@@ -188,6 +188,11 @@ impl Places {
         self.disks
     }
 
+    /// Bytes of data on one disk before another one follows.
+    pub(super) fn run_bytes(&self) -> u64 {
+        self.by_fill.map_or(1, |rows| rows.get()) * self.chunk
+    }
+
     pub(super) fn spare_areas(&self) -> u32 {
         self.spares.areas
     }

@@ -126,7 +126,7 @@ impl Streams {
 
     /// Windows in which all streams have come by all drives, from where on drives have read on for them.
     pub(super) fn lap(&self, ground: Ground<'_>) -> usize {
-        let all = u64::from(ground.layout.disks()) * ground.layout.chunk_bytes();
+        let all = u64::from(ground.layout.disks()) * ground.layout.run_bytes();
         (u64::from(self.count) * all.div_ceil(self.window)) as usize
     }
 }

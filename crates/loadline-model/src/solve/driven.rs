@@ -32,9 +32,8 @@ impl Mix {
         }
         let an_io: f64 = load.accesses.iter().map(|access| access.weight).sum();
         let drives = self.count(view);
-        let chunk = view.layout.chunk_bytes();
         let turns = self.order.map(|_| service::Turns {
-            bytes: chunk,
+            bytes: view.layout.run_bytes(),
             drives: drives.round() as u32,
         });
         let here = if self.order.is_some() { 1.0 } else { drives };

@@ -11,7 +11,7 @@ pub(super) fn reached(layout: &Layout, profiles: &[(f64, &Profile)]) -> Option<f
     if layout.kind() != Kind::Jbod {
         return None;
     }
-    let each = layout.chunk_bytes();
+    let each = layout.run_bytes();
     let share = |drive: u64| -> f64 {
         let on = |&(share, profile): &(f64, &Profile)| {
             let (start, end) = (profile.start.0, profile.start.0 + profile.working_set.0);
@@ -63,6 +63,41 @@ impl Uneven {
             Uneven::No => (1.0, false),
             Uneven::First(copies) => (of(copies).min(1.0), true),
             Uneven::Survivors(copies) => (of(copies).min(1.0), false),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::layout::{Placement, Shape};
+    use crate::units::Bytes;
+
+    #[test]
+    fn a_jbod_fills_one_drive_after_the_other_however_each_is_placed() {
+        let drive_bytes = 1 << 40;
+        for placement in [Placement::Outer, Placement::Spread] {
+            let layout = Layout::new(&Shape {
+                kind: Kind::Jbod,
+                disks: 8,
+                disk_bytes: drive_bytes,
+                chunk: Bytes(0),
+                group: None,
+                size: None,
+                start: Bytes(0),
+                placement,
+                parity: crate::layout::ParityWrite::default(),
+                spares: 0,
+            })
+            .unwrap();
+            let on = |drives: u64| Profile::random_reads(Bytes(4096), Bytes(drives * drive_bytes));
+            for drives in [1, 3, 8] {
+                let found = reached(&layout, &[(1.0, &on(drives))]).unwrap();
+                assert!(
+                    (found - drives as f64).abs() < 1e-6,
+                    "{placement:?}: {found}"
+                );
+            }
         }
     }
 }

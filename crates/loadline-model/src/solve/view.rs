@@ -163,7 +163,7 @@ impl View<'_> {
         let step = if buffered && !jbod {
             1.0
         } else {
-            (bytes / self.layout.chunk_bytes() as f64).min(1.0)
+            (bytes / self.layout.run_bytes() as f64).min(1.0)
         };
         Order {
             streams: sum(profiles, ends),
@@ -228,7 +228,7 @@ impl Part<'_> {
         let layout = &self.view.layout;
         let chunks =
             layout.disks() / (layout.data_disks() + layout.redundancy()) * layout.data_disks();
-        let passed = self.profile.mean_bytes() / layout.chunk_bytes() as f64;
+        let passed = self.profile.mean_bytes() / layout.run_bytes() as f64;
         if chunks == 1 {
             1.0
         } else {
