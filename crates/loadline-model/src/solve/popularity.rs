@@ -30,6 +30,8 @@ pub(super) struct Popularity {
     place_bytes: f64,
     /// Places that share a page of the cache, from 1: one of them that is held takes all of the page.
     page_places: f64,
+    /// Places of equal popularity lie all over the working set, not side by side.
+    strewn: bool,
 }
 
 /// When a place that was written to leaves the cache again.
@@ -91,6 +93,7 @@ impl Popularity {
             bins,
             place_bytes,
             page_places: (page.0 as f64 / place_bytes).max(1.0),
+            strewn: matches!(profile.spread, Spread::Zipf { .. } | Spread::Pareto { .. }),
         }
     }
 
@@ -110,13 +113,17 @@ impl Popularity {
             .sum()
     }
 
-    /// Share of places that are held when the sweep comes by, as a mean over those that it finds: how densely they lie.
+    /// Share of places that are held when the sweep comes by, near those that it finds: how densely they lie. Popular ones have popular
+    /// neighbours, unless they are strewn.
     pub(super) fn swept_fraction(&self, bytes: f64) -> f64 {
         let Some(span) = self.span(bytes, Leaving::Swept) else {
             return 1.0;
         };
         let found = |bin: &Bin| -(-bin.share / bin.places * span).exp_m1();
         let all: f64 = self.bins.iter().map(|bin| bin.places * found(bin)).sum();
+        if self.strewn {
+            return all / self.bins.iter().map(|bin| bin.places).sum::<f64>();
+        }
         let squares: f64 = self
             .bins
             .iter()
@@ -273,5 +280,19 @@ mod tests {
         let uniform = spread(Spread::Uniform);
         let swept = uniform.swept_fraction(uniform.bytes() / 1000.0);
         assert!((swept / 0.002 - 1.0).abs() < 0.01, "{swept}");
+    }
+
+    #[test]
+    fn popular_places_that_are_strewn_lie_no_denser_than_all_that_is_dirty() {
+        let zipf = spread(Spread::Zipf { theta: 0.9 });
+        let held = 0.001;
+        let swept = zipf.swept_fraction(held * zipf.bytes());
+        assert!((held..=2.0 * held).contains(&swept), "{swept}");
+        // In a zone that gets all of the load they lie side by side.
+        let together = spread(Spread::Zoned {
+            zones: vec![(1.0, 0.01), (0.0, 0.99)],
+        });
+        let swept = together.swept_fraction(held * together.bytes());
+        assert!((swept / 0.2 - 1.0).abs() < 0.1, "{swept}");
     }
 }
