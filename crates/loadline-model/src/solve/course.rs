@@ -8,6 +8,7 @@ use super::bench::{Ground, Site};
 use super::walk::{PLAIN, Walk};
 use super::walks::Walks;
 use super::windows::Pace;
+use crate::layout;
 use crate::memo::Memo;
 use crate::system::MirrorRead;
 use std::sync::{Arc, LazyLock};
@@ -126,7 +127,11 @@ impl Streams {
 
     /// Windows in which all streams have come by all drives, from where on drives have read on for them.
     pub(super) fn lap(&self, ground: Ground<'_>) -> usize {
-        let all = u64::from(ground.layout.disks()) * ground.layout.run_bytes();
+        if ground.layout.kind() == layout::Kind::Jbod {
+            // A stream stays on its drive.
+            return self.count as usize;
+        }
+        let all = u64::from(ground.layout.disks()) * ground.layout.chunk_bytes();
         (u64::from(self.count) * all.div_ceil(self.window)) as usize
     }
 }
@@ -299,5 +304,11 @@ mod tests {
             assert!(level > Some(destages.band), "{level:?}");
             assert!(windows < 30_000, "{windows}");
         });
+    }
+
+    #[test]
+    fn no_stream_of_a_jbod_is_followed_until_it_has_come_by_all_drives() {
+        let laps = on(Kind::Jbod, 4, None, Streams::lap);
+        assert_eq!(laps, 1);
     }
 }
