@@ -185,7 +185,7 @@ def test_a_ramp_is_answered_by_its_load_line_and_the_probes() -> None:
 def test_a_rebuild_says_which_rate_it_reached() -> None:
     settings = ["volume.layout=raid10", "pool.drives=4", "pool.failed=1", "pool.scheduling=fifo"]
     settings += ["pool.rebuild_rate=1MB/s,5GB/s"]
-    slow, fast = simulate("hdd-7k2", [reads(Closed(1))], ios=300, settings=settings)
+    slow, fast = simulate("hdd-7k2", [reads(Closed(1))], ios=6_000, settings=settings)
     (as_asked,) = [found for found in slow.findings if found["check"] == "rebuild"]
     (held_up,) = [found for found in fast.findings if found["check"] == "rebuild"]
     assert as_asked["message"].endswith("as asked for")
@@ -210,6 +210,13 @@ def test_writes_that_must_be_on_the_medium_wait_for_a_revolution_and_others_for_
     assert station.tags == {} and station.error is None
     with pytest.raises(InputError, match="dsync: models know it of all streams that write together"):
         simulate("hdd-7k2", [log, durable], ios=10)
+
+
+def test_writes_in_order_are_counted_once_the_drives_buffer_is_full() -> None:
+    outer_bytes_per_s = 110e6  # the drive's data sheet; its interface takes 300e6
+    profile = Profile("writes", (BlockShare(1024, 1.0),), 0.0, 0.0, "sequential")
+    (row,) = simulate("hdd-7k2", Workload(profile, Closed(32, 1)))
+    assert (row.total.bytes_per_s or 0) == pytest.approx(outer_bytes_per_s, rel=0.03)
 
 
 def test_one_combination_that_cannot_be_is_a_row_with_an_error() -> None:

@@ -234,6 +234,12 @@ impl<F: Flow> Engine<F> {
             .collect()
     }
 
+    /// Bytes that the nodes have acknowledged and still have to write.
+    pub fn held_bytes(&self) -> u64 {
+        let places = self.core.places.iter();
+        places.map(|place| place.node.held_bytes()).sum()
+    }
+
     /// Counters of the hosts' I/Os, from submission to answer.
     pub fn hosts(&self) -> Totals {
         let residence = self.core.outstanding.until(self.core.now);

@@ -31,6 +31,11 @@ pub trait Server {
 
     /// Time spent in service up to `now`, summed over servers.
     fn busy(&self, now: Time) -> Time;
+
+    /// Bytes that it has acknowledged and still has to write.
+    fn held_bytes(&self) -> u64 {
+        0
+    }
 }
 
 /// Where a node books what will happen to it.
@@ -107,6 +112,10 @@ impl Server for Node {
 
     fn busy(&self, now: Time) -> Time {
         each!(self, kind => kind.busy(now))
+    }
+
+    fn held_bytes(&self) -> u64 {
+        each!(self, kind => kind.held_bytes())
     }
 }
 

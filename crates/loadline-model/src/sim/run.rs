@@ -10,7 +10,7 @@ use super::plan::{Plan, Until, Warmup};
 use super::requests::Requests;
 use super::rng::Seed;
 use super::source::{Issuer, Kind, Source, Stream, sources};
-use super::steady::{Batches, Estimate, Warming};
+use super::steady::{Batches, Estimate, Filling, Warming};
 use crate::Error;
 use crate::units::Time;
 
@@ -34,6 +34,7 @@ pub struct Run<F: Flow> {
     steady: bool,
     events: u64,
     warming: Warming,
+    filling: Filling,
     batches: Batches,
     reads: Answers,
     writes: Answers,
@@ -82,6 +83,7 @@ impl<F: Flow> Run<F> {
             steady: true,
             events: 0,
             warming: Warming::new(),
+            filling: Filling::default(),
             reads: Answers::default(),
             writes: Answers::default(),
             start: Snapshot::default(),
@@ -305,6 +307,7 @@ impl<F: Flow> Run<F> {
             self.batches.add(response, now);
         } else {
             self.warming.add(response);
+            self.filling.moved += u64::from(completion.io.bytes);
         }
         if self.ios >= self.look {
             self.look_at(now);
@@ -329,7 +332,8 @@ impl<F: Flow> Run<F> {
     fn look_at(&mut self, now: Time) {
         match (self.phase, self.plan.warmup, self.plan.until) {
             (Phase::Warming, Warmup::Detected { most, .. }, _) => {
-                self.steady = self.warming.over();
+                let full = self.filling.over(self.engine.held_bytes());
+                self.steady = full && self.warming.over();
                 if self.steady || self.ios >= most {
                     self.count();
                 } else {

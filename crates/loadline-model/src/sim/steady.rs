@@ -79,6 +79,30 @@ impl Warming {
     }
 }
 
+/// Whether buffers behind acknowledged writes still fill. While they do, responses are alike from the first one on, so that
+/// nothing in them tells that the medium's pace is another one.
+#[derive(Debug, Clone, Default)]
+pub(crate) struct Filling {
+    /// Bytes that had moved, and what the buffers held, at the last look.
+    seen: (u64, u64),
+    /// Bytes read and written so far.
+    pub(crate) moved: u64,
+}
+
+impl Filling {
+    /// A share of what moves that hardly changes a rate: the precision of a simulation unless another one is asked for.
+    const SLIGHT: f64 = 0.01;
+
+    /// Whether what the buffers hold has grown by a slight share at most of what has moved since the last look.
+    pub(crate) fn over(&mut self, held: u64) -> bool {
+        let (moved, before) = self.seen;
+        let grown = held.saturating_sub(before) as f64;
+        let slight = grown <= Self::SLIGHT * (self.moved - moved) as f64;
+        self.seen = (self.moved, held);
+        slight
+    }
+}
+
 /// A mean with its uncertainty, from means of batches.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Estimate {

@@ -347,6 +347,11 @@ impl Disk {
         self.write_back
     }
 
+    /// What its buffer holds that isn't written yet.
+    pub(super) fn held_bytes(&self) -> u64 {
+        self.dirty.iter().map(|dirty| dirty.sectors).sum::<u64>() * SECTOR_BYTES
+    }
+
     /// Data have crossed, the arm is free: what the host and the engine see.
     fn answer(&mut self, queued: &Queued, crossed: Time, arm_free: Time, hit: bool) -> Started {
         self.interface_free = crossed;

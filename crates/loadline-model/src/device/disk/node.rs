@@ -153,4 +153,8 @@ impl Server for DiskNode {
         };
         self.busy + since
     }
+
+    fn held_bytes(&self) -> u64 {
+        self.disk.held_bytes()
+    }
 }
