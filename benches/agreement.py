@@ -13,7 +13,7 @@ from __future__ import annotations
 import argparse
 import re
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 
 import loadline
@@ -81,7 +81,7 @@ def main() -> None:
     rows: list[tuple[str, ...]] = []
     for suite in options.suites.split(","):
         plan = make_plan(load_suite(suite)[0], asked, 1)
-        points = [point for point in plan if re.search(options.points, point.name)]
+        points = [point for point in grids(plan) if re.search(options.points, point.name)]
         for system in systems:
             found = compared(system, suite, points, options.seconds)
             judged = [one for one in found if one.judged]
@@ -92,6 +92,11 @@ def main() -> None:
             rows.append((suite, system, f"{len(judged) - len(off)} of {len(judged)}", f"{worst:+.0%}", str(len(found))))
     heads = ("suite", "system", "within 10 %", "worst", "points")
     print(Table(heads, (Group("", tuple(rows)),), text=frozenset({0, 1})).markdown())
+
+
+def grids(plan: Iterable[Point]) -> list[Point]:
+    """What searches look at is judged load by load."""
+    return [at for point in plan for at in point.grid()]
 
 
 def compared(system: str, suite: str, points: Sequence[Point], seconds: float) -> list[Compared]:

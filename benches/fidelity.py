@@ -206,13 +206,13 @@ def compare(
         yield Pair(name, steady(made.point_path(0) / "fio.json.gz", runtime_ns), model)
 
 
-def publish(page: Path, text: str) -> None:
-    """Puts the table between the marks of a page."""
-    before, begin, rest = page.read_text().partition(BEGIN)
+def marked(page: Path) -> tuple[str, str]:
+    """What stands before and after the table of a page, which is asked for before anything is measured."""
+    before, begin, rest = (page.read_text() if page.exists() else "").partition(BEGIN)
     _, end, after = rest.partition(END)
     if not begin or not end:
         raise SystemExit(f"{page} lacks the marks {BEGIN} and {END}")
-    page.write_text(f"{before}{BEGIN}\n\n```text\n{text}```\n\n{END}{after}")
+    return f"{before}{BEGIN}\n\n", f"\n{END}{after}"
 
 
 def main() -> int:
@@ -224,6 +224,7 @@ def main() -> int:
     parser.add_argument("--strict", action="store_true", help="exit with 1 if a bar is missed")
     parser.add_argument("-o", "--output", type=Path, help="a page with marks, between which the table goes")
     options = parser.parse_args()
+    page = marked(options.output) if options.output else None
     pairs: list[Pair] = []
     taken = machine.taken(2, 3 * _TICK_NS)
     wanted = [
@@ -247,8 +248,8 @@ def main() -> int:
     )
     table = Table(HEADS + TAIL_HEADS, (Group("", cells),), frozenset({0, 1}), notes).plain()
     print(table, end="")
-    if options.output:
-        publish(options.output, table)
+    if page:
+        options.output.write_text(f"{page[0]}```text\n{table}```\n{page[1]}")
     return 1 if options.strict and met < len(pairs) else 0
 
 
