@@ -94,6 +94,22 @@ def test_throughput_is_iops_times_block_size_and_outstanding_is_what_was_asked(
         assert row["workload"]["profile"]["name"] == row["profile"]
 
 
+def test_a_queue_depth_that_is_no_power_of_two_is_kept(loadline: Loadline, filled_file: Path) -> None:
+    path = suite(loadline.folder, "reads 4k 100% 100%", runtime="1s")
+    row = loadline("run", path, filled_file, "--queue-depth", "24", "--json").json["results"][0]
+    assert row["iops"] * row["latency_mean_ns"] / 1e9 == pytest.approx(24, rel=0.05)  # Little's law
+    assert row["outstanding_achieved"] == pytest.approx(24, rel=0.05)
+
+
+def test_an_engine_that_rounds_queue_depths_is_refused_where_they_would_be_rounded(
+    loadline: Loadline, filled_file: Path
+) -> None:
+    for asked in ((reads(loadline.folder), "--queue-depth", "8,24"), ("web-ramp",)):
+        said = loadline("run", *asked, filled_file, "--engine", "io_uring")
+        assert said.code == 2
+        assert "may round queue depths" in said.err
+
+
 def test_the_series_holds_the_load_generator_the_host_and_the_device(loadline: Loadline, tmp_path: Path) -> None:
     disk = tmp_path / "disk"
     disk.mkdir()

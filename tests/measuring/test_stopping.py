@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import random
 from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -14,6 +15,7 @@ from measuring.suites import reads
 from loadline.errors import InputError
 from loadline.measuring import emulate
 from loadline.measuring.stopping import Stopping
+from loadline.system.description import load_system
 from loadline.workload.plan import Options, Point, make_plan
 from loadline.workload.suite import load_suite
 
@@ -136,6 +138,15 @@ def test_the_write_cache_of_an_emulated_array_is_known_from_its_description(
     settings: tuple[str, ...], cache_bytes: int | None
 ) -> None:
     assert emulate.describe("dl360-g6-p410i", settings).write_cache_bytes == cache_bytes
+
+
+def test_where_an_array_does_not_say_whether_its_drives_buffer_writes_the_drive_does(tmp_path: Path) -> None:
+    text = load_system("dl360-g6-p410i").text
+    assert "write_cache = false\n" in text
+    path = tmp_path / "array.toml"
+    path.write_text(text.replace("write_cache = false\n", ""))
+    assert emulate.describe(str(path)).write_cache_bytes == 108 << 20
+    assert emulate.describe(str(path), ("pool.drive=sata-7k2-1tb",)).write_cache_bytes is None
 
 
 def test_a_cache_that_is_no_size_is_refused(loadline: Loadline) -> None:

@@ -66,7 +66,7 @@ def command(
         if size_bytes is None and fio_job.needs_size(points):
             size_bytes = _ASSUMED_BYTES
             output.warn(f"{suite.name} parts the target: written for one of 1 TiB, for --size isn't given.")
-        job = fio_job.write(points, engine=engine or _engine(), size_bytes=size_bytes)
+        job = fio_job.write(points, engine=engine or _engine(points), size_bytes=size_bytes)
     if as_json:
         output.document(envelope(suites=[_as_json(suite, points)], findings=findings))
     elif job is not None:
@@ -79,10 +79,10 @@ def command(
         _explain(suite, points)
 
 
-def _engine() -> str:
+def _engine(points: tuple[Point, ...]) -> str:
     """What a run on this machine would take."""
     try:
-        return fio.find(None, Path(tempfile.gettempdir()), 512).engine
+        return fio.find(None, Path(tempfile.gettempdir()), 512, points).engine
     except LoadlineError:
         return fio_job.DEFAULT_ENGINE
 

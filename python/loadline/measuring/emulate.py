@@ -25,7 +25,7 @@ from loadline.errors import InputError, TargetError
 from loadline.measuring import nbd
 from loadline.result.schema import Flow
 from loadline.system.description import CATALOG, System, load_system, unroll
-from loadline.system.drive import drive_text
+from loadline.system.drive import drive_figures, drive_text
 from loadline.system.refusal import refusal
 from loadline.units import format_bytes, format_size, parse_bytes
 
@@ -57,9 +57,13 @@ class Emulated:
 
     @property
     def write_cache_bytes(self) -> int | None:
-        """Its controller's write cache, 0 for none; None where drives have one of their own, or nothing is said."""
+        """Its controller's write cache, 0 for none; None where drives have one of their own, and of stations."""
         figures = {key: value for key, value, _ in self.system.figures()}
-        if figures.get("pool.write_cache") != "false":
+        of_drives = figures.get("pool.write_cache")
+        if of_drives is None and self.system.drive is not None:
+            stated = drive_figures(self.system.drive, self.system.path.parent)
+            of_drives = next(value for key, value, _ in stated if key == "cache.write_back")
+        if of_drives != "false":
             return None
         return parse_bytes(figures["cache.write"]) if figures.get("cache.mode") == "write-back" else 0
 

@@ -17,15 +17,20 @@ import signal
 import subprocess
 import tempfile
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from loadline._core import Interval, Job, StatusStream
 from loadline.errors import InputError, TargetError, ToolError
+from loadline.workload.plan import Point
+from loadline.workload.profile import Closed
+
+# Those of Linux that take direct I/O, the one that costs less first.
+_ASYNCHRONOUS = ("io_uring", "libaio")
 
 #: `null` reaches no target: it shows what the load generator itself can do.
-ENGINES = ("io_uring", "libaio", "null")
+ENGINES = (*_ASYNCHRONOUS, "null")
 
 #: For the export of an NBD server.
 NBD = "nbd"
@@ -266,8 +271,11 @@ class _Watch:
             os.killpg(self._process.pid, number)
 
 
-def find(engine: str | None, target: Path | None, logical_block_bytes: int) -> Fio:
+def find(engine: str | None, target: Path | None, logical_block_bytes: int, points: Iterable[Point]) -> Fio:
     """The installed fio, with an engine that works on the target with direct I/O: io_uring, else libaio.
+
+    Where a closed load isn't a power of two, or is searched, it's libaio: with io_uring fio 3.33 has as many I/Os
+    outstanding as the next power of two.
 
     Args:
         engine: take this one instead of probing.
@@ -275,9 +283,42 @@ def find(engine: str | None, target: Path | None, logical_block_bytes: int) -> F
 
     Raises:
         ToolError: no fio, or too old, or without the engine for NBD.
-        InputError: another engine is asked for than the target takes.
+        InputError: another engine is asked for than the target takes, or than keeps the points' queue depths.
         TargetError: no engine can read the target with direct I/O.
     """
+    program, version = _installed()
+    if target is None:
+        if engine not in {None, NBD}:
+            raise InputError(f"engine {engine} can't reach an NBD server", "Leave out --engine.")
+        if _ask([program, f"--enghelp={NBD}"]).returncode:
+            raise ToolError(
+                f"{program} has no engine for NBD", "Take the distribution's fio (Debian, Ubuntu: apt install fio)."
+            )
+        return Fio(program, version, NBD)
+    rounded = next((point.name for point in points if _rounded(point)), None)
+    if engine is not None:
+        if engine not in ENGINES:
+            raise InputError(f"engine {engine[:40]!r} is not one that loadline drives", f"Known: {', '.join(ENGINES)}.")
+        if rounded and engine == "io_uring":
+            raise InputError(
+                f"with engine io_uring fio may round queue depths up to a power of two, also that of {rounded}",
+                "Leave out --engine, or give --engine libaio.",
+            )
+        return Fio(program, version, engine)
+    engines = ("libaio",) if rounded else _ASYNCHRONOUS
+    block = max(4096, logical_block_bytes)
+    try:
+        with tempfile.TemporaryFile(dir=target) if target.is_dir() else target.open("rb") as file:
+            if target.is_dir():
+                file.write(bytes(block))
+                file.flush()
+            return Fio(program, version, _probe(program, target, file.fileno(), block, engines))
+    except OSError as error:
+        raise TargetError(f"{target} can't be tried: {error.strerror}", "Check its permissions and its room.") from None
+
+
+def _installed() -> tuple[str, str]:
+    """fio and its version. ToolError if there is none, or one too old, or without what starts it."""
     program = shutil.which("fio")
     if program is None:
         raise ToolError("fio is not installed", "Debian, Ubuntu: apt install fio. Fedora: dnf install fio.")
@@ -293,42 +334,29 @@ def find(engine: str | None, target: Path | None, logical_block_bytes: int) -> F
             f"{program} is version {match[1]}.{match[2]}; loadline needs {OLDEST[0]}.{OLDEST[1]} or later",
             "Install a newer fio.",
         )
-    version = answer.stdout.strip()
-    if target is None:
-        if engine not in {None, NBD}:
-            raise InputError(f"engine {engine} can't reach an NBD server", "Leave out --engine.")
-        if _ask([program, f"--enghelp={NBD}"]).returncode:
-            raise ToolError(
-                f"{program} has no engine for NBD", "Take the distribution's fio (Debian, Ubuntu: apt install fio)."
-            )
-        return Fio(program, version, NBD)
-    if engine is not None:
-        if engine not in ENGINES:
-            raise InputError(f"engine {engine[:40]!r} is not one that loadline drives", f"Known: {', '.join(ENGINES)}.")
-        return Fio(program, version, engine)
-    block = max(4096, logical_block_bytes)
-    try:
-        with tempfile.TemporaryFile(dir=target) if target.is_dir() else target.open("rb") as file:
-            if target.is_dir():
-                file.write(bytes(block))
-                file.flush()
-            return Fio(program, version, _probe(program, target, file.fileno(), block))
-    except OSError as error:
-        raise TargetError(f"{target} can't be tried: {error.strerror}", "Check its permissions and its room.") from None
+    return program, answer.stdout.strip()
 
 
-def _probe(program: str, target: Path, descriptor: int, block: int) -> str:
+def _rounded(point: Point) -> bool:
+    """Whether it asks, or may ask when it is searched, for a queue depth that is no power of two."""
+    if point.ramp is not None and point.ramp.axis == "outstanding":
+        return True
+    arrivals = [stream.arrival for at in point.grid() for stream in at.streams]
+    return any(arrival.queue_depth.bit_count() != 1 for arrival in arrivals if isinstance(arrival, Closed))
+
+
+def _probe(program: str, target: Path, descriptor: int, block: int, engines: Sequence[str]) -> str:
     # By our own descriptor: a name could hold what fio doesn't take, and a file without one is never left behind.
     options = [f"--filename=/proc/{os.getpid()}/fd/{descriptor}", "--rw=randread", f"--bs={block}", f"--size={block}"]
     options += ["--number_ios=1", "--direct=1", "--readonly", "--thread=1", "--iodepth=2", "--allow_file_create=0"]
     said = ""
-    for engine in ("io_uring", "libaio"):
+    for engine in engines:
         answer = _ask([program, "--name=probe", f"--ioengine={engine}", *options, "--eta=never"])
         if answer.returncode == 0:
             return engine
         said = next(iter((answer.stderr.strip() or answer.stdout.strip()).splitlines()), "nothing")[:200]
     raise TargetError(
-        f"neither io_uring nor libaio can read {target} with direct I/O; fio says: {said}",
+        f"{' and '.join(engines)} can't read {target} with direct I/O; fio says: {said}",
         "Some file systems (ecryptfs, old tmpfs) have no direct I/O: choose another directory.",
     )
 

@@ -87,7 +87,7 @@ def run(
         prepare: fill a target that reads as zeros; False: refuse it.
         declared: settings of the system that can't be captured; kept apart from what was.
         seed: for addresses, data and a random order; drawn and recorded by default.
-        engine: fio's ioengine; by default io_uring or libaio, whichever works.
+        engine: fio's ioengine; by default io_uring or libaio, whichever works and keeps the queue depths.
         settings: what to set in an emulated system, such as `cache.mode=off`.
         cache_bytes: the write cache of each target, 0 for none: points that write go on until twice as much is written.
             Of an emulated system it's known.
@@ -114,7 +114,7 @@ def run(
     for message in (*warnings, *together.check(aims, roots)):
         listen(event.Warned(message))
     together.check_fits(points, aims)
-    loaders = _loaders(engine, aims)
+    loaders = _loaders(engine, aims, points)
     again = prepare and (order == "random" or repeats > 1)
     planned = intent.plan(
         suite.name, aims, points, [_look(aim, prepare) for aim in aims], order, again, range(len(points))
@@ -171,12 +171,15 @@ def resume(
     return made
 
 
-def _loaders(engine: str | None, aims: Sequence[target.Target]) -> tuple[fio.Fio, ...]:
+def _loaders(engine: str | None, aims: Sequence[target.Target], points: Sequence[Point]) -> tuple[fio.Fio, ...]:
     """fio with an engine that works for each target; one that is asked for counts where it can, if anywhere."""
     served = [aim.kind in {"nbd", "emulated"} for aim in aims]
     return tuple(
         fio.find(
-            engine if all(served) or not by_server else None, None if by_server else aim.path, aim.logical_block_bytes
+            engine if all(served) or not by_server else None,
+            None if by_server else aim.path,
+            aim.logical_block_bytes,
+            points,
         )
         for aim, by_server in zip(aims, served, strict=True)
     )
@@ -188,7 +191,7 @@ def _go_on(made: Run, session: Session) -> Run:
         session.listen(event.Warned(message))
     points, options = made.plan, made.document["options"]
     together.check_fits(points, aims)
-    loaders = _loaders(session.engine, aims)
+    loaders = _loaders(session.engine, aims, points)
     looked = [_look_again(made, number, aim) for number, aim in enumerate(aims)]
     order: Order = options.get("order", "suite")
     again = options["prepare"] and (order == "random" or options.get("repeats", 1) > 1)
