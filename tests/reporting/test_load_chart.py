@@ -57,6 +57,16 @@ def test_answers_far_beyond_the_limit_leave_it_most_of_the_height_and_are_told()
     assert [row["load"] for row in panel.data["answers"] if row["beyond"]] == ["1,024", "65,536"]
 
 
+def test_each_block_size_has_a_curve_of_its_own() -> None:
+    rows = [
+        dataclasses.replace(row, workload={"profile": {"block": [{"size_bytes": size, "share_fraction": 1.0}]}})
+        for size, faster in ((4096, 4), (65536, 1))
+        for row in searched([(n, faster * iops, ms / faster) for n, iops, ms in HOCKEY])
+    ]
+    answers = panel_of(rows).data["answers"]
+    assert [row["source"] for row in answers] == ["4k"] * len(HOCKEY) + ["64k"] * len(HOCKEY)
+
+
 def test_nothing_lies_beyond_where_nothing_is_far_or_nothing_is_asked() -> None:
     assert "beyond" not in panel_of(searched(HOCKEY, at=3)).data
     swept = searched([*HOCKEY, (65536, 12920.0, 5041.0)], limit=None)

@@ -54,6 +54,10 @@ def test_the_bottleneck_is_what_limits() -> None:
     assert several == ("Disks limit 2 points.", "Bus limit 1 point.")
 
 
+def test_what_is_not_described_is_not_said_to_be_limited_by_a_component() -> None:
+    assert said([solved("a"), measured("b")])["What limits"] == ("Disks limit 1 point of 2.",)
+
+
 def test_a_busy_host_is_named_before_a_busy_device() -> None:
     rows = [measured("a", cpu_fraction=0.95, busy_fraction=1.0), measured("b", busy_fraction=0.99)]
     host, device = said(rows)["What limits"]

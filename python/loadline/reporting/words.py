@@ -178,11 +178,14 @@ def _range(points: Sequence[Result], direction: str) -> Iterator[str]:
 
 def _limits(points: Sequence[Result]) -> Iterator[str]:
     named = Counter(point.bottleneck for point in points if point.bottleneck)
+    answered = sum(point.error is None for point in points)
     for component, number in named.most_common():
+        # Of systems that aren't described nothing is known.
+        all_known = "" if named.total() == answered else f" of {answered}"
         yield (
-            f"{component.capitalize()} limit {_points(number)}."
-            if len(named) > 1
-            else f"The {component} limit every point."
+            f"The {component} limit every point."
+            if number == answered
+            else f"{component.capitalize()} limit {_points(number)}{all_known}."
         )
     yield from _host(
         points, "cpu_fraction", "The host's CPU was above 90 % at {}: there the load generator may be the limit."

@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, replace
 from functools import cached_property
-from itertools import pairwise
+from itertools import compress, pairwise
 from typing import Any
 
 import altair as alt
@@ -33,6 +33,7 @@ from loadline.reporting.contents import Contents
 from loadline.reporting.table import count, saturation_named
 from loadline.result.schema import Result
 from loadline.system.knee import Knee, fitted, rising
+from loadline.units import format_bytes, format_percent
 from loadline.workload.limit import Limit, parse_limit
 
 # More lines than that in one panel can't be told apart.
@@ -57,9 +58,13 @@ _MEAN = Limit("mean", 1)
 
 @dataclass(frozen=True)
 class Curve:
-    """Rows of one profile from one source, in order of load; `line` is the one at the load line."""
+    """Rows of one profile from one source, in order of load; `line` is the one at the load line.
+
+    `variant` says what other curves of the profile ask for otherwise: the block size of a sweep.
+    """
 
     profile: str
+    variant: str
     source: str
     rows: tuple[Result, ...]
     line: Result | None
@@ -87,25 +92,41 @@ class Curve:
 
 
 def curves(results: Sequence[Result]) -> list[Curve]:
-    """A curve for each profile and source that has answers at two loads or more."""
+    """A curve for each profile, block size and mix, and source that has answers at two loads or more."""
     return curves_by(zip(results, source(results), strict=True))
 
 
 def curves_by(told: Iterable[tuple[Result, str]]) -> list[Curve]:
     """The same of rows with the names of their sources."""
-    found: dict[tuple[str, str, str], list[Result]] = {}
+    found: dict[tuple[str, tuple[str, ...], str, str], list[Result]] = {}
+    asked: dict[str, set[tuple[str, ...]]] = {}
     for result, origin in told:
         if result.total.iops and result.total.latency_mean_ns and result.error is None:
             axis = "rate" if result.offered_per_s is not None else "outstanding"
-            found.setdefault((result.profile or result.point, origin, axis), []).append(result)
+            profile, mix = result.profile or result.point, _mix(result)
+            found.setdefault((profile, mix, origin, axis), []).append(result)
+            asked.setdefault(profile, set()).add(mix)
     kept = []
-    for (profile, origin, _), rows in found.items():
+    for (profile, mix, origin, _), rows in found.items():
         # Of a search the row that is its answer is among the probes too.
         by_load = {load_of(row): row for row in sorted(rows, key=lambda row: row.role == "point")}
         if len(by_load) > 1:
             line = next((row for row in rows if row.limit and row.role == "point"), None)
-            kept.append(Curve(profile, origin, tuple(by_load[load] for load in sorted(by_load)), line))
+            differs = [len(set(values)) > 1 for values in zip(*asked[profile], strict=True)]
+            variant = ", ".join(compress(mix, differs))
+            kept.append(Curve(profile, variant, origin, tuple(by_load[load] for load in sorted(by_load)), line))
     return kept
+
+
+def _mix(row: Result) -> tuple[str, ...]:
+    """What a row asks for besides its load, in words: blocks, reads, places; empty words where it isn't one profile."""
+    profile = row.workload.get("profile") if isinstance(row.workload, Mapping) else None
+    if not isinstance(profile, Mapping):
+        return "", "", ""
+    blocks = [share["size_bytes"] for share in profile.get("block") or ()]
+    size = format_bytes(blocks[0]) if len(blocks) == 1 else "mixed blocks"
+    read, random = (float(profile.get(key, 1)) for key in ("read_fraction", "random_fraction"))
+    return size, f"{format_percent(read)} read", f"{format_percent(random)} random"
 
 
 def load_of(row: Result) -> float:
@@ -115,7 +136,10 @@ def load_of(row: Result) -> float:
 
 def draw(contents: Contents, palette: Palette) -> list[Panel]:
     """A panel a profile; its curves beside each other, at most six."""
-    return panels_of(curves(contents.results), palette)
+    found = curves(contents.results)
+    return panels_of(
+        [replace(one, source=", ".join(filter(None, (one.source, one.variant)))) for one in found], palette
+    )
 
 
 def panels_of(drawn: Sequence[Curve], palette: Palette) -> list[Panel]:

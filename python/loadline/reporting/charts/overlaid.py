@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 
 from loadline.judging.matching import Side
 from loadline.reporting.charts.load import Curve, curves_by, panels_of
@@ -14,8 +15,9 @@ from loadline.result.schema import Result
 
 
 def draw(compared: Compared, palette: Palette) -> list[Panel]:
-    """A panel a profile that at least two sides answered at two loads or more."""
-    curves = curves_by(_told(compared.comparison.sides))
+    """A panel a profile, and block size, that at least two sides answered at two loads or more."""
+    found = curves_by(_told(compared.comparison.sides))
+    curves = [replace(one, profile=", ".join(filter(None, (one.profile, one.variant)))) for one in found]
     several = Counter(curve.profile for curve in curves)
     kept: list[Curve] = [curve for curve in curves if several[curve.profile] > 1]
     return panels_of(kept, palette)
