@@ -285,9 +285,9 @@ fn runs_that_no_cache_stands_before_find_what_drives_have_read_on_as_far_as_othe
         let asked = Arrival::outstanding(outstanding);
         let mut runs = stream(&array, 1 << 12, read, random, asked);
         runs.profile.sequential_streams = streams;
-        let error = off(&array, runs, outstanding, 40_000);
+        let error = off(&array, runs, outstanding, 200_000);
         assert!(
-            error.abs() < 0.1,
+            error.abs() < 0.12,
             "{read} {random} {streams} {outstanding}: {error:+.3}"
         );
     }
