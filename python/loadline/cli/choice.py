@@ -86,7 +86,7 @@ def point_options(function: F) -> F:
             click.option(
                 "--engine",
                 type=click.Choice(["io_uring", "libaio"]),
-                help="fio's engine; else the first of these that works.",
+                help="fio's engine; else the first of these that works and keeps the queue depths.",
             ),
             click.option(
                 "--seed",
