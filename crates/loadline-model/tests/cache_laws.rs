@@ -230,12 +230,9 @@ fn a_sweep_ascends_and_begins_again_once() {
 
 #[test]
 fn written_space_is_free_again_once_it_is_on_the_disks() {
-    let mut shape = of_pages(4 * KIB, 0, 10);
-    (shape.high_water, shape.low_water) = (0.8, 0.2);
-    let mut cache = Cache::new(&shape).unwrap();
+    let mut cache = Cache::new(&of_pages(4 * KIB, 0, 10)).unwrap();
     let mut ranges = Vec::new();
     for page in 0..10 {
-        assert_eq!(cache.over_high_water(), page >= 8, "{page} of 10 pages");
         assert_eq!(cache.write(page * 4 * KIB, 4096), Written::Taken);
     }
     assert_eq!(cache.write(1 << 30, 4096), Written::Full);
@@ -249,10 +246,8 @@ fn written_space_is_free_again_once_it_is_on_the_disks() {
         "nothing has arrived yet"
     );
     for id in ids {
-        assert!(!cache.under_low_water());
         cache.destaged(id);
     }
-    assert!(cache.under_low_water());
     assert_eq!(
         (cache.room(), cache.read_content()),
         (Bytes(8 * 4 * KIB), Bytes(0))
@@ -457,11 +452,6 @@ fn what_cannot_be_is_refused_by_its_key() {
         ("cache.page", with(|shape| shape.page = Bytes(128 << 10))),
         ("cache.read", with(|shape| shape.read = Bytes(4096))),
         ("cache.write", with(|shape| shape.write = Bytes(1 << 60))),
-        (
-            "cache.high_water",
-            with(|shape| shape.high_water = f64::NAN),
-        ),
-        ("cache.low_water", with(|shape| shape.low_water = 0.95)),
         ("volume.chunk", with(|shape| shape.stripe_bytes = 1536)),
         ("volume.chunk", with(|shape| shape.stripe_bytes = 0)),
         ("cache.streams", with(|shape| shape.streams = u32::MAX)),

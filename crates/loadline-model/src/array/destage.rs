@@ -8,9 +8,9 @@ use crate::units::Time;
 
 /// How hard the cache is emptied.
 ///
-/// Up to the low water mark nothing is destaged; from there the number of stripes under way grows in proportion to what is
-/// dirty, up to `most` at the high water mark. So destaging settles where it keeps up with writing, without swinging between
-/// the marks. Real controllers are free to do otherwise; `assumed`, for its simplicity.
+/// Up to the low water mark nothing is destaged; from there the number of stripes under way grows in proportion to the space that
+/// dirty pages take, up to `most` at the high water mark. So destaging settles where it keeps up with writing, without swinging between
+/// the marks. A page that holds a small write takes no less space than a full one: by its bytes the marks would never be reached. Real controllers are free to do otherwise; `assumed`, for its simplicity.
 #[derive(Debug, Clone, Copy, Default)]
 pub(super) struct Destaging {
     low_bytes: u64,
@@ -30,7 +30,7 @@ impl Destaging {
         }
     }
 
-    /// Stripes that should be under way with so much dirty.
+    /// Stripes that should be under way with so much space dirty.
     fn wanted(&self, dirty_bytes: u64, waiting: bool) -> u32 {
         if waiting || dirty_bytes >= self.high_bytes {
             return self.most;
@@ -44,7 +44,7 @@ impl Destaging {
 impl Array {
     /// Whether another stripe should go to the drives now.
     fn destage_wanted(&self) -> bool {
-        let dirty_bytes = self.cache.as_ref().map_or(0, Cache::dirty_bytes);
+        let dirty_bytes = self.cache.as_ref().map_or(0, Cache::dirty_space_bytes);
         self.destaging.under_way < self.destaging.wanted(dirty_bytes, !self.parked.is_empty())
     }
 

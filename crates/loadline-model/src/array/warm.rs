@@ -61,8 +61,6 @@ pub(crate) fn cache(cache: &system::Cache, layout: &Layout) -> Result<Cache, Err
         streams: cache.streams,
         read_ahead: cache.read_ahead,
         shared: cache.shared,
-        high_water: cache.high_water,
-        low_water: cache.low_water,
         order: cache.destage_order,
         full_stripes_first: cache.full_stripes_first,
         ..Shape::default()

@@ -142,6 +142,8 @@ pub struct Lines {
     recent: Lists<1>,
     pub read_pages: u64,
     pub write_pages: u64,
+    /// Pages with a dirty block, being written back or not.
+    pub dirty_pages: u64,
 }
 
 impl Lines {
@@ -154,6 +156,7 @@ impl Lines {
             recent: Lists::new(),
             read_pages: 0,
             write_pages: 0,
+            dirty_pages: 0,
         }
     }
 
@@ -187,7 +190,7 @@ impl Lines {
         &self.slots[slot as usize]
     }
 
-    /// For changes that leave `valid` and `dirty | flight` as they are; all others go through `change`.
+    /// For changes that leave `valid`, `dirty` and `flight` as they are; all others go through `change`.
     #[inline]
     pub fn get_mut(&mut self, slot: u32) -> &mut Line {
         &mut self.slots[slot as usize]
@@ -198,15 +201,20 @@ impl Lines {
         let grid = self.grid;
         let pages = |line: &Line| {
             let write = grid.pages(line.dirty | line.flight);
-            (grid.pages(line.valid) - write, write)
+            (
+                grid.pages(line.valid) - write,
+                write,
+                grid.pages(line.dirty),
+            )
         };
         let line = &mut self.slots[slot as usize];
-        let (read_before, write_before) = pages(line);
+        let (read_before, write_before, dirty_before) = pages(line);
         change(line);
-        let (read, write) = pages(line);
+        let (read, write, dirty) = pages(line);
         let (number, valid) = (line.number, line.valid);
         self.read_pages = self.read_pages + read - read_before;
         self.write_pages = self.write_pages + write - write_before;
+        self.dirty_pages = self.dirty_pages + dirty - dirty_before;
         match (read_before > 0, read > 0) {
             (false, true) => self.recent.push_front(0, slot),
             (true, false) => self.recent.remove(slot),

@@ -98,8 +98,6 @@ pub struct Cache {
     most_for_reads: u64,
     most_for_writes: u64,
     most: u64,
-    high_water: u64,
-    low_water: u64,
     counters: Counters,
 }
 
@@ -113,7 +111,6 @@ impl Cache {
         let (page, block) = (shape.page.0, shape.block());
         let grid = Grid::new(block, page, shape.line.0);
         let writes = shape.write.0 / page;
-        let water = |share: f64| share * writes as f64;
         Ok(Cache {
             grid,
             lines: Lines::new(grid),
@@ -129,8 +126,6 @@ impl Cache {
             most_for_reads: shape.most_for_reads() / page,
             most_for_writes: writes,
             most: shape.read.0 / page + writes,
-            high_water: (water(shape.high_water).ceil() as u64).max(1),
-            low_water: water(shape.low_water) as u64,
             counters: Counters::default(),
         })
     }
@@ -310,10 +305,11 @@ impl Cache {
         let (id, span, blocks) = self.stripes.take()?;
         for (number, mask) in self.grid.pieces(span) {
             if let Some(slot) = self.lines.find(number) {
-                let line = self.lines.get_mut(slot);
-                let dirty = line.dirty & mask;
-                line.dirty &= !dirty;
-                line.flight |= dirty;
+                let dirty = self.lines.get(slot).dirty & mask;
+                self.lines.change(slot, |line| {
+                    line.dirty &= !dirty;
+                    line.flight |= dirty;
+                });
                 self.grid.push_runs(number, dirty, ranges);
             }
         }
@@ -353,19 +349,14 @@ impl Cache {
         self.lines.shrink(self.most_for_reads.min(free_of_writes));
     }
 
-    /// Whether write content has reached the high water mark: writing back should begin.
-    pub fn over_high_water(&self) -> bool {
-        self.lines.write_pages >= self.high_water
-    }
-
-    /// Whether write content has sunk to the low water mark: writing back can end.
-    pub fn under_low_water(&self) -> bool {
-        self.lines.write_pages <= self.low_water
-    }
-
     /// Bytes that are dirty and not being written back.
     pub fn dirty_bytes(&self) -> u64 {
         self.grid.bytes(self.stripes.dirty_blocks)
+    }
+
+    /// Space of the pages in which something is dirty, bytes: of small writes it's more than what they wrote.
+    pub fn dirty_space_bytes(&self) -> u64 {
+        self.lines.dirty_pages * self.page
     }
 
     /// Space left for write content, in bytes of whole pages.

@@ -25,10 +25,6 @@ pub struct Shape {
     pub line: Bytes,
     /// What space is allocated in; a power of two from 1/64 of a line to a line.
     pub page: Bytes,
-    /// Share of `write` at and above which writing back begins, 0 to 1.
-    pub high_water: f64,
-    /// Share of `write` at and below which it ends, 0 to `high_water`.
-    pub low_water: f64,
     /// Which stripe is written back next.
     pub order: Order,
     /// Whether stripes whose data are all dirty go before all others.
@@ -48,8 +44,6 @@ impl Default for Shape {
     ///
     /// - lines and stripes of 64 KiB, in which EMC's CX arrays write back (EMC, "Performance and Availability: Release 30
     ///   Firmware Update, Applied Best Practices"); pages of 4 KiB, assumed: a common request's size;
-    /// - water marks of 90 and 80 %, assumed: a write cache stays full under load (HP, Smart Array Controller technology, 4th
-    ///   edition, p. 4), so the marks are high; those of the EMC arrays are 80 and 60 %;
     /// - ascending order, full stripes first: assumed, as in a controller that spares its disks;
     /// - 16 streams, nothing read ahead: assumed, as read-ahead needs space.
     fn default() -> Self {
@@ -59,8 +53,6 @@ impl Default for Shape {
             shared: false,
             line: Bytes(64 << 10),
             page: Bytes(4 << 10),
-            high_water: 0.9,
-            low_water: 0.8,
             order: Order::Ascending,
             full_stripes_first: true,
             stripe_bytes: 64 << 10,
@@ -115,21 +107,6 @@ impl Shape {
                 );
                 return refuse(key, why);
             }
-        }
-        for (key, share) in [
-            ("cache.high_water", self.high_water),
-            ("cache.low_water", self.low_water),
-        ] {
-            if !(0.0..=1.0).contains(&share) {
-                return refuse(key, format!("{share} is no share: give one from 0 to 1"));
-            }
-        }
-        if self.low_water > self.high_water {
-            let why = format!(
-                "{} is above cache.high_water, {}: writing back would end before it begins",
-                self.low_water, self.high_water
-            );
-            return refuse("cache.low_water", why);
         }
         self.check_stripe_and_read_ahead()
     }

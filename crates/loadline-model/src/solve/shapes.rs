@@ -88,6 +88,8 @@ impl Drives {
     /// other mean sets is known.
     pub(super) fn sets_ns(&self, residence_ns: f64, others: f64) -> [f64; 2] {
         let waits_ns = self.waits_ns(residence_ns, others);
+        // Accesses that go on from each other may all be done before a single one would have been.
+        let own = (residence_ns / self.alone().own_ns).min(1.0);
         let background = self.curve.at(self.queued(others)).background_fraction;
         [0, 1].map(|kind| {
             let alike = if kind == 1 && self.paired {
@@ -96,7 +98,7 @@ impl Drives {
                 ((self.shapes[kind].drives - 1.0) / (self.count - 1.0).max(1.0)).clamp(0.0, 1.0)
             };
             let joins_ns = self.joins_ns(kind, waits_ns[kind], alike);
-            self.shapes[kind].share * (self.alone().fork_ns[kind] + waits_ns[kind] + joins_ns)
+            self.shapes[kind].share * (own * self.alone().fork_ns[kind] + waits_ns[kind] + joins_ns)
         })
     }
 

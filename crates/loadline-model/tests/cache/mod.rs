@@ -86,6 +86,14 @@ impl Naive {
         assert_eq!(self.cache.read_content().0, read);
         assert_eq!(self.cache.room().0, room);
         assert_eq!(self.cache.dirty_bytes(), dirty);
+        let dirty_blocks = self.blocks.iter().filter(|(_, held)| held.dirty);
+        let dirty_pages: BTreeSet<u64> = dirty_blocks
+            .map(|(block, _)| self.page_of(*block))
+            .collect();
+        assert_eq!(
+            self.cache.dirty_space_bytes(),
+            dirty_pages.len() as u64 * shape.page.0
+        );
         assert!(write <= shape.write.0 && read + write <= shape.read.0 + shape.write.0);
         assert!(shape.shared || read <= shape.read.0);
     }

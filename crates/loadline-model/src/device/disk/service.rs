@@ -358,10 +358,8 @@ impl<'a> Closed<'a> {
         }
     }
 
-    /// At how many places to look at a sweep that hosts' accesses go away from and come back to: it is everywhere in the long run, but would
-    /// hardly leave its begin in so many accesses.
+    /// At how many places to look at a sweep: it is everywhere in the long run, but would hardly leave its begin in so many accesses.
     fn swept(&self, count: usize) -> usize {
-        let scattered = |access: &&Access| access.place == Place::Random;
         let (mut before, mut travelled) = (0.0, 0.0);
         for (access, &share) in self.load.accesses.iter().zip(&self.shares) {
             if let (true, Place::Ascending { gap: gap @ 1.., .. }) =
@@ -373,10 +371,7 @@ impl<'a> Closed<'a> {
             before = share;
         }
         let span = (self.load.span.end - self.load.span.start) as f64;
-        if self.load.accesses.iter().any(|access| scattered(&access))
-            && travelled > 0.0
-            && travelled < span
-        {
+        if travelled > 0.0 && travelled < span {
             SWEPT
         } else {
             1
