@@ -111,10 +111,29 @@ fn destages_wait_alike_at_both_drives_of_a_mirror() {
 
 #[test]
 fn writes_smaller_than_a_page_of_the_cache_take_a_page_each() {
-    let system = system("dl360-g5-p400i", &[]);
-    let writes = stream(&system, 512, 0.0, 1.0, Arrival::outstanding(4));
-    let off = off(&system, writes, 4, 200_000);
-    assert!(off.abs() < 0.07, "{off:+.3}");
+    // Beyond what drives write back, and within it.
+    for (name, outstanding) in [("dl360-g5-p400i", 4), ("eva-v2-10k", 1)] {
+        let system = system(name, &[]);
+        let writes = stream(&system, 512, 0.0, 1.0, Arrival::outstanding(outstanding));
+        let off = off(&system, writes, outstanding, 200_000);
+        assert!(off.abs() < 0.07, "{name}: {off:+.3}");
+    }
+}
+
+#[test]
+fn one_drive_serves_hosts_beside_as_many_destages_as_keep_up() {
+    let system = system("perc-h730-1x4tb", &[]);
+    for (block, read, outstanding) in [
+        (4096, 0.33, 4),
+        (1 << 18, 0.33, 1),
+        (1 << 20, 0.33, 1),
+        // Destages that go on from each other, all over the drive.
+        (1 << 20, 0.0, 1),
+    ] {
+        let mix = stream(&system, block, read, 1.0, Arrival::outstanding(outstanding));
+        let off = off(&system, mix, outstanding, 10_000);
+        assert!(off.abs() < 0.1, "{block} {read} x {outstanding}: {off:+.3}");
+    }
 }
 
 #[test]

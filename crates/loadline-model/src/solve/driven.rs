@@ -2,6 +2,7 @@
 
 use super::fork::slowest_ns;
 use super::mix::Mix;
+use super::points::looked_at;
 use super::view::View;
 use crate::device::disk;
 use crate::device::disk::service::{self, Access, Load};
@@ -52,53 +53,29 @@ impl Mix {
         Some(waited.sum())
     }
 
-    /// I/Os per ns of one drive at which no more of them get their writes written back, with so many sets being written back:
-    /// the number of hosts' accesses beside which both are done in their shares. `None` if there is none, with as many as the drive holds.
-    pub(super) fn cliff_per_ns(
+    /// I/Os per ns of a single drive with 1, 2, 4 ... of them there or waiting for room in the cache, beside up to so many accesses of
+    /// destaging; as many of either as the drive has tags for. `None` where hosts or the cache have nothing to do with the drive.
+    pub(super) fn beside_destages(
         &self,
         view: &View<'_>,
         turnaround_ns: f64,
         background: f64,
-    ) -> Option<f64> {
+    ) -> Option<Vec<(u32, f64)>> {
         let (options, load) = self.load(view, turnaround_ns);
-        let tags = disk::Disk::new(Arc::clone(view.model), &options).tags() as u32;
-        let background = (background.round() as u32).max(1);
-        let weight = |background: bool| -> f64 {
-            let of = load
-                .accesses
+        let has = |background| {
+            load.accesses
                 .iter()
-                .filter(|access| access.background == background);
-            of.map(|access| {
-                access.weight
-                    * if access.kind == service::Kind::Rewrite {
-                        2.0
-                    } else {
-                        1.0
-                    }
-            })
-            .sum()
+                .any(|access| access.background == background)
         };
-        let weights = [weight(false), weight(true)];
-        if weights.contains(&0.0) {
+        let tags = disk::Disk::new(Arc::clone(view.model), &options).tags() as u32;
+        if !has(false) || !has(true) || tags < 2 {
             return None;
         }
-        let mut before: Option<[f64; 2]> = None;
-        for queued in std::iter::successors(Some(1), |queued| Some(queued * 2))
-            .take_while(|queued| queued + background <= tags)
-        {
-            let rates = service::beside(view.model, &options, &load, queued, background);
-            let [hosts, written] = [rates[0] / weights[0], rates[1] / weights[1]];
-            if hosts >= written {
-                // Between the last two, where both are alike.
-                let Some([below, above]) = before else {
-                    return Some(written);
-                };
-                let share = (above - below) / ((above - below) + (hosts - written));
-                return Some(above + share * (written - above));
-            }
-            before = Some([hosts, written]);
-        }
-        None
+        let an_io: f64 = load.accesses.iter().map(|access| access.weight).sum();
+        let destages = (background.round() as u32).clamp(1, tags - 1);
+        let rate = |hosts| service::destaging(view.model, &options, &load, hosts, destages) / an_io;
+        let numbers = looked_at(&(1..=tags - destages));
+        Some(numbers.map(|hosts| (hosts, rate(hosts))).collect())
     }
 }
 

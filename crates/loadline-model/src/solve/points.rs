@@ -197,11 +197,17 @@ impl Solver<'_> {
                 self.straight(numbers, think_ns)
             }
             Some(drives) if self.sets.foreground > 0.0 => {
-                let sets = drives.hosts(most, self.bound);
-                let rates: Vec<f64> = sets
-                    .into_iter()
-                    .map(|rate| rate / self.sets.all())
-                    .collect();
+                let destages = self.beside.as_ref();
+                let known = destages.filter(|_| self.mix.order.is_none());
+                let rates: Vec<f64> = if let Some(known) = known {
+                    let last = known[known.len() - 1].0;
+                    let known: Vec<_> = known.iter().map(|&(n, rate)| (n, [rate])).collect();
+                    let at = |n: u32| by_logarithm(&known, n.min(last))[0];
+                    (1..=most).map(at).collect()
+                } else {
+                    let sets = drives.hosts(most, self.bound).into_iter();
+                    sets.map(|rate| rate / self.sets.all()).collect()
+                };
                 let point = |n: u32, (x, inside): (f64, f64)| {
                     let x = x.min(self.limit);
                     let response = f64::from(n) / x - think_ns;
@@ -412,7 +418,7 @@ impl Solver<'_> {
 }
 
 /// Of these numbers outstanding those that are looked at: the first, its doubles and the last.
-fn looked_at(numbers: &RangeInclusive<u32>) -> impl Iterator<Item = u32> + use<> {
+pub(super) fn looked_at(numbers: &RangeInclusive<u32>) -> impl Iterator<Item = u32> + use<> {
     let most = *numbers.end();
     let next = move |&n: &u32| (n < most).then(|| most.min(2 * n));
     std::iter::successors(Some(*numbers.start()), next)

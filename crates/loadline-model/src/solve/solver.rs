@@ -54,6 +54,8 @@ pub(super) struct Solver<'a> {
     pub(super) sets: Sets,
     /// The most sets that can be at the drives: as many as have among them all the destages there can be at a time.
     pub(super) bound: f64,
+    /// Of a single drive beside its destages: numbers of I/Os there, with what it does of them per ns.
+    pub(super) beside: Option<Vec<(u32, f64)>>,
     /// I/Os per ns that drives can do at most for streams that have been followed.
     pub(super) streamed: Option<f64>,
     /// What a write moves then, with whom it goes along.
@@ -94,18 +96,21 @@ impl<'a> Solver<'a> {
             destaging,
             ahead,
         };
+        let mut beside = None;
         let bound = match &drives {
             Some(drives) if destaging > 0.0 => {
                 let background = mix.most_destages * (destaging + ahead) / destaging;
                 if sets.foreground > 0.0 {
-                    // With one drive there are always as many destages at it; elsewhere they come and go.
-                    let one = (view.pool.drives == 1).then(|| {
+                    // With one drive there are always destages at it; elsewhere they come and go.
+                    if view.pool.drives == 1 {
                         let held = background * drives.background_accesses();
-                        let per_ns = mix.cliff_per_ns(view, turnaround_ns, held)?;
-                        Some(drives.inside_at(per_ns * sets.all()))
-                    });
-                    one.flatten()
-                        .unwrap_or_else(|| drives.inside_with(background))
+                        beside = mix.beside_destages(view, turnaround_ns, held);
+                    }
+                    let most = beside.as_ref().and_then(|beside| beside.last());
+                    most.map_or_else(
+                        || drives.inside_with(background),
+                        |&(_, per_ns)| drives.inside_at(per_ns * sets.all()),
+                    )
                 } else {
                     background
                 }
@@ -122,6 +127,7 @@ impl<'a> Solver<'a> {
             drives,
             sets,
             bound,
+            beside,
             streamed: None,
             moved: None,
             limit: f64::INFINITY,

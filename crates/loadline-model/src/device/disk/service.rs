@@ -9,6 +9,7 @@
 //! Tribble, A quasi-Monte Carlo Metropolis algorithm, PNAS 102, 2005).
 
 mod arriving;
+mod destaging;
 mod load;
 
 use super::known::{self, Question};
@@ -21,35 +22,8 @@ use std::ops::Range;
 use std::sync::Arc;
 
 pub use arriving::{Responses, Turns, arriving};
+pub use destaging::destaging;
 pub use load::{Access, Kind, Load, Place};
-
-/// Accesses per ns of hosts' and of the background's work, while `queued` of the hosts' and `background` of the others are always
-/// outstanding: a cache that must write back puts the next stripe beside the last one, as soon as that is done.
-///
-/// # Panics
-/// As [`service`].
-pub fn beside(
-    model: &Arc<Model>,
-    options: &Options,
-    load: &Load,
-    queued: u32,
-    background: u32,
-) -> [f64; 2] {
-    load.check(model);
-    let mut closed = Closed::empty(model, options, load, queued + background, load.turnaround);
-    let all = closed.rewrites.len();
-    closed.kept = all.saturating_sub(background as usize);
-    for token in 0..all {
-        closed.submit(Time::ZERO, token as u64);
-    }
-    let begun = closed.warm(16 + 4 * all);
-    let count = closed.enough();
-    closed.ended = [0; 2];
-    let ended_at = closed.warm(count);
-    closed
-        .ended
-        .map(|ended| f64::from(ended) / (ended_at - begun).ns() as f64)
-}
 
 /// Time between the ends of two requests, while so many are always outstanding.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -158,10 +132,6 @@ struct Closed<'a> {
     submitted: Vec<(Time, bool, Way)>,
     /// The access that is drawn next, if it has been chosen already; and bytes of each that have been passed.
     chosen: Option<usize>,
-    /// Tokens that are always hosts' work, the others being background; all draw anything if it is 0.
-    kept: usize,
-    /// Accesses that have ended, those of hosts and those in the background.
-    ended: [u32; 2],
     passed: Vec<u64>,
     /// Time that requests have spent at the drive, those of hosts and those in the background, ns.
     inside_ns: [f64; 2],
@@ -222,8 +192,6 @@ impl<'a> Closed<'a> {
             rewrites: vec![None; queued],
             submitted: vec![(Time::ZERO, false, Way::Read); queued],
             chosen: None,
-            kept: 0,
-            ended: [0; 2],
             passed: vec![0; load.accesses.len()],
             inside_ns: [0.0; 2],
             under_way: Vec::with_capacity(queued),
@@ -380,6 +348,11 @@ impl<'a> Closed<'a> {
 
     /// Takes sweeps to one of so many places, and lets those of the last one end.
     fn sweep_at(&mut self, place: usize, places: usize) -> Time {
+        self.sweep_to(place, places);
+        self.warm(2 * self.rewrites.len() + 2)
+    }
+
+    fn sweep_to(&mut self, place: usize, places: usize) {
         let Range { start, end } = self.load.span;
         let middle = (end - start) / (2 * places as u64) * (2 * place as u64 + 1);
         for (access, (ends, _)) in self.load.accesses.iter().zip(&mut self.streams) {
@@ -387,7 +360,6 @@ impl<'a> Closed<'a> {
                 ends[0] = (start + middle) / SECTOR_BYTES * SECTOR_BYTES;
             }
         }
-        self.warm(2 * self.rewrites.len() + 2)
     }
 
     /// Accesses of as many runs as tell how a sweep goes, which is in one place and then in another; 0 if it finds no runs.
@@ -420,7 +392,6 @@ impl<'a> Closed<'a> {
             if let Some((now, token)) = self.answer_before(Time::from_ns(u64::MAX)) {
                 let (since, background, way) = self.submitted[token as usize];
                 self.inside_ns[usize::from(background)] += (now - since).ns() as f64;
-                self.ended[usize::from(background)] += 1;
                 self.coming.push_back((now + self.pause, token));
                 return (now, way);
             }
@@ -487,12 +458,7 @@ impl<'a> Closed<'a> {
     }
 
     fn draw(&mut self, token: u64) -> Request {
-        let mut number = self.chosen.take().unwrap_or_else(|| self.choose());
-        while self.kept > 0
-            && self.load.accesses[number].background != (token as usize >= self.kept)
-        {
-            number = self.choose();
-        }
+        let number = self.chosen.take().unwrap_or_else(|| self.choose());
         let streams = self.ends.len();
         // Who asks keeps to a stream, if all get as many; else they take turns.
         self.turn = if self.rewrites.len() % streams == 0 {

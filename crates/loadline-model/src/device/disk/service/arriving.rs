@@ -14,7 +14,7 @@ const COUNTED: u32 = 20_000;
 const BEFORE: u32 = 4_000;
 
 /// Writes in the background that wait for each one more at the drive: many, as a cache's marks are far apart, and few enough to settle.
-const CROWD: usize = 32;
+pub(super) const CROWD: usize = 32;
 
 /// Response times of one way.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
