@@ -5,7 +5,8 @@ their length. Its error is that of throughput or of mean response, whichever is 
 more I/Os until their half-width is small beside what is judged, or the time for a point is over. Where a cache is
 written back they are long enough for a sweep over all of it, for a short one sees the places of a part. What is only
 read in order is simulated for as long as the suite lasts, as a mean over several phases of the drives, more of them
-instead of more I/Os: for longer it would come to other zones of the drives.
+instead of more I/Os: for longer it would come to other zones of the drives. Phases of drives that work together stay for as long
+as a simulation lasts, so everything else that needs no sweep is a mean over several, too.
 """
 
 from __future__ import annotations
@@ -37,8 +38,10 @@ IOS = 50_000
 #: Bytes that several streams write, which is a dozen times what the catalog's write caches hold.
 WRITTEN_BYTES = 9e9
 
-#: Of what is read in order: the fewest and most I/Os, and seeds, each of which has other phases of the drives.
+#: Of what is read in order: the fewest and most I/Os.
 READ_IOS = (1_000, 1_000_000)
+
+#: Seeds, each of which has other phases of the drives.
 PHASES = 4
 
 #: By how much a simulation that isn't known well enough is made larger.
@@ -115,6 +118,8 @@ def known(system: str, point: Point, iops: float, seconds: float) -> Result:
     if passes(point):
         ios = min(max(int((point.runtime_ns or 0) / 1e9 * iops), READ_IOS[0]), READ_IOS[1])
         replications = PHASES
+    elif ios == IOS:
+        ios, replications = IOS // PHASES, PHASES
     begun = time.monotonic()
     while True:
         before = time.monotonic()
