@@ -1,12 +1,13 @@
 """How far apart are simulate and solve? Prints each point of the suites at its own load that is off, and a table.
 
-A point is judged where the simulated mean response is within the limit of the catalog's ramps: beyond it queues tell
-their length. Its error is that of throughput or of mean response, whichever is larger. Simulations are made again with
-more I/Os until their half-width is small beside what is judged, or the time for a point is over. Where a cache is
-written back they are long enough for a sweep over all of it, for a short one sees the places of a part. What is only
-read in order is simulated for as long as the suite lasts, as a mean over several phases of the drives, more of them
-instead of more I/Os: for longer it would come to other zones of the drives. Phases of drives that work together stay for as long
-as a simulation lasts, so everything else that needs no sweep is a mean over several, too.
+A point is judged where the simulated mean response is within the limit of the catalog's ramps, for beyond it queues
+tell their length, and where it is known within what is judged. Its error is that of throughput or of mean response,
+whichever is larger. Simulations are made again with more I/Os until their half-width is small beside what is judged, or
+the time for a point is over. Where a cache is written back they are long enough for a sweep over all of it, for a short
+one sees the places of a part. What is only read in order is simulated for as long as the suite lasts, as a mean over
+several phases of the drives, more of them instead of more I/Os: for longer it would come to other zones of the drives.
+Phases of drives that work together stay for as long as a simulation lasts, so everything else that needs no sweep is a
+mean over several, too.
 """
 
 from __future__ import annotations
@@ -58,9 +59,15 @@ class Compared:
     solved: Result
 
     @property
-    def judged(self) -> bool:
+    def kept(self) -> bool:
+        """Whether the simulated mean response is within the limit."""
         latency_ns = self.simulated.total.latency_mean_ns
         return latency_ns is not None and latency_ns <= LIMIT_NS
+
+    @property
+    def sure(self) -> bool:
+        """Whether it is known nearly enough for a judgement."""
+        return half_width(self.simulated) <= MOST
 
     @property
     def error(self) -> float:
@@ -87,13 +94,15 @@ def main() -> None:
         points = [point for point in grids(plan) if re.search(options.points, point.name)]
         for system in systems:
             found = compared(system, suite, points, options.seconds)
-            judged = [one for one in found if one.judged]
+            kept = [one for one in found if one.kept]
+            judged = [one for one in kept if one.sure]
             off = [one for one in judged if abs(one.error) > MOST]
             for one in sorted(off, key=lambda one: -abs(one.error)):
                 told(one)
             worst = max((one.error for one in judged), key=abs, default=0.0)
-            rows.append((suite, system, f"{len(judged) - len(off)} of {len(judged)}", f"{worst:+.0%}", str(len(found))))
-    heads = ("suite", "system", "within 10 %", "worst", "points")
+            within, unknown = f"{len(judged) - len(off)} of {len(judged)}", len(kept) - len(judged)
+            rows.append((suite, system, within, f"{worst:+.0%}", str(unknown), str(len(found))))
+    heads = ("suite", "system", "within 10 %", "worst", "simulated too roughly", "points")
     print(Table(heads, (Group("", tuple(rows)),), text=frozenset({0, 1})).markdown())
 
 
