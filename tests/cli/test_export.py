@@ -52,6 +52,22 @@ def test_the_engine_of_a_job_file_is_said_where_nobody_named_it(loadline: Loadli
     assert text.startswith("[global]\nioengine=io_uring\n")
 
 
+@pytest.mark.parametrize(
+    ("verb", "form"), [("suites", ("--fio",)), ("suites", ("--point", "oltp-db-qd5")), ("export", ("-o", "out.fio"))]
+)
+def test_an_engine_that_rounds_the_queue_depths_is_refused_in_job_files_as_in_runs(
+    loadline: Loadline, verb: str, form: tuple[str, ...]
+) -> None:
+    options = (verb, "typical-12", "--profile", "oltp-db", "--queue-depth", "4,5", *form, "--engine")
+    said = loadline(*options, "io_uring")
+    assert said.code == 2 and "round queue depths up" in said.err
+    assert loadline(*options, "libaio").code == 0
+
+
+def test_a_job_file_that_shows_a_search_has_the_engine_that_the_search_takes(loadline: Loadline) -> None:
+    assert "ioengine=libaio\n" in loadline("suites", "database-ramp", "--fio").out
+
+
 def test_a_name_that_vdbench_cannot_have_is_told(loadline: Loadline) -> None:
     said = loadline("export", "typical-12", "--profile", "oltp-db", "--profile", "workstation", "-o", "out.vdbench")
     assert "out.vdbench: oltp-db: names have only letters, digits and _ there" in said.err

@@ -10,6 +10,7 @@ import click
 
 from loadline.cli import choice, output
 from loadline.errors import InputError
+from loadline.measuring import fio
 from loadline.reporting.export import envelope
 from loadline.result.store import check_place, write_bytes
 from loadline.workload.dialects import fio_job, hcibench, icf, vdbench
@@ -19,7 +20,7 @@ from loadline.workload.plan import Point, make_plan
 # A file may go to any machine, so that it isn't this one's engine.
 _ENGINE_SAID = (
     f"; ioengine={fio_job.DEFAULT_ENGINE} works wherever fio does on Linux; run, and suites --fio, take io_uring\n"
-    "; where that works: export --engine io_uring writes the same\n"
+    "; where that works and keeps the queue depths: export --engine io_uring writes the same\n"
 )
 
 _ENDINGS = (".fio", ".icf", ".vdbench", ".hcibench")
@@ -75,6 +76,8 @@ def _written(
         case ".hcibench":
             return hcibench.write(points, size_bytes=size_bytes)
         case _:
+            if engine is not None:
+                fio.check_engine(engine, points)
             points, notes = fio_job.nearest(points, size_bytes)
             job = fio_job.write(points, engine=engine or fio_job.DEFAULT_ENGINE, size_bytes=size_bytes)
             return ("" if engine else _ENGINE_SAID) + job, notes

@@ -62,11 +62,12 @@ def command(
         points = tuple(one for one in points if one.name == point)
     job, size_bytes = None, choice.size(size)
     if as_fio or point is not None:
+        engine = _engine(engine, points)
         points = choice.unrolled(points, "a job file")
         if size_bytes is None and fio_job.needs_size(points):
             size_bytes = _ASSUMED_BYTES
             output.warn(f"{suite.name} parts the target: written for one of 1 TiB, for --size isn't given.")
-        job = fio_job.write(points, engine=engine or _engine(points), size_bytes=size_bytes)
+        job = fio_job.write(points, engine=engine, size_bytes=size_bytes)
     if as_json:
         output.document(envelope(suites=[_as_json(suite, points)], findings=findings))
     elif job is not None:
@@ -79,8 +80,11 @@ def command(
         _explain(suite, points)
 
 
-def _engine(points: tuple[Point, ...]) -> str:
-    """What a run on this machine would take."""
+def _engine(asked: str | None, points: tuple[Point, ...]) -> str:
+    """What a run on this machine would take. InputError where it would refuse what is asked."""
+    if asked is not None:
+        fio.check_engine(asked, points)
+        return asked
     try:
         return fio.find(None, Path(tempfile.gettempdir()), 512, points).engine
     except LoadlineError:

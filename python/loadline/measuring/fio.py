@@ -295,17 +295,11 @@ def find(engine: str | None, target: Path | None, logical_block_bytes: int, poin
                 f"{program} has no engine for NBD", "Take the distribution's fio (Debian, Ubuntu: apt install fio)."
             )
         return Fio(program, version, NBD)
-    rounded = next((point.name for point in points if _rounded(point)), None)
+    points = tuple(points)
     if engine is not None:
-        if engine not in ENGINES:
-            raise InputError(f"engine {engine[:40]!r} is not one that loadline drives", f"Known: {', '.join(ENGINES)}.")
-        if rounded and engine == "io_uring":
-            raise InputError(
-                f"with engine io_uring fio may round queue depths up to a power of two, also that of {rounded}",
-                "Leave out --engine, or give --engine libaio.",
-            )
+        check_engine(engine, points)
         return Fio(program, version, engine)
-    engines = ("libaio",) if rounded else _ASYNCHRONOUS
+    engines = ("libaio",) if any(map(_rounded, points)) else _ASYNCHRONOUS
     block = max(4096, logical_block_bytes)
     try:
         with tempfile.TemporaryFile(dir=target) if target.is_dir() else target.open("rb") as file:
@@ -315,6 +309,18 @@ def find(engine: str | None, target: Path | None, logical_block_bytes: int, poin
             return Fio(program, version, _probe(program, target, file.fileno(), block, engines))
     except OSError as error:
         raise TargetError(f"{target} can't be tried: {error.strerror}", "Check its permissions and its room.") from None
+
+
+def check_engine(engine: str, points: Iterable[Point]) -> None:
+    """InputError if loadline doesn't drive it, or if it doesn't keep the queue depth of a point."""
+    if engine not in ENGINES:
+        raise InputError(f"engine {engine[:40]!r} is not one that loadline drives", f"Known: {', '.join(ENGINES)}.")
+    rounded = next((point.name for point in points if _rounded(point)), None)
+    if rounded and engine == "io_uring":
+        raise InputError(
+            f"with engine io_uring fio may round queue depths up to a power of two, also that of {rounded}",
+            "Leave out --engine, or give --engine libaio.",
+        )
 
 
 def _installed() -> tuple[str, str]:
