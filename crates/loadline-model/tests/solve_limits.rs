@@ -108,6 +108,21 @@ fn jobs_at_one_small_place_keep_as_many_controllers_at_work_as_simulated() {
 }
 
 #[test]
+fn what_streams_can_do_at_most_is_looked_for_with_as_many_outstanding_in_each() {
+    let system = system("hdd-7k2", &[]);
+    let saturation = |outstanding| {
+        let arrival = Arrival::outstanding(outstanding);
+        let mut reads = stream(&system, 1 << 16, 1.0, 0.0, arrival);
+        reads.profile.sequential_streams = 5;
+        system.solve(&[reads], 0, false).unwrap().saturation_per_s
+    };
+    // With one outstanding for all five they take turns at 521 a second; with four each the drive stays with one at 1,344.
+    let [few, more, many] = [5, 20, 80].map(saturation);
+    assert!((few / more - 1.0).abs() < 0.01, "{few} {more}");
+    assert!((many / more - 1.0).abs() < 0.01, "{many} {more}");
+}
+
+#[test]
 fn writes_that_go_together_move_less_over_the_loops_and_fill_the_drives_buffers_before_they_count()
 {
     let system = system("md-raid5-8x2tb", &[]);

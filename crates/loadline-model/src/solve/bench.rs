@@ -19,6 +19,13 @@ pub(super) struct Ground<'a> {
     pub(super) reads_first: bool,
 }
 
+impl Ground<'_> {
+    /// Bytes of writes that a drive's buffer holds; 0 where it acknowledges none from there.
+    pub(super) fn buffer_bytes(self) -> f64 {
+        Disk::new(Arc::clone(self.model), self.options).buffer_bytes() as f64
+    }
+}
+
 /// The same, to know it again by.
 #[derive(Debug, Clone, PartialEq, Eq, Hash)]
 pub(super) struct Site {
@@ -64,6 +71,8 @@ pub(super) enum Event {
     Ask(u32),
     /// A stream has read some part of a window, unless it has been looked again since this number.
     Passed(u64),
+    /// Parity of a job has been computed.
+    Combined(u64),
     /// A drive can begin with more.
     Free(u32),
     /// A drive has ended an access of a job.
@@ -157,7 +166,7 @@ impl<'a> Bench<'a> {
     pub(super) fn next(&mut self) -> Option<(u64, Event)> {
         let Waiting { at: now, event, .. } = self.events.waiting.pop()?;
         match event {
-            Event::Ask(_) | Event::Passed(_) => {}
+            Event::Ask(_) | Event::Passed(_) | Event::Combined(_) => {}
             Event::Free(drive) => self.begin(now, drive),
             Event::Done(number, _) => {
                 self.inside[number as usize] -= 1;
@@ -190,14 +199,14 @@ impl<'a> Bench<'a> {
         let (ground, walk) = (self.ground, self.number);
         let new = || Drive::new(ground, phase(walk, extent.disk));
         let drive = self.drives[number].get_or_insert_with(new);
-        if self.inside[number] == 0 {
-            drive.turn(now, true);
-        }
         if self.inside[number] >= drive.disk.tags() as u64 {
             let lane = usize::from(ground.reads_first && way == Way::Write);
             drive.waiting[lane].push_back(request);
         } else {
             drive.give(now, request);
+        }
+        if self.inside[number] == 0 {
+            drive.turn(now, true);
         }
         self.inside[number] += 1;
         self.begin(now, extent.disk);

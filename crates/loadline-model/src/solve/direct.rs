@@ -9,6 +9,7 @@
 use super::bench::{Bench, Event, Ground, Site};
 use super::view::scattered;
 use super::walk::LAGGING;
+use crate::array::flow::REGION;
 use crate::array::mirror::Mirrors;
 use crate::array::warm;
 use crate::array::writers::Writers;
@@ -19,8 +20,7 @@ use crate::sim::{Profile, Purpose, Requests, Seed, TaskId, Way};
 use crate::system::{self, MirrorRead};
 use std::sync::LazyLock;
 
-/// Bytes of the load before it counts, and those that count, a drive: many chunks.
-const BEFORE_BYTES: f64 = 8e6;
+/// Bytes of the load that count, a drive: many chunks.
 const COUNTED_BYTES: f64 = 32e6;
 
 /// The fewest and the most I/Os that count, and the fewest of each outstanding one.
@@ -31,10 +31,22 @@ const EACH: f64 = 8.0;
 /// The most that count of a load of which a part goes to random places: they are everywhere soon.
 const SCATTERED: f64 = 6_000.0;
 
-/// I/Os that count of several streams that are written to the same stripes, of each outstanding one, and the most of all: who meets at a drive is
-/// held up there by the same parity, so that streams come to keep apart, or together, for thousands of I/Os.
+/// I/Os that count in a walk of several streams that are written to the same stripes: the fewest, those of each outstanding one, and the most of all
+/// walks. Who meets at a drive is held up there by the same parity, so that streams come to keep apart, or together, for thousands of I/Os.
+const FEWEST_MEETING: f64 = 32_768.0;
 const MEETING: f64 = 1_024.0;
 const MOST_MEETING: f64 = 262_144.0;
+
+/// The fewest walks of writes; there are more until the standard error of their rates is such a share of the mean.
+const LEAST_WRITTEN: f64 = 4.0;
+const PRECISE: f64 = 0.03;
+
+/// Laps over all drives that several streams which are read make in a walk, and the most I/Os of all walks, if one needs no more.
+const LAPS: f64 = 64.0;
+const MOST_READ: f64 = 131_072.0;
+
+/// How many times what drives' buffers hold goes through them: they stay with one stream for several.
+const BUFFERS: f64 = 64.0;
 
 /// In how many ways drives' spindles stand to each other at most, each for its part of these I/Os, and bytes a drive for each.
 const MOST_WALKS: f64 = 8.0;
@@ -60,6 +72,16 @@ pub(super) struct Direct {
     pub(super) profile: Profile,
     pub(super) mirror_read: MirrorRead,
     pub(super) cache: Option<system::Cache>,
+    /// What computes parity between reading old data and writing new ones, one for each controller.
+    pub(super) engines: Engines,
+}
+
+/// Parity engines, each of which takes one write after the other.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Engines {
+    pub(super) count: u32,
+    /// Time of a byte, ns; 0 where it takes none.
+    pub(super) byte_ns: f64,
 }
 
 /// When its I/Os come.
@@ -111,20 +133,55 @@ impl Moved {
     }
 }
 
+/// How far a load is followed.
+#[derive(Debug, Clone, Copy)]
+struct Length {
+    /// I/Os that count in each walk; a quarter as many go before.
+    each: f64,
+    /// The least and the most walks, each with other phases of the drives.
+    walks: [usize; 2],
+}
+
+impl Length {
+    fn of(each: f64, walks: [f64; 2]) -> Self {
+        let [least, most] = walks.map(|walks| walks.max(1.0) as usize);
+        Length {
+            each,
+            walks: [least.min(most), most],
+        }
+    }
+
+    /// Whether there should be another walk after these.
+    fn wants(&self, found: &[Followed]) -> bool {
+        let count = found.len();
+        if count < self.walks[0] || count >= self.walks[1] {
+            return count < self.walks[0];
+        }
+        let mean = |of: &dyn Fn(f64) -> f64| {
+            found.iter().map(|one| of(one.per_ns)).sum::<f64>() / count as f64
+        };
+        let rate = mean(&|rate| rate);
+        let square = mean(&|other| (other / rate - 1.0).powi(2));
+        square > PRECISE * PRECISE * (count as f64 - 1.0)
+    }
+}
+
 impl Direct {
+    pub(super) fn streams(&self) -> u32 {
+        self.profile.sequential_streams
+    }
+
     /// Whether reads and writes come apart, each from its own end on.
     fn mixed(&self) -> bool {
         let read = self.profile.read_fraction;
         read > 0.0 && read < 1.0 && !scattered(&self.profile)
     }
 
-    /// Whether streams hold each other up. What drives can do at most, without pauses, needn't be so sure.
-    fn meets(&self, ground: Ground<'_>, coming: Coming) -> bool {
-        let paused = matches!(coming, Coming::Closed(_, [read, write]) if read + write > 0.0);
-        paused
-            && self.profile.sequential_streams > 1
-            && self.profile.read_fraction < 1.0
+    /// Whether all in order come by the same drives, beside something else. What drives can do at most, without pauses, needn't be so sure.
+    fn comes_round(&self, ground: Ground<'_>, coming: Coming) -> bool {
+        paused(coming)
             && !scattered(&self.profile)
+            && ground.layout.disks() > 1
             && ground.layout.kind() != layout::Kind::Jbod
     }
 
@@ -134,7 +191,7 @@ impl Direct {
             Coming::Closed(outstanding, pause_ns) => (outstanding, pause_ns),
             Coming::Open(per_ns) => (0, [per_ns, 0.0]),
         };
-        let profile = format!("{:?} {:?}", self.profile, self.cache);
+        let profile = format!("{:?} {:?} {:?}", self.profile, self.cache, self.engines);
         let site = Site::of(ground);
         let question = (
             site,
@@ -148,38 +205,15 @@ impl Direct {
 
     /// The load over the drives, with their spindles as they may stand to each other.
     fn walks(&self, ground: Ground<'_>, coming: Coming) -> Option<Followed> {
-        let drives = f64::from(ground.layout.disks());
-        let ios = |bytes: f64| bytes * drives / self.profile.mean_bytes();
-        let outstanding = match coming {
-            Coming::Closed(outstanding, _) => f64::from(outstanding),
-            Coming::Open(_) => 1.0,
-        };
-        let fewest = if self.meets(ground, coming) {
-            (MEETING * outstanding).clamp(MOST, MOST_MEETING)
-        } else {
-            FEWEST.max(EACH * outstanding)
-        };
-        let most = if scattered(&self.profile) {
-            SCATTERED
-        } else {
-            MOST
-        };
-        let most = most.max(fewest);
-        let counted = ios(COUNTED_BYTES).clamp(fewest, most);
-        let before = ios(BEFORE_BYTES).clamp(fewest / 4.0, most / 4.0);
-        // Nothing but the drives' own phases tells reads in order that are outstanding how to meet.
-        let fewest = ios(WALK_BYTES).max(EACH * outstanding);
-        let in_order = self.profile.read_fraction >= 1.0 && !scattered(&self.profile);
-        let walks = if in_order && drives > 1.0 && matches!(coming, Coming::Closed(..)) {
-            (counted / fewest).floor().clamp(1.0, MOST_WALKS)
-        } else {
-            1.0
-        };
-        let ios = [before / walks, (before + counted) / walks].map(|ios| ios as u32);
-        let found: Option<Vec<Followed>> = (1..=walks as u64)
-            .map(|number| self.walk(ground, coming, ios, [number, walks as u64]))
-            .collect();
-        let found = found?;
+        let length = self.length(ground, coming);
+        let mut found: Vec<Followed> = Vec::new();
+        while length.wants(&found) {
+            let number = found.len() as u64 + 1;
+            let walks = length.walks[0] as u64;
+            let ios = [0.25, 1.25].map(|share| (share * length.each) as u32);
+            found.push(self.walk(ground, coming, ios, [number, walks])?);
+        }
+        let walks = found.len() as f64;
         // A system stays with one of them for as long as with another.
         let all: f64 = found.iter().map(|one| one.per_ns).sum();
         let mean = |of: &dyn Fn(&Followed) -> f64| {
@@ -193,6 +227,55 @@ impl Direct {
                 sum.plus(one.per_ns / all, one.moved)
             }),
         })
+    }
+
+    /// How far it is followed.
+    fn length(&self, ground: Ground<'_>, coming: Coming) -> Length {
+        let (layout, streams) = (ground.layout, f64::from(self.profile.sequential_streams));
+        let drives = f64::from(layout.disks());
+        let jbod = layout.kind() == layout::Kind::Jbod;
+        let ios = |bytes: f64| bytes * drives / self.profile.mean_bytes();
+        let (outstanding, closed) = match coming {
+            Coming::Closed(outstanding, _) => (f64::from(outstanding), true),
+            Coming::Open(_) => (1.0, false),
+        };
+        let fewest = FEWEST.max(EACH * outstanding);
+        let most = if scattered(&self.profile) {
+            SCATTERED
+        } else {
+            MOST
+        };
+        let counted = ios(COUNTED_BYTES).clamp(fewest, most.max(fewest));
+        if scattered(&self.profile) {
+            return Length::of(counted, [1.0; 2]);
+        }
+        let reads = self.profile.read_fraction >= 1.0;
+        let comes_round = self.comes_round(ground, coming);
+        let held = ios(BUFFERS * ground.buffer_bytes());
+        if !reads && streams > 1.0 && held > 0.0 && layout.kind().parities() == 0 {
+            let most = MOST_MEETING / if paused(coming) { 1.0 } else { 4.0 };
+            return Length::of(held.min(most).max(counted), [1.0; 2]);
+        }
+        if !reads && comes_round {
+            let each = if streams > 1.0 {
+                (MEETING * outstanding).clamp(FEWEST_MEETING, MOST_MEETING)
+            } else {
+                counted
+            };
+            return Length::of(each, [LEAST_WRITTEN, (MOST_MEETING / each).min(MOST_WALKS)]);
+        }
+        if !reads || jbod || !closed || layout.disks() == 1 {
+            return Length::of(counted, [1.0; 2]);
+        }
+        // Nothing but the drives' own phases tells reads in order that are outstanding how to meet.
+        let each = ios(WALK_BYTES).max(EACH * outstanding);
+        if streams > 1.0 && comes_round {
+            let lap = streams * ios(layout.chunk_bytes() as f64);
+            let each = each.max(LAPS * lap).min(MOST_READ);
+            return Length::of(each, [(MOST_READ / each).min(MOST_WALKS); 2]);
+        }
+        let walks = (counted / each).min(MOST_WALKS);
+        Length::of(counted / walks.floor().max(1.0), [walks; 2])
     }
 
     /// One walk, with phases of the drives of its own.
@@ -221,6 +304,8 @@ impl Direct {
             mirrors: Mirrors::new(self.mirror_read, ground.layout.disks()),
             writers: Writers::default(),
             cache,
+            engines: self.engines,
+            free_at: vec![0; self.engines.count as usize],
             awaiting: Vec::new(),
             jobs: Vec::new(),
             walks,
@@ -244,6 +329,11 @@ impl Direct {
     }
 }
 
+/// Whether there is anything beside the drives.
+fn paused(coming: Coming) -> bool {
+    matches!(coming, Coming::Closed(_, [read, write]) if read + write > 0.0)
+}
+
 /// An I/O at the drives.
 struct Job {
     issuer: u32,
@@ -253,7 +343,8 @@ struct Job {
     bytes: u32,
     /// Accesses of this step that are left.
     left: usize,
-    /// What is written when old data have been read.
+    /// Bytes of which parity is computed when old data have been read, and what is written then.
+    xor_bytes: u64,
     writes: Vec<Extent>,
     /// What the cache gets of it; and whether it is read ahead, so that nobody waits for this.
     fetch: Option<FetchId>,
@@ -268,6 +359,9 @@ struct Walk<'a> {
     mirrors: Mirrors,
     writers: Writers,
     cache: Option<Cache>,
+    engines: Engines,
+    /// When each engine has done with what it has.
+    free_at: Vec<u64>,
     /// Reads that wait for what others have asked for.
     awaiting: Vec<(FetchId, u64)>,
     jobs: Vec<Job>,
@@ -318,6 +412,7 @@ impl Walk<'_> {
                         self.bench.put(next, Event::Ask(0));
                     }
                 }
+                Event::Combined(job) => self.combined(now, job),
                 Event::Free(_) | Event::Passed(_) => {}
                 Event::Done(_, job) => self.done(now, job),
             }
@@ -347,6 +442,7 @@ impl Walk<'_> {
             address,
             bytes,
             left: 0,
+            xor_bytes: 0,
             writes: Vec::new(),
             fetch: None,
             ahead: false,
@@ -402,6 +498,7 @@ impl Walk<'_> {
             address,
             bytes,
             left: 0,
+            xor_bytes: 0,
             writes: Vec::new(),
             fetch: None,
             ahead: true,
@@ -470,13 +567,35 @@ impl Walk<'_> {
         self.moved.xor_bytes += plan.xor_bytes as f64;
         self.moved.inward_bytes += bytes(&plan.writes);
         self.moved.outward_bytes += bytes(&plan.reads);
+        let of = &mut self.jobs[job as usize];
+        of.xor_bytes = plan.xor_bytes;
+        of.writes.clone_from(&plan.writes);
         if plan.reads.is_empty() {
-            self.submit(now, job, &plan.writes, Way::Write);
+            self.combine(now, job);
         } else {
-            self.jobs[job as usize].writes.clone_from(&plan.writes);
             self.submit(now, job, &plan.reads, Way::Read);
         }
         self.plan = plan;
+    }
+
+    /// Parity is computed, which is no waiting at drives.
+    fn combine(&mut self, now: u64, number: u64) {
+        let job = &mut self.jobs[number as usize];
+        let took = (job.xor_bytes as f64 * self.engines.byte_ns) as u64;
+        if took == 0 {
+            return self.combined(now, number);
+        }
+        let engine = job.address / REGION % self.free_at.len() as u64;
+        let free_at = &mut self.free_at[engine as usize];
+        *free_at = now.max(*free_at) + took;
+        job.since += took;
+        self.bench.put(*free_at, Event::Combined(number));
+    }
+
+    /// New data and parity are written.
+    fn combined(&mut self, now: u64, number: u64) {
+        let writes = std::mem::take(&mut self.jobs[number as usize].writes);
+        self.submit(now, number, &writes, Way::Write);
     }
 
     fn submit(&mut self, now: u64, job: u64, extents: &[Extent], way: Way) {
@@ -497,9 +616,8 @@ impl Walk<'_> {
         if way == Way::Read {
             return self.fetched(now, number);
         }
-        let writes = std::mem::take(&mut job.writes);
-        if !writes.is_empty() {
-            return self.submit(now, number, &writes, Way::Write);
+        if !job.writes.is_empty() {
+            return self.combine(now, number);
         }
         let task = TaskId(number as u32);
         let along: Vec<TaskId> = self.writers.along(task).collect();
@@ -525,7 +643,7 @@ impl Walk<'_> {
         let found = [self.moved.inward_bytes, self.bench.dirty_bytes() as f64];
         let [written, filled] = [0, 1].map(|of| found[of] - self.filled[of]);
         self.filled = found;
-        filled > FILLING * written && f64::from(self.before) < MOST
+        filled > FILLING * written && f64::from(self.before) < MOST_MEETING / 2.0
     }
 
     /// Whether all streams have had their turn since it counts, as those that a cache reads ahead of.

@@ -4,6 +4,9 @@ use super::network::{Center, Class, Demand, Network, Servers};
 use crate::system::{Link, SystemDescription};
 use crate::units::{BytesPerSecond, Time};
 
+/// What computes parity, which a write passes between its accesses.
+pub(super) const PARITY_ENGINES: &str = "parity engines";
+
 /// What an I/O of a kind, or work in the background, asks of what lies before the drives.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Passing {
@@ -148,7 +151,7 @@ pub(super) fn parts(
             });
         }
         if let Some(rate) = controller.xor {
-            found.add("parity engines", (count, 1), |passing| {
+            found.add(PARITY_ENGINES, (count, 1), |passing| {
                 carried_ns(passing.xor_bytes, rate)
             });
         }

@@ -6,7 +6,7 @@ use super::drives::Drives;
 use super::merging::{beside, full_beside};
 use super::network::Network;
 use super::open::Open;
-use super::parts::{self, Part};
+use super::parts::{self, PARITY_ENGINES, Part};
 use super::procession::Procession;
 use super::solver::{OfWay, Solver, beside_per_ns};
 use super::system::Point;
@@ -81,7 +81,9 @@ impl Solver<'_> {
     fn followed_straight(&self, outstanding: u32, think_ns: f64) -> Option<Followed> {
         let pause_ns = [Way::Read, Way::Write].map(|way| {
             let share = self.mix.share(way).max(1e-300);
-            think_ns + self.front_ns(|of| of == way) / share
+            // Parity that a write renews is computed where that is followed.
+            let before = |part: &Part| way == Way::Read || part.name != PARITY_ENGINES;
+            think_ns + self.part_ns(before, |of| of == way) / share
         });
         self.mix
             .followed(self.view, Coming::Closed(outstanding, pause_ns))
@@ -342,6 +344,11 @@ impl Solver<'_> {
 
     /// Share x time before the drives of I/Os of some ways, alone there.
     fn front_ns(&self, of: impl Fn(Way) -> bool) -> f64 {
+        self.part_ns(|_| true, of)
+    }
+
+    /// The same in some of the parts.
+    fn part_ns(&self, some: impl Fn(&Part) -> bool, of: impl Fn(Way) -> bool) -> f64 {
         let kinds = self
             .mix
             .kinds
@@ -349,7 +356,7 @@ impl Solver<'_> {
             .enumerate()
             .filter(|(_, kind)| of(kind.way));
         let alone = |class: usize| -> f64 {
-            let parts = self.parts.iter().filter(|part| !part.beside);
+            let parts = self.parts.iter().filter(|part| !part.beside && some(part));
             parts
                 .map(|part| part.foreground_ns[class] + part.latency_ns[class])
                 .sum()

@@ -1,6 +1,6 @@
 //! A mix of I/Os on the components of a system: its curve, its limits and how they were found.
 
-use super::direct::Moved;
+use super::direct::{Direct, Moved};
 use super::drives::Drives;
 use super::mix::{Kind, Mix};
 use super::network::Class;
@@ -143,6 +143,9 @@ impl<'a> Solver<'a> {
             OUTSTANDING.len()
         };
         for &n in &OUTSTANDING[..looked_at] {
+            // As many for each stream: fewer would take turns, which those who keep to their own don't.
+            let streams = solver.mix.direct.as_ref().map_or(1, Direct::streams);
+            let n = n.next_multiple_of(streams);
             // Without what drives do: more than everything else lets pass needn't be looked for.
             let (enough, _) = solver.least_capacity(Part::most_per_ns, None);
             let Some((per_ns, moved)) = solver.most_followed(n, enough) else {

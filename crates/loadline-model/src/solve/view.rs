@@ -3,7 +3,7 @@
 use super::ask::{Ask, Destage, Survey};
 use super::content::Content;
 use super::course::{Destages, Streams};
-use super::direct::Direct;
+use super::direct::{Direct, Engines};
 use super::drives::Order;
 use super::mix::{Background, Kind, Lines, Mix, Waits};
 use super::network::Class;
@@ -113,14 +113,22 @@ impl View<'_> {
         let waits =
             profile.random_fraction < 1.0 && mix.kinds.iter().all(|kind| kind.waits.is_some());
         let volume = self.system.volume.as_ref();
-        // What a drive holds back in its buffer takes longer than these are followed for.
-        let through = profile.read_fraction >= 1.0 || self.pool.write_cache == Some(false);
-        let several = self.pool.drives > 1 || profile.sequential_streams > 1 && through;
+        let several = self.pool.drives > 1 || profile.sequential_streams > 1;
         (waits && mix.destaging.is_empty() && several).then(|| Direct {
             profile: profile.clone(),
             mirror_read: volume.map_or_else(Default::default, |volume| volume.mirror_read),
             cache: None,
+            engines: self.engines(),
         })
+    }
+
+    fn engines(&self) -> Engines {
+        let controller = self.system.controller.as_ref();
+        let rate = controller.and_then(|controller| controller.xor);
+        Engines {
+            count: controller.map_or(1, |controller| controller.count),
+            byte_ns: rate.map_or(0.0, |rate| 1e9 / rate.0 as f64),
+        }
     }
 
     fn part<'a>(&'a self, share: f64, profile: &'a Profile) -> Part<'a> {
@@ -332,6 +340,7 @@ impl Part<'_> {
             profile: self.profile.clone(),
             mirror_read: self.survey.mirror_read,
             cache: Some(cache.clone()),
+            engines: self.view.engines(),
         })
     }
 

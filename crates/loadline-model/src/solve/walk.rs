@@ -216,7 +216,7 @@ impl<'a> Walk<'a> {
                 Event::Ask(stream) if self.pace.waits => self.ask(now, stream),
                 Event::Ask(stream) => self.arrive(now, stream),
                 Event::Passed(looked) if looked == self.looked => self.pass(now),
-                Event::Free(_) | Event::Passed(_) => {}
+                Event::Free(_) | Event::Passed(_) | Event::Combined(_) => {}
                 Event::Done(_, job) => self.end(now, job),
             }
         }

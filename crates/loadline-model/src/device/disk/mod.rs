@@ -347,6 +347,11 @@ impl Disk {
         self.write_back
     }
 
+    /// What its buffer can hold that isn't written yet; 0 if it acknowledges no writes from there.
+    pub(crate) fn buffer_bytes(&self) -> u64 {
+        u64::from(self.write_back) * self.most_dirty as u64 * self.segments.capacity * SECTOR_BYTES
+    }
+
     /// What its buffer holds that isn't written yet.
     pub(super) fn held_bytes(&self) -> u64 {
         self.dirty.iter().map(|dirty| dirty.sectors).sum::<u64>() * SECTOR_BYTES
