@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from loadline.errors import InputError
+from loadline.judging.audit import audit
 from loadline.measuring.open_load import check, counted, overloaded, saturating, spread
 from loadline.result.schema import Flow, Result
 from loadline.workload.dialects import fio_job
@@ -113,6 +114,16 @@ def test_rates_are_counted_by_the_time_for_which_requests_were_to_come() -> None
     found = counted(row, asked, spread(asked, 30 * 10**6))
     assert (found.total.iops, found.total.bytes_per_s) == (pytest.approx(198), pytest.approx(198 * 4096))
     assert [one["check"] for one in found.findings] == ["open-load"]
+
+
+def test_a_rate_is_not_doubted_because_the_last_requests_of_its_jobs_end_late() -> None:
+    asked = replace(ramp(SUITE.replace("70%", "100%")).at(200), runtime_ns=10 * 10**9)
+    sent = spread(asked, 30 * 10**6)
+    late = replace(answer(180, 10, 1), offered_per_s=200.0, outstanding_asked=None, runtime_ns=12 * 10**9)
+    (raw,) = audit([replace(late, origin="measured")])
+    found = counted(raw, asked, sent)
+    assert "came of the" in str(raw.findings) and "came of the" not in str(found.findings)
+    assert not overloaded(found) and "came of the" not in str(audit([found])[0].findings)
 
 
 def test_what_saturates_an_open_load_asks_for_the_same_requests() -> None:

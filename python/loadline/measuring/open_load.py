@@ -8,6 +8,7 @@ Start reading at `spread`, then `counted`.
 from __future__ import annotations
 
 import math
+from collections.abc import Mapping
 from dataclasses import replace
 from typing import Any
 
@@ -155,7 +156,7 @@ def counted(row: Result, asked: Point, sent: Point, targets: int = 1) -> Result:
         total=replace(_counted(row.total, per_s, longer, size_bytes), latency_mean_ns=mean_ns),
         read=read,
         write=write,
-        findings=tuple(one for one in row.findings if one.get("check") not in _OF_RAW) + _findings(row, asked, found),
+        findings=tuple(one for one in row.findings if not _of_raw(one)) + _findings(row, asked, found),
         provenance={**row.provenance, "open": found},
     )
 
@@ -163,6 +164,10 @@ def counted(row: Result, asked: Point, sent: Point, targets: int = 1) -> Result:
 def overloaded(row: Result) -> bool:
     """Whether more was offered than was done, so that requests piled up."""
     return bool((row.provenance.get("open") or {}).get("overloaded"))
+
+
+def _of_raw(one: Mapping[str, Any]) -> bool:
+    return one.get("check") in _OF_RAW or "offered_per_s" in (one.get("numbers") or {})
 
 
 def _mean_bytes(stream: Workload) -> float:
