@@ -118,8 +118,11 @@ def test_the_knee_of_a_load_line_is_told_with_where_it_comes_from() -> None:
 
     (fitted,) = said(rows((1, 4, 16, 20)))["Main figures"][:1]
     assert "waits, is by a curve through the probes at 9." in fitted or "probes at 10." in fitted
+    # Where no curve says it, only that it's no further than the next probe: it is at 10.
     (seen,) = said(rows((11, 12, 16, 20)))["Main figures"][:1]
-    assert "waits, is at 11 outstanding, 524 IOPS and 21.0 ms." in seen
+    assert "waits, lies below 12 outstanding; the best is at 11, with 524 IOPS and 21.0 ms." in seen
+    (seen,) = said(rows((1, 2, 3, 4)))["Main figures"][:1]
+    assert "waits, lies above 3 outstanding; the best is at 4, with 286 IOPS and 14.0 ms." in seen
 
 
 def test_missing_points_are_counted(tmp_path: Path) -> None:

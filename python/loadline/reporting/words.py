@@ -146,22 +146,35 @@ def _line(line: Result) -> str:
 
 def _beside(line: Result, contents: Contents) -> Iterator[str]:
     """What else there is to know of a load line: how sure it is, the knee below it, how busy things are there."""
-    from loadline.reporting.charts.load import curves
+    from loadline.reporting.charts.load import curves, load_of
 
     sure = load_line_range(line)
     if sure is not None:
         yield f"{sure[0].upper()}{sure[1:]}."
-    knee = next((curve.knee for curve in curves(contents.results) if curve.line is line), None)
-    if knee is not None:
+    curve = next((curve for curve in curves(contents.results) if curve.line is line), None)
+    knee = None if curve is None else curve.knee
+    if curve is not None and knee is not None:
         per = "I/Os a second" if line.offered_per_s is not None else "outstanding"
-        by = "" if knee.row is not None else " by a curve through the probes"
-        load = f"{knee.load:,.4g}" if knee.row is not None else count(knee.load)
-        where = f"{load} {per}, {count(knee.iops)} IOPS and {milliseconds(knee.latency_mean_ns)} ms"
-        yield f"The knee, beyond which more load mostly waits, is{by} at {where}."
+        what, there = "knee, beyond which more load mostly waits,", f"{count(knee.iops)} IOPS and"
+        there += f" {milliseconds(knee.latency_mean_ns)} ms"
+        if knee.row is None:
+            yield f"The {what} is by a curve through the probes at {count(knee.load)} {per}, {there}."
+        else:
+            where = _around(knee.load, [load_of(row) for row in curve.rows])
+            yield f"By the probes the {what} lies {where} {per}; the best is at {knee.load:,.4g}, with {there}."
     if line.bottleneck and line.components:
         yield f"At the load line the {line.bottleneck} are busy {line.components[line.bottleneck]:.0%} of the time."
     elif line.busy_fraction is not None:
         yield f"At the load line the device had an I/O outstanding {line.busy_fraction:.0%} of the time."
+
+
+def _around(load: float, loads: Sequence[float]) -> str:
+    """Where something lies that was only looked for at these loads: between the neighbours of the best one."""
+    below = max((one for one in loads if one < load), default=None)
+    above = min((one for one in loads if one > load), default=None)
+    if below is None or above is None:
+        return f"above {below:,.4g}" if above is None else f"below {above:,.4g}"
+    return f"between {below:,.4g} and {above:,.4g}"
 
 
 def _range(points: Sequence[Result], direction: str) -> Iterator[str]:
