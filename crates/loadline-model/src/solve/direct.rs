@@ -41,8 +41,9 @@ const MOST_MEETING: f64 = 262_144.0;
 const LEAST_WRITTEN: f64 = 4.0;
 const PRECISE: f64 = 0.03;
 
-/// Laps over all drives that several streams which are read make in a walk, and the most I/Os of all walks, if one needs no more.
+/// Laps over all drives that several streams which are read make in a walk, the fewest of one, and the most I/Os of all walks, if one needs no more.
 const LAPS: f64 = 64.0;
+const FEWEST_LAPS: f64 = 4.0;
 const MOST_READ: f64 = 131_072.0;
 
 /// How many times what drives' buffers hold goes through them: they stay with one stream for several.
@@ -269,11 +270,13 @@ impl Direct {
         }
         // Nothing but the drives' own phases tells reads in order that are outstanding how to meet.
         let each = ios(WALK_BYTES).max(EACH * outstanding);
+        let lap = streams * ios(layout.chunk_bytes() as f64);
         if streams > 1.0 && comes_round {
-            let lap = streams * ios(layout.chunk_bytes() as f64);
             let each = each.max(LAPS * lap).min(MOST_READ);
             return Length::of(each, [(MOST_READ / each).min(MOST_WALKS); 2]);
         }
+        // Drives read on from where they were in the lap before.
+        let counted = counted.max((FEWEST_LAPS * lap).min(MOST_READ));
         let walks = (counted / each).min(MOST_WALKS);
         Length::of(counted / walks.floor().max(1.0), [walks; 2])
     }
