@@ -53,11 +53,19 @@ const BUFFERS: f64 = 64.0;
 const MOST_WALKS: f64 = 8.0;
 const WALK_BYTES: f64 = 4e6;
 
-/// Of what is written, the share that may still add to what drives' buffers hold: until then nothing counts.
+/// Of what is written, the share that may still add to the most that drives' buffers have held: until then nothing counts. A buffer that is written back
+/// in large pieces is looked at so many times.
 const FILLING: f64 = 0.02;
+const STILL: u32 = 4;
 
 /// The most I/Os of a walk that waits for all streams' turns.
 const MOST_TURNS: u32 = 262_144;
+
+/// Parts of what counts of a load that drives' buffers keep, whose times tell how well the mean is known; the standard error that is well enough, and
+/// the most I/Os that count.
+const PARTS: u32 = 32;
+const WELL: f64 = 0.02;
+const MOST_KEPT: u32 = 262_144;
 
 /// I/Os after which reads and writes, each of which goes on from its own end, are as far apart as they will long be.
 const APART: u32 = 50_000;
@@ -66,8 +74,8 @@ const APART: u32 = 50_000;
 type Question = (Site, MirrorRead, String, u32, [u64; 2]);
 static FOLLOWED: LazyLock<Memo<Question, Option<Followed>>> = LazyLock::new(|| Memo::new(1 << 10));
 
-/// A load in order, altogether or in runs, that no cache stands before, or of reads that are larger than what a cache reads ahead: of each the first part is
-/// ahead, and the rest is asked for when it comes.
+/// A load that no cache stands before, in order, altogether or in runs, or of a working set that drives' own buffers keep in part; or of reads that are
+/// larger than what a cache reads ahead: of each the first part is ahead, and the rest is asked for when it comes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Direct {
     pub(super) profile: Profile,
@@ -75,6 +83,8 @@ pub(super) struct Direct {
     pub(super) cache: Option<system::Cache>,
     /// What computes parity between reading old data and writing new ones, one for each controller.
     pub(super) engines: Engines,
+    /// Drives' own buffers keep a good part of it. What they hold may stay for long, then change: so it's followed until it's known.
+    pub(super) kept: bool,
 }
 
 /// Parity engines, each of which takes one write after the other.
@@ -192,7 +202,10 @@ impl Direct {
             Coming::Closed(outstanding, pause_ns) => (outstanding, pause_ns),
             Coming::Open(per_ns) => (0, [per_ns, 0.0]),
         };
-        let profile = format!("{:?} {:?} {:?}", self.profile, self.cache, self.engines);
+        let profile = format!(
+            "{:?} {:?} {:?} {}",
+            self.profile, self.cache, self.engines, self.kept
+        );
         let site = Site::of(ground);
         let question = (
             site,
@@ -299,6 +312,9 @@ impl Direct {
         for _ in 0..if self.mixed() { APART } else { 0 } {
             requests.draw();
         }
+        // The most that drives do needn't be so sure, and several walks tell by themselves.
+        let until_known =
+            self.kept && walks == 1 && (paused(coming) || matches!(coming, Coming::Open(_)));
         let walk = Walk {
             coming,
             ground,
@@ -316,12 +332,16 @@ impl Direct {
             until,
             settling: before,
             filled: [0.0; 2],
+            without: 0,
             ended: 0,
             begun_at: 0,
             busy_before_ns: 0.0,
             moved: Moved::default(),
             moved_before: Moved::default(),
             turns: vec![0; self.profile.sequential_streams as usize],
+            mean: None,
+            in_order: !scattered(&self.profile),
+            parts: until_known.then(Vec::new),
             sums: [[0.0; 2]; 2],
             extents: Vec::new(),
             rows: Vec::new(),
@@ -372,9 +392,11 @@ struct Walk<'a> {
     /// I/Os that end before it counts, those after which it ends, and those that have ended.
     before: u32,
     until: u32,
-    /// I/Os after which drives' buffers are looked at again, and what had been written to drives and was in their buffers then, bytes.
+    /// I/Os after which drives' buffers are looked at again, what had been written to drives then, the most that was in their buffers, bytes, and how
+    /// often that hasn't risen since.
     settling: u32,
     filled: [f64; 2],
+    without: u32,
     ended: u32,
     begun_at: u64,
     busy_before_ns: f64,
@@ -383,6 +405,11 @@ struct Walk<'a> {
     moved_before: Moved,
     /// I/Os of each stream since it counts, where issuers keep to streams.
     turns: Vec<u64>,
+    /// Where it's followed until it's known: the end of each part of what counts, open the sum of times up to there.
+    parts: Option<Vec<f64>>,
+    /// What an I/O added to these as a mean when it counted last; and whether nothing goes to random places.
+    mean: Option<f64>,
+    in_order: bool,
     /// By way: count, and sum of times.
     sums: [[f64; 2]; 2],
     extents: Vec<Extent>,
@@ -402,7 +429,7 @@ impl Walk<'_> {
             self.bench.put(0, Event::Ask(issuer));
         }
         let mut now = 0;
-        while self.ended < self.until || !self.has_come_round(now) {
+        while self.goes_on(now) {
             let Some((at, event)) = self.bench.next() else {
                 break;
             };
@@ -643,10 +670,49 @@ impl Walk<'_> {
 
     /// Whether drives' buffers take more than they write to the media, and may go on with that for a while.
     fn fills(&mut self) -> bool {
-        let found = [self.moved.inward_bytes, self.bench.dirty_bytes() as f64];
-        let [written, filled] = [0, 1].map(|of| found[of] - self.filled[of]);
-        self.filled = found;
-        filled > FILLING * written && f64::from(self.before) < MOST_MEETING / 2.0
+        let [written, filled] = [self.moved.inward_bytes, self.bench.dirty_bytes() as f64];
+        let [before, most] = self.filled;
+        self.filled = [written, filled.max(most)];
+        if filled > most + FILLING * (written - before) {
+            self.without = 0;
+        } else {
+            self.without += 1;
+        }
+        let enough = if self.filled[1] > 0.0 { STILL } else { 1 };
+        self.without < enough && f64::from(self.before) < MOST_MEETING
+    }
+
+    /// Whether there is more to follow: what isn't known well enough yet counts anew, for twice as long.
+    fn goes_on(&mut self, now: u64) -> bool {
+        if self.ended < self.until || !self.has_come_round(now) {
+            return true;
+        }
+        let Some(parts) = &self.parts else {
+            return false;
+        };
+        let counted = self.until - self.before;
+        let part = f64::from((counted / PARTS).max(1));
+        let mean = parts.last().map_or(0.0, |sum| sum / part) / parts.len() as f64;
+        let near = |last: f64| (mean - last).abs() <= WELL * mean;
+        let settled = self.in_order || self.mean.is_some_and(near);
+        if counted >= MOST_KEPT || settled && is_known(parts) {
+            return false;
+        }
+        self.mean = Some(mean);
+        (self.before, self.until) = (self.ended, self.ended + 2 * counted);
+        self.count_from(now);
+        true
+    }
+
+    /// It counts from now on.
+    fn count_from(&mut self, now: u64) {
+        (self.begun_at, self.busy_before_ns) = (now, self.bench.busy_ns(now));
+        self.moved_before = self.moved;
+        self.sums = [[0.0; 2]; 2];
+        self.turns.fill(0);
+        if let Some(parts) = &mut self.parts {
+            parts.clear();
+        }
     }
 
     /// Whether all streams have had their turn since it counts, as those that a cache reads ahead of.
@@ -675,17 +741,39 @@ impl Walk<'_> {
             self.before += self.settling;
             self.until += self.settling;
         } else if self.ended == self.before {
-            (self.begun_at, self.busy_before_ns) = (now, self.bench.busy_ns(now));
-            self.moved_before = self.moved;
+            self.count_from(now);
         } else if self.ended > self.before {
             let stream = issuer as usize % self.turns.len();
             self.turns[stream] += 1;
             let sum = &mut self.sums[way as usize];
             *sum = [sum[0] + 1.0, sum[1] + (now - since) as f64];
+            let part = ((self.until - self.before) / PARTS).max(1);
+            if let Some(parts) = &mut self.parts
+                && (self.ended - self.before) % part == 0
+            {
+                parts.push(match self.coming {
+                    Coming::Closed(..) => (now - self.begun_at) as f64,
+                    Coming::Open(_) => self.sums.iter().map(|sum| sum[1]).sum(),
+                });
+            }
         }
         if let Coming::Closed(_, pause_ns) = self.coming {
             let next = now + pause_ns[way as usize] as u64;
             self.bench.put(next, Event::Ask(issuer));
         }
     }
+}
+
+/// Whether the mean over parts, of which the sums up to the end of each are given, is known well enough (batch means: Conway 1963).
+fn is_known(sums: &[f64]) -> bool {
+    let begins = std::iter::once(&0.0).chain(sums);
+    let parts: Vec<f64> = sums
+        .iter()
+        .zip(begins)
+        .map(|(end, begin)| end - begin)
+        .collect();
+    let count = parts.len() as f64;
+    let mean = parts.iter().sum::<f64>() / count;
+    let squares: f64 = parts.iter().map(|part| (part - mean).powi(2)).sum();
+    (squares / (count - 1.0) / count).sqrt() <= WELL * mean
 }

@@ -9,6 +9,7 @@ use super::mix::{Background, Kind, Lines, Mix, Waits};
 use super::network::Class;
 use super::parts::Passing;
 use super::placed::Placed;
+use super::popularity::{Leaving, Popularity};
 use super::runs::Runs;
 use super::sweep::Sweep;
 use super::uneven::{Uneven, reached};
@@ -22,6 +23,9 @@ use crate::sim::{Profile, Way};
 use crate::system::{Cache, CacheMode, Controller, MirrorRead, Pool, SystemDescription};
 use crate::units::{Bytes, Time};
 use std::sync::Arc;
+
+/// Share of I/Os in drives' own buffers, at the best, from which on these are followed.
+const KEPT: f64 = 0.25;
 
 const MEBIBYTE: f64 = 1_048_576.0;
 
@@ -108,17 +112,19 @@ impl View<'_> {
         mix
     }
 
-    /// A profile in order, altogether or in runs, whose I/Os all wait for the drives themselves: several drives, or streams.
+    /// A profile whose I/Os all wait for the drives themselves, in order, or in runs on several drives; or of which drives' own buffers keep a good part.
     fn direct(&self, profile: &Profile, mix: &Mix) -> Option<Direct> {
-        let waits =
-            profile.random_fraction < 1.0 && mix.kinds.iter().all(|kind| kind.waits.is_some());
+        let waits = mix.kinds.iter().all(|kind| kind.waits.is_some());
         let volume = self.system.volume.as_ref();
         let several = self.pool.drives > 1 || profile.sequential_streams > 1;
-        (waits && mix.destaging.is_empty() && several).then(|| Direct {
+        let in_order = !scattered(profile) || profile.random_fraction < 1.0 && several;
+        let kept = self.kept(profile) >= KEPT;
+        (waits && mix.destaging.is_empty() && (in_order || kept)).then(|| Direct {
             profile: profile.clone(),
             mirror_read: volume.map_or_else(Default::default, |volume| volume.mirror_read),
             cache: None,
             engines: self.engines(),
+            kept,
         })
     }
 
@@ -128,6 +134,18 @@ impl View<'_> {
         Engines {
             count: controller.map_or(1, |controller| controller.count),
             byte_ns: rate.map_or(0.0, |rate| 1e9 / rate.0 as f64),
+        }
+    }
+
+    /// Share of the I/Os that would find their place in the buffers of the drives that they go to, if these forgot what rested longest.
+    fn kept(&self, profile: &Profile) -> f64 {
+        let drives = reached(&self.layout, &[(1.0, profile)])
+            .unwrap_or(f64::from(self.pool.drives - self.pool.failed));
+        let held = drives * self.model.buffer_bytes() as f64;
+        if scattered(profile) {
+            Popularity::of(profile, Bytes(1)).hit_fraction(held, Leaving::LeastRecent)
+        } else {
+            (held / profile.working_set.0 as f64).min(1.0)
         }
     }
 
@@ -341,6 +359,7 @@ impl Part<'_> {
             mirror_read: self.survey.mirror_read,
             cache: Some(cache.clone()),
             engines: self.view.engines(),
+            kept: false,
         })
     }
 

@@ -188,6 +188,11 @@ impl Model {
         self.age_limit
     }
 
+    /// What the drive's buffer holds, bytes.
+    pub fn buffer_bytes(&self) -> u64 {
+        u64::from(self.cache.segments) * self.cache.segment.0
+    }
+
     /// The time of a revolution.
     pub fn revolution(&self) -> Time {
         self.mechanics.rotation.period()
