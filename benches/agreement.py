@@ -92,7 +92,7 @@ def main() -> None:
     for suite in options.suites.split(","):
         plan = make_plan(load_suite(suite)[0], asked, 1)
         points = [point for point in grids(plan) if re.search(options.points, point.name)]
-        for system in systems:
+        for system in systems if points else ():
             found = compared(system, suite, points, options.seconds)
             kept = [one for one in found if one.kept]
             judged = [one for one in kept if one.sure]

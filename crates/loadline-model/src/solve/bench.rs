@@ -71,8 +71,8 @@ pub(super) enum Event {
     Ask(u32),
     /// A stream has read some part of a window, unless it has been looked again since this number.
     Passed(u64),
-    /// Parity of a job has been computed.
-    Combined(u64),
+    /// A job goes on: what comes before its accesses has been done, such as parity.
+    On(u64),
     /// A drive can begin with more.
     Free(u32),
     /// A drive has ended an access of a job.
@@ -166,7 +166,7 @@ impl<'a> Bench<'a> {
     pub(super) fn next(&mut self) -> Option<(u64, Event)> {
         let Waiting { at: now, event, .. } = self.events.waiting.pop()?;
         match event {
-            Event::Ask(_) | Event::Passed(_) | Event::Combined(_) => {}
+            Event::Ask(_) | Event::Passed(_) | Event::On(_) => {}
             Event::Free(drive) => self.begin(now, drive),
             Event::Done(number, _) => {
                 self.inside[number as usize] -= 1;

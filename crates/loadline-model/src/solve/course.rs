@@ -84,9 +84,11 @@ impl Question {
             pace.lead,
             pace.passing_ns,
             pace.single_ns,
+            pace.one_ns,
             pace.apart,
             pace.reads,
             pace.alone_ns,
+            pace.asking_ns,
         ];
         let figures = paces.into_iter().chain(destages.into_iter().flatten());
         Question {
@@ -208,9 +210,11 @@ mod tests {
         lead: 0.75,
         passing_ns: 0.0,
         single_ns: 0.0,
+        one_ns: 0.0,
         apart: 1.0,
         reads: 4.0,
         alone_ns: 0.0,
+        asking_ns: 0.0,
         waits: true,
     };
 

@@ -442,7 +442,7 @@ impl Walk<'_> {
                         self.bench.put(next, Event::Ask(0));
                     }
                 }
-                Event::Combined(job) => self.combined(now, job),
+                Event::On(job) => self.combined(now, job),
                 Event::Free(_) | Event::Passed(_) => {}
                 Event::Done(_, job) => self.done(now, job),
             }
@@ -619,7 +619,7 @@ impl Walk<'_> {
         let free_at = &mut self.free_at[engine as usize];
         *free_at = now.max(*free_at) + took;
         job.since += took;
-        self.bench.put(*free_at, Event::Combined(number));
+        self.bench.put(*free_at, Event::On(number));
     }
 
     /// New data and parity are written.

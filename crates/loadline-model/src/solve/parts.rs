@@ -80,6 +80,14 @@ impl Part {
         f64::from(self.servers * self.copies) / (self.mean_ns(classes) + self.background_ns)
     }
 
+    /// I/Os per ns that pass those of one controller, or all that belong to none.
+    pub(super) fn one_per_ns(&self, classes: &[Class]) -> f64 {
+        let (copies, crowding) = self
+            .controllers
+            .map_or((self.copies, 1.0), |(_, crowding)| (1, crowding));
+        f64::from(self.servers * copies) * crowding / self.mean_ns(classes)
+    }
+
     /// How many there are, all controllers' together.
     pub(super) fn all(&self) -> u32 {
         self.controllers.map_or(self.copies, |(count, _)| count)

@@ -28,7 +28,15 @@ impl Solver<'_> {
         let ahead = self.mix.windows?;
         let windows_per_ns = passed_per_ns.map(|passed| passed * self.sets.ahead);
         let apart = self.apart(outstanding, ahead.streams);
-        let pace = ahead.closed(outstanding, windows_per_ns, apart, alone_ns);
+        let before = self
+            .parts
+            .iter()
+            .filter(|part| !part.beside && part.servers > 0);
+        let one_per_ns = before
+            .map(|part| part.one_per_ns(&self.classes))
+            .fold(f64::INFINITY, f64::min);
+        let one_per_ns = one_per_ns * self.sets.ahead;
+        let pace = ahead.closed(outstanding, windows_per_ns, one_per_ns, apart, alone_ns);
         let course = self.mix.course(self.view, pace, enough * self.sets.ahead)?;
         let windows = self.sets.ahead;
         Some([course.windows_per_ns / windows, course.busy_ns * windows])

@@ -138,7 +138,7 @@ impl Walk<'_> {
                     self.look(now);
                 }
                 Event::Ask(job) => self.order(now, job as usize - 1),
-                Event::Free(_) | Event::Passed(_) | Event::Combined(_) => {}
+                Event::Free(_) | Event::Passed(_) | Event::On(_) => {}
                 Event::Done(_, job) => self.done(now, job as usize),
             }
             if !settled && self.ended >= before / 2.0 {

@@ -338,13 +338,17 @@ impl Part<'_> {
         }
         let a_window = bytes / window as f64;
         let place = self.place(mix, Some(window));
+        let ask = self.survey.read(Some(window));
+        let hosts = self.view.system.hosts.as_ref();
+        let overhead_ns = hosts.map_or(0.0, |hosts| hosts.overhead.ns() as f64);
         mix.windows = Some(Ahead {
             streams: f64::from(self.profile.sequential_streams),
             reads: a_window.recip(),
+            asking_ns: overhead_ns + self.view.passing(&ask).command_ns,
         });
         mix.ahead.push(Background {
             per_io: reads * a_window,
-            ask: self.survey.read(Some(window)),
+            ask,
             place,
             onward: 0.0,
         });

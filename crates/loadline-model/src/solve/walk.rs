@@ -49,8 +49,14 @@ struct End {
 
 /// What has gone to drives.
 enum Job {
-    Window { stream: u32, number: u64 },
-    Destage { writes: Vec<Extent> },
+    Window {
+        stream: u32,
+        number: u64,
+        address: u64,
+    },
+    Destage {
+        writes: Vec<Extent>,
+    },
 }
 
 /// From when on a walk counts, if it does yet: windows and how many were asked for by then, stripes
@@ -215,8 +221,9 @@ impl<'a> Walk<'a> {
             match event {
                 Event::Ask(stream) if self.pace.waits => self.ask(now, stream),
                 Event::Ask(stream) => self.arrive(now, stream),
+                Event::On(job) => self.order(now, job),
                 Event::Passed(looked) if looked == self.looked => self.pass(now),
-                Event::Free(_) | Event::Passed(_) | Event::Combined(_) => {}
+                Event::Free(_) | Event::Passed(_) => {}
                 Event::Done(_, job) => self.end(now, job),
             }
         }
@@ -345,20 +352,33 @@ impl<'a> Walk<'a> {
         end.asked += 1;
         let first = places / u64::from(self.streams.count) * u64::from(stream);
         let address = self.streams.start + (first + number) % places * window;
-        let bytes = window.min(self.streams.working_set) as u32;
-        let (mirrors, inside) = (&mut self.mirrors, &self.bench.inside);
-        let mut choose = |copies: &[Extent]| mirrors.choose(copies, |disk| inside[disk as usize]);
-        self.ground
-            .layout
-            .read(address, bytes, &mut choose, &mut self.extents);
         let job = self.jobs.len() as u64;
-        self.jobs
-            .push((self.extents.len(), Job::Window { stream, number }));
-        for extent in std::mem::take(&mut self.extents) {
-            self.bench.submit(now, extent, Way::Read, job);
-        }
+        let of = Job::Window {
+            stream,
+            number,
+            address,
+        };
+        self.jobs.push((0, of));
+        self.bench
+            .put(now + self.pace.asking_ns as u64, Event::On(job));
         if !self.pace.waits {
             self.begun.push(now as f64);
+        }
+    }
+
+    /// A window is asked of the drives.
+    fn order(&mut self, now: u64, job: u64) {
+        let (left, Job::Window { address, .. }) = &mut self.jobs[job as usize] else {
+            return;
+        };
+        let bytes = self.streams.window.min(self.streams.working_set) as u32;
+        let (mirrors, inside) = (&mut self.mirrors, &self.bench.inside);
+        let mut choose = |copies: &[Extent]| mirrors.choose(copies, |disk| inside[disk as usize]);
+        let layout = self.ground.layout;
+        layout.read(*address, bytes, &mut choose, &mut self.extents);
+        *left = self.extents.len();
+        for &extent in &self.extents {
+            self.bench.submit(now, extent, Way::Read, job);
         }
     }
 
@@ -399,7 +419,7 @@ impl<'a> Walk<'a> {
             return;
         }
         match of {
-            &mut Job::Window { stream, number } => {
+            &mut Job::Window { stream, number, .. } => {
                 self.fetched += 1;
                 self.came(now, stream, number);
             }
@@ -452,7 +472,8 @@ impl<'a> Walk<'a> {
         end.came.pop_first();
         (end.begun, end.reads_on) = (end.begun + 1, true);
         self.begun.push(self.reading.at_ns());
-        self.reading.begin(stream, self.pace.read_before());
+        self.reading
+            .begin(stream, self.pace.read_before(self.streams.count));
     }
 
     /// Streams read on up to now.

@@ -9,6 +9,8 @@ pub(super) struct Ahead {
     pub(super) streams: f64,
     /// Reads that a window serves, 1 or more.
     pub(super) reads: f64,
+    /// From the read that has a window read ahead to the drives' commands, ns: it comes no sooner to them than that read would.
+    pub(super) asking_ns: f64,
 }
 
 /// How a stream asks for windows and reads them.
@@ -19,12 +21,16 @@ pub(super) struct Pace {
     /// Time to read a window that is there while all streams read theirs, and while no other one does, ns.
     pub(super) passing_ns: f64,
     pub(super) single_ns: f64,
+    /// The same past one of several controllers: all of a window's reads are at one.
+    pub(super) one_ns: f64,
     /// Groups of controllers of which each stream keeps to one.
     pub(super) apart: f64,
     /// Reads in a window, and the time of one that is there and alone, ns; of reads from outside the time between those that pass
     /// one after the other.
     pub(super) reads: f64,
     pub(super) alone_ns: f64,
+    /// From asking for a window to the drives' commands, ns.
+    pub(super) asking_ns: f64,
     /// Reading waits for windows; else it goes on as it would, whatever has come.
     pub(super) waits: bool,
 }
@@ -40,10 +46,12 @@ impl Pace {
         ((self.lead - 0.5) as u64).max(1)
     }
 
-    /// The part of a window after which the next one is asked for, but for its first read: of reads that have all waited for it that
-    /// one takes its own time, and each further one follows as all pass.
-    pub(super) fn read_before(&self) -> f64 {
-        ((1.0 - self.lead.fract()) * self.reads - 1.0).max(0.0) / self.reads
+    /// The part of a window after whose time the next one is asked for, but for its first read: of reads that have all waited for it that
+    /// one takes its own time, and each further one follows as they pass one controller, while windows before it may pass another.
+    pub(super) fn read_before(&self, streams: u32) -> f64 {
+        let reads = ((1.0 - self.lead.fract()) * self.reads - 1.0).max(0.0);
+        let longer = self.one_ns / self.passing_beside_ns(1, streams);
+        (reads / self.reads * longer.max(1.0)).min(1.0)
     }
 
     /// Time to read a window that is there while so many of all streams read theirs, ns: they share what they all wait for. Of c groups of
@@ -57,11 +65,12 @@ impl Pace {
 
 impl Ahead {
     /// With so many I/Os outstanding, of which the cache, hosts and links can pass so many windows per ns, of one stream's part of them
-    /// so many, with such groups of controllers apart, and one I/O in `alone_ns`.
+    /// so many, and one controller `one_per_ns`, with such groups of controllers apart, and one I/O in `alone_ns`.
     pub(super) fn closed(
         &self,
         outstanding: u32,
         [passed_per_ns, single_per_ns]: [f64; 2],
+        one_per_ns: f64,
         apart: f64,
         alone_ns: f64,
     ) -> Pace {
@@ -69,9 +78,11 @@ impl Ahead {
             lead: self.lead(outstanding),
             passing_ns: self.streams / passed_per_ns,
             single_ns: single_per_ns.recip(),
+            one_ns: one_per_ns.recip(),
             apart,
             reads: self.reads,
             alone_ns,
+            asking_ns: self.asking_ns,
             waits: true,
         }
     }
@@ -82,9 +93,11 @@ impl Ahead {
             lead: 0.5,
             passing_ns: self.streams * self.reads / reads_per_ns,
             single_ns: 0.0,
+            one_ns: 0.0,
             apart: 1.0,
             reads: self.reads,
             alone_ns: apart_ns,
+            asking_ns: self.asking_ns,
             waits: false,
         }
     }
@@ -113,7 +126,8 @@ impl Ahead {
         let lead = self.lead(outstanding);
         let passing_ns = self.streams / passed_per_ns;
         let read_before_ns = (1.0 - lead.fract()) * passing_ns;
-        let period = (fetch_ns(self.most(outstanding)) + read_before_ns) / (lead.floor() + 1.0);
+        let fetch_ns = self.asking_ns + fetch_ns(self.most(outstanding));
+        let period = (fetch_ns + read_before_ns) / (lead.floor() + 1.0);
         self.streams / period.max(passing_ns)
     }
 
@@ -125,6 +139,7 @@ impl Ahead {
     /// each. All that have come by then go on together, each behind those before it.
     pub(super) fn waited_ns(&self, reads_per_ns: f64, fetch_ns: f64, apart_ns: f64) -> f64 {
         let per_ns = reads_per_ns / self.streams;
+        let fetch_ns = self.asking_ns + fetch_ns;
         let load = per_ns * fetch_ns;
         let first = (self.reads / 2.0).floor() as u32 + 1;
         let last = first + self.reads.round() as u32;
@@ -151,6 +166,7 @@ mod tests {
     const AHEAD: Ahead = Ahead {
         streams: 1.0,
         reads: 8.0,
+        asking_ns: 0.0,
     };
 
     #[test]
