@@ -347,6 +347,17 @@ fn streams_meet_at_one_controller_while_the_other_one_rests() {
 }
 
 #[test]
+fn windows_come_to_the_drives_after_their_commands_and_pass_one_controller_each() {
+    let system = system("eva-v2-10k", &[]);
+    // Taken to come at once and to pass both, 3 and 15 % too fast.
+    for (outstanding, most) in [(4, 0.02), (32, 0.06)] {
+        let reads = stream(&system, 32768, 1.0, 0.0, Arrival::outstanding(outstanding));
+        let off = off(&system, reads, outstanding, 200_000);
+        assert!(off.abs() < most, "{outstanding}: {off:+.3}");
+    }
+}
+
+#[test]
 fn large_writes_into_a_cache_take_as_long_each_wherever_they_go() {
     let system = system("eva-v2-10k", &[]);
     for outstanding in [2, 4, 16] {
