@@ -109,7 +109,11 @@ impl Server {
             waker,
             thread: Some(thread),
         };
-        let floor = Floor::measure(ours).map_err(Error::system("the server's own client"))?;
+        let stay = |core, awake| {
+            // A server that has gone is noticed by what is asked of it.
+            let _ = server.order(Order::Stay(core, awake));
+        };
+        let floor = Floor::measure(ours, stay).map_err(Error::system("the server's own client"))?;
         server.order(Order::Begin(floor))?;
         Ok(server)
     }

@@ -3,6 +3,7 @@
 use super::{EVENTS, EXTENTS, Serving, ZEROES};
 use crate::connection::{Reply, Tail};
 use crate::flight::{Flight, wait};
+use crate::floor::Way;
 use crate::handshake::CONTEXT_ID;
 use crate::wire::{Head, Refusal, Request, chunk, command, flag};
 use loadline_model::emulation::{Action, Request as Ask, Step};
@@ -14,19 +15,16 @@ impl Serving {
     /// submitted when it was asked.
     pub(super) fn present(&self, now: Time) -> Time {
         if self.flights.len() == 0 {
-            now.saturating_sub(self.floor.small() + self.longest_waking())
+            let way = self.way();
+            now.saturating_sub(way.small() + way.longest_waking())
         } else {
             now
         }
     }
 
-    /// The most that waking a client costs: nothing to speak of on this thread's own core.
-    pub(super) fn longest_waking(&self) -> Time {
-        if self.core.apart() {
-            self.floor.longest_waking()
-        } else {
-            Time::ZERO
-        }
+    /// What is taken off for the way of clients where they run now.
+    pub(super) fn way(&self) -> &Way {
+        self.floor.from(self.core.place())
     }
 
     /// Lets the device's time pass up to the present.
@@ -70,9 +68,9 @@ impl Serving {
         let client = self.connections.get(flight.slot as usize);
         if let Some(client) = client.and_then(Option::as_ref) {
             // It need not be woken, or not from so deep a sleep.
-            let waking = self.floor.waking(flight.due.saturating_sub(client.stirred));
-            let more = flight.waking.saturating_sub(waking);
-            flight.due = Time::from_ns(flight.due.ns().saturating_add(more.ns()));
+            let unwoken = Time::from_ns(flight.due.ns().saturating_add(flight.waking.ns()));
+            let way = self.floor.from(self.core.place());
+            flight.due = unwoken.saturating_sub(way.waking(unwoken.saturating_sub(client.stirred)));
         }
         // A device that was busy took it later than it was asked, and says so no earlier.
         flight.due = flight.due.max(at);

@@ -5,6 +5,7 @@
 //! core while another is idle, and each waits for the other.
 
 use super::keeper::Keeper;
+use crate::floor::Place;
 use loadline_model::units::Time;
 use rustix::process::{Pid, getpid};
 use rustix::thread::{CpuSet, sched_getaffinity, sched_getcpu, sched_setaffinity};
@@ -16,6 +17,8 @@ const TAKEN: Time = Time::from_ns(15_000);
 /// So often within so long it's kept off by one with which it shares the core.
 const OFTEN: u32 = 2;
 const WINDOW: Time = Time::from_ns(10_000_000);
+/// So often it's looked where a client runs, which may take some tens of microseconds.
+const LOOKS: Time = Time::from_ns(100_000_000);
 /// So many threads of a client are looked at: each costs some microseconds, and a client with more of them runs everywhere.
 const THREADS: usize = 32;
 /// Where in `/proc/PID/task/TID/stat`, counted behind the command's name, is the core that a thread ran on last (`proc_pid_stat(5)`).
@@ -25,8 +28,11 @@ const PROCESSOR: usize = 36;
 #[derive(Debug)]
 pub(super) struct Core {
     allowed: CpuSet,
-    /// When it was last looked.
+    /// Whether its client was on another core when it was last looked.
     apart: bool,
+    /// Of whom it was looked, and when it's to be again.
+    of: Option<Pid>,
+    next: Time,
     /// Since when, and how often, the core was taken from the thread.
     since: Time,
     taken: u32,
@@ -40,15 +46,21 @@ impl Core {
         Core {
             allowed: sched_getaffinity(None).unwrap_or_default(),
             apart: false,
+            of: None,
+            next: Time::ZERO,
             since: Time::ZERO,
             taken: 0,
             keepers: Vec::new(),
         }
     }
 
-    /// Whether its client is on another core: then waking it takes longer.
-    pub fn apart(&self) -> bool {
-        self.apart
+    /// Where its client runs.
+    pub fn place(&self) -> Place {
+        match self.apart {
+            false => Place::Beside,
+            true if self.keepers.iter().any(|it| !it.over()) => Place::Awake,
+            true => Place::Apart,
+        }
     }
 
     /// Whether cores are kept awake. This one may be: who yields then gives it away for a whole tick.
@@ -80,8 +92,12 @@ impl Core {
         }
     }
 
-    /// Looks whether the client ran on this core last.
-    pub fn look(&mut self, client: Option<Pid>) {
+    /// Looks whether the client ran on this core last, unless that was looked at a moment ago.
+    pub fn look(&mut self, client: Option<Pid>, now: Time) {
+        if client == self.of && now < self.next {
+            return;
+        }
+        (self.of, self.next) = (client, now + LOOKS);
         if let Some(theirs) = client.and_then(last_core) {
             self.apart = theirs != sched_getcpu();
         }
@@ -99,6 +115,18 @@ impl Core {
         let parted = others.count() > 0 && sched_setaffinity(None, &others).is_ok();
         self.apart |= parted;
         parted.then_some(here)
+    }
+
+    /// Runs on a core, and keeps another awake, from now on.
+    pub fn stay(&mut self, core: usize, awake: Option<usize>) {
+        let mut only = CpuSet::new();
+        only.set(core);
+        // If that is refused, the kernel says where.
+        let _ = sched_setaffinity(None, &only);
+        self.keepers = awake
+            .into_iter()
+            .filter_map(|it| Keeper::start(it).ok())
+            .collect();
     }
 
     /// May run anywhere again.
@@ -173,25 +201,29 @@ mod tests {
             );
             core.missed(TAKEN, 2, 2, Time::ZERO, None);
         }
-        core.look(Some(pid));
-        assert_eq!((core.apart(), sched_getcpu()), (false, theirs));
+        core.look(Some(pid), Time::ZERO);
+        assert_eq!((core.apart, sched_getcpu()), (false, theirs));
         core.taken = 0;
         for _ in 0..OFTEN {
             core.missed(TAKEN, 2, 2, core.since, Some(pid));
         }
         let several = core.allowed.count() > 1;
-        assert_eq!(
-            (core.apart(), sched_getcpu() == theirs),
-            (several, !several)
-        );
+        assert_eq!((core.apart, sched_getcpu() == theirs), (several, !several));
         assert_eq!(core.kept(), several);
         core.apart = false;
-        core.look(None);
-        assert!(!core.apart());
-        core.look(Some(pid));
-        assert_eq!(core.apart(), several);
+        core.look(None, LOOKS);
+        assert_eq!(core.place(), Place::Beside);
+        core.look(Some(pid), LOOKS);
+        let place = if several { Place::Awake } else { Place::Beside };
+        assert_eq!(core.place(), place);
+        core.keepers.clear();
+        core.apart = false;
+        core.look(Some(pid), LOOKS + Time::from_ns(1));
+        assert_eq!(core.place(), Place::Beside, "looked at a moment ago");
+        core.look(Some(pid), LOOKS + LOOKS);
+        assert_eq!(core.place() == Place::Apart, several);
         core.join();
-        assert!(!core.apart() && !core.kept());
+        assert!(core.place() == Place::Beside && !core.kept());
         assert_eq!(sched_getaffinity(None).unwrap(), core.allowed);
         drop(client.stdin.take());
         client.wait().unwrap();

@@ -3,6 +3,7 @@
 use super::{LISTENER, MOST_CLIENTS, Order, PATIENCE, Serving, key};
 use crate::connection::{Connection, Gone, Phase};
 use crate::flight::{Flight, action, ask, refusal, wait};
+use crate::floor::Place;
 use crate::handshake::{Outcome, greet};
 use crate::wire::{REQUEST_BYTES, Refusal, Request, command, flag};
 use loadline_model::emulation::Action;
@@ -69,7 +70,7 @@ impl Serving {
         self.closed_until = None;
     }
 
-    /// What isn't done every turn: opens the door again, shows those out who don't say what they want, and looks where the client runs.
+    /// What isn't done every turn: opens the door again, and shows those out who don't say what they want.
     pub(super) fn look_around(&mut self, now: Time) {
         let instant = Instant::now();
         if self.closed_until.is_some_and(|until| until <= instant) && self.clients() < MOST_CLIENTS
@@ -84,7 +85,6 @@ impl Serving {
                 self.with(slot, |_, _| Err(Gone));
             }
         }
-        self.core.look(self.lively);
         let pause = if self.closed_until.is_some() {
             CROWDED
         } else {
@@ -109,6 +109,7 @@ impl Serving {
                 Order::Events(to) => {
                     let _ = to.send(self.events());
                 }
+                Order::Stay(core, awake) => self.core.stay(core, awake),
                 Order::Begin(floor) => {
                     self.floor = floor;
                     self.calibrating = false;
@@ -153,7 +154,10 @@ impl Serving {
             Err(Gone) => Err(Gone),
         };
         self.room = room;
-        self.lingers_until = now + super::LINGER;
+        // A client on this core couldn't go on.
+        if self.core.place() != Place::Beside {
+            self.lingers_until = now + super::LINGER;
+        }
         taken
     }
 
@@ -272,9 +276,10 @@ impl Serving {
         self.requests += 1;
         let refused = refusal(&request, self.export.size_bytes, connection.session.context);
         let action = action(&request).filter(|_| refused.is_none() && !self.calibrating);
-        let way = action.map_or(Time::ZERO, |it| self.floor.of(it, request.bytes));
-        let waking = self.longest_waking();
-        let asked = now.saturating_sub(way + waking);
+        let way = self.way();
+        let waking = way.longest_waking();
+        let taken = action.map_or(Time::ZERO, |it| way.of(it, request.bytes) + waking);
+        let asked = now.saturating_sub(taken);
         let mut flight = Flight {
             slot,
             generation: connection.generation,
@@ -312,7 +317,6 @@ impl Serving {
         }
         let wait = if self.calibrating { request.cookie } else { 0 };
         if wait > 0 {
-            self.core.part(connection.process);
             flight.waits |= wait::DEVICE;
             flight.due = now + Time::from_ns(wait);
         }

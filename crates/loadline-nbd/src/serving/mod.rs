@@ -35,7 +35,7 @@ use std::time::{Duration, Instant};
 
 /// How long before something is due the thread no longer sleeps: the kernel wakes it some tens of microseconds late.
 const SPIN: Time = Time::from_ns(150_000);
-/// How long after a request the thread looks for the next one without sleeping.
+/// How long after an answer, or a request from another core, the thread looks for the next one without sleeping.
 const LINGER: Time = Time::from_ns(100_000);
 /// The priority of the thread, if the system grants it: it comes first where others compute.
 const NICE: i32 = -10;
@@ -84,6 +84,8 @@ pub enum Order {
     Fault(String, Sender<Result<String, String>>),
     /// What happened since the last time, in sentences.
     Events(Sender<Vec<String>>),
+    /// Is to run on a core, and to keep another awake, while the way is measured.
+    Stay(usize, Option<usize>),
     /// The way to here and back has been measured: from now on it's taken off, and clients are let in.
     Begin(Floor),
     /// The disk has, or hasn't, what these requests waited for.
@@ -247,6 +249,9 @@ impl Serving {
             }
             self.zero_some(now);
             self.serve_dirty(now);
+            if new > 0 {
+                self.core.look(self.lively, now);
+            }
             if now >= self.next_look {
                 self.look_around(now);
             }
@@ -336,6 +341,7 @@ impl Serving {
                 connection.dirty = false;
                 if connection.has_replies() && !connection.full() {
                     connection.send(&serving.store, &mut serving.scratch)?;
+                    serving.lingers_until = serving.now() + LINGER;
                     if connection.has_replies() && !connection.full() {
                         serving.touch(slot, connection);
                     }

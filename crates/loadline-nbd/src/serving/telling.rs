@@ -13,7 +13,7 @@ impl Serving {
         stats.clients = self.clients() as u64;
         stats.in_flight = self.flights.len() as u64;
         stats.stored_bytes = self.store.stored_bytes();
-        stats.floor_ns = self.floor.of(Action::Flush, 0).ns();
+        stats.floor_ns = self.way().of(Action::Flush, 0).ns();
         stats.size_bytes = self.export.size_bytes;
         stats.elapsed_ns = self.now().ns();
         stats.active = self.faults.active(self.now());
