@@ -244,7 +244,7 @@ mod tests {
         assert_eq!(way.waking(Time::ZERO), Time::ZERO);
         // Halfway from 100 us, seen as 140, to 200, seen as 240.
         assert_eq!(way.waking(Time::from_ns(190_000)), Time::from_ns(40_000));
-        assert_eq!(way.waking(Time::from_ns(5_000_000)), Time::from_ns(70_000));
+        assert_eq!(way.waking(Time::from_ns(9_000_000)), Time::from_ns(70_000));
         assert_eq!(way.longest_waking(), Time::from_ns(70_000));
     }
 

@@ -36,8 +36,9 @@ pub(super) struct Core {
     /// Since when, and how often, the core was taken from the thread.
     since: Time,
     taken: u32,
-    /// Of the cores that were left.
+    /// Of the cores that were left, and whether they may sleep.
     keepers: Vec<Keeper>,
+    resting: bool,
 }
 
 impl Core {
@@ -51,6 +52,7 @@ impl Core {
             since: Time::ZERO,
             taken: 0,
             keepers: Vec::new(),
+            resting: false,
         }
     }
 
@@ -66,6 +68,16 @@ impl Core {
     /// Whether cores are kept awake. This one may be: who yields then gives it away for a whole tick.
     pub fn kept(&self) -> bool {
         !self.keepers.is_empty()
+    }
+
+    /// Lets the cores that are kept awake sleep while this thread does, or no longer.
+    pub fn rest(&mut self, resting: bool) {
+        if resting != self.resting {
+            self.resting = resting;
+            for keeper in &self.keepers {
+                keeper.rest(resting);
+            }
+        }
     }
 
     /// Hears for how long the thread was off its core in a turn, up to now, asleep or not, how many requests there have been, and how many

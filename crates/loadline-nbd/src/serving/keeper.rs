@@ -2,12 +2,13 @@
 //!
 //! Linux wakes a sleeping thread on the core that it had, if that is idle. In a virtual machine it takes a core that sleeps for one
 //! whose time others may have (`vcpu_is_preempted`), and puts the thread on the core of who wakes it. A thread that runs only
-//! where nothing else does (`SCHED_IDLE`, `sched(7)`) keeps the core from sleeping, and counts as none.
+//! where nothing else does (`SCHED_IDLE`, `sched(7)`) keeps the core from sleeping, and counts as none. While the thread that serves
+//! sleeps, so does this: hosts that limit the time of a machine take 100 ms at a time from one whose cores are always busy.
 
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::io;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread::{Builder, JoinHandle};
 use std::time::{Duration, Instant};
 use thread_priority::{
@@ -21,9 +22,16 @@ const QUIET: Duration = Duration::from_millis(100);
 /// A thread that spins on one core, and ends when there are no more requests, or with this.
 #[derive(Debug)]
 pub(super) struct Keeper {
-    requests: Arc<AtomicU64>,
+    heard: Arc<Heard>,
     core: usize,
     thread: JoinHandle<()>,
+}
+
+/// What it hears.
+#[derive(Debug, Default)]
+struct Heard {
+    requests: AtomicU64,
+    resting: AtomicBool,
 }
 
 impl Keeper {
@@ -32,12 +40,12 @@ impl Keeper {
     /// # Errors
     /// Of the operating system, for want of threads.
     pub fn start(core: usize) -> io::Result<Self> {
-        let requests = Arc::new(AtomicU64::new(0));
-        let theirs = Arc::clone(&requests);
+        let heard = Arc::new(Heard::default());
+        let theirs = Arc::clone(&heard);
         let thread = Builder::new().name("loadline-awake".to_owned());
         let thread = thread.spawn(move || keep(core, &theirs))?;
         Ok(Keeper {
-            requests,
+            heard,
             core,
             thread,
         })
@@ -55,11 +63,19 @@ impl Keeper {
 
     /// Hears how many requests there have been.
     pub fn hear(&self, requests: u64) {
-        self.requests.store(requests, Ordering::Relaxed);
+        self.heard.requests.store(requests, Ordering::Relaxed);
+    }
+
+    /// Sleeps, or no longer does, until it hears otherwise.
+    pub fn rest(&self, resting: bool) {
+        self.heard.resting.store(resting, Ordering::Release);
+        if !resting {
+            self.thread.thread().unpark();
+        }
     }
 }
 
-fn keep(core: usize, requests: &Arc<AtomicU64>) {
+fn keep(core: usize, told: &Arc<Heard>) {
     let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
     let mut only = CpuSet::new();
     only.set(core);
@@ -71,9 +87,12 @@ fn keep(core: usize, requests: &Arc<AtomicU64>) {
     }
     let mut heard = u64::MAX;
     let mut since = Instant::now();
-    while Arc::strong_count(requests) > 1 {
+    while Arc::strong_count(told) > 1 {
+        if told.resting.load(Ordering::Acquire) {
+            std::thread::park_timeout(QUIET);
+        }
         if since.elapsed() > QUIET {
-            let now = requests.load(Ordering::Relaxed);
+            let now = told.requests.load(Ordering::Relaxed);
             if now == heard {
                 return;
             }
@@ -121,10 +140,8 @@ mod tests {
             requests += 1;
             keeper.hear(requests);
         }
-        let Keeper {
-            requests, thread, ..
-        } = keeper;
-        drop(requests);
+        let Keeper { heard, thread, .. } = keeper;
+        drop(heard);
         thread.join().unwrap();
     }
 
@@ -136,6 +153,27 @@ mod tests {
         keeper.hear(1);
         while !keeper.over() {
             std::thread::yield_now();
+        }
+    }
+
+    #[test]
+    fn it_takes_no_time_while_it_rests_and_ends_then_too() {
+        let allowed = sched_getaffinity(None).unwrap();
+        let core = (0..CpuSet::MAX_CPU).find(|&core| allowed.is_set(core));
+        let keeper = Keeper::start(core.unwrap()).unwrap();
+        keeper.rest(true);
+        while !keeper.over() {
+            std::thread::sleep(QUIET / 10);
+        }
+        let keeper = Keeper::start(core.unwrap()).unwrap();
+        keeper.rest(true);
+        keeper.rest(false);
+        let modest = (IDLE.to_owned(), core.unwrap().to_string());
+        let mut requests = 0;
+        while !kept().contains(&modest) {
+            assert!(!keeper.over());
+            requests += 1;
+            keeper.hear(requests);
         }
     }
 }

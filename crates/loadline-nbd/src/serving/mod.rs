@@ -35,6 +35,11 @@ use std::time::{Duration, Instant};
 
 /// How long before something is due the thread no longer sleeps: the kernel wakes it some tens of microseconds late.
 const SPIN: Time = Time::from_ns(150_000);
+/// What it must be able to sleep for so that waking the cores of clients again is worth it.
+const DOZE: Timespec = Timespec {
+    tv_sec: 0,
+    tv_nsec: 250_000,
+};
 /// How long after an answer, or a request from another core, the thread looks for the next one without sleeping.
 const LINGER: Time = Time::from_ns(100_000);
 /// The priority of the thread, if the system grants it: it comes first where others compute.
@@ -263,13 +268,17 @@ impl Serving {
                     std::thread::yield_now();
                     Timespec::default()
                 }
-                Rest::Sleep(nap) => nap,
+                Rest::Sleep(nap) => {
+                    self.core.rest(nap > DOZE);
+                    nap
+                }
             };
             let count = match epoll::wait(&self.epoll, &mut events[..], Some(&nap)) {
                 Ok(count) => count,
                 Err(rustix::io::Errno::INTR) => continue,
                 Err(error) => panic!("epoll: {error}"),
             };
+            self.core.rest(false);
             for event in &events[..count] {
                 let (flags, data) = (event.flags, event.data.u64());
                 match data {
