@@ -112,7 +112,10 @@ class Interval:
     def duration_ns(self) -> int: ...
     @property
     def warmup(self) -> bool:
-        """A job was in its ramp at the end; told by its I/Os without latencies, so not with gtod_reduce."""
+        """It is in the stream's own warm-up, or a job was in its ramp at the end.
+
+        The latter is told by I/Os without latencies, so not with gtod_reduce.
+        """
     @property
     def read(self) -> Flow: ...
     @property
@@ -124,9 +127,12 @@ class StatusStream:
 
     Args:
         ending: count only jobs whose names end so.
+        warmup_ns: intervals that lie in the first of it, by more than half, are a warm-up that fio doesn't know of. If
+            it isn't 0, durations are by the wall clock: with hundreds of jobs fio takes its run time seconds before
+            their counts.
     """
 
-    def __init__(self, ending: str = "") -> None: ...
+    def __init__(self, ending: str = "", warmup_ns: int = 0) -> None: ...
     def feed(self, data: bytes) -> list[Interval]:
         """Takes the next bytes; gives the intervals that they complete. Never fails on bad bytes: see `warnings`."""
     def finish(self) -> None:

@@ -258,6 +258,23 @@ def test_an_open_load_offers_its_rate_and_says_from_when_it_counts(loadline: Loa
     assert "open-load" in {finding["check"] for finding in said.json["findings"]}
 
 
+def test_an_open_load_has_no_burst_after_its_warm_up_for_fio_knows_of_none(
+    loadline: Loadline, filled_file: Path
+) -> None:
+    path = suite(loadline.folder, "reads 4k 100% 100%", runtime="3s", warmup='"2s"', rate='"500/s"', jobs="50")
+    said = loadline("run", path, filled_file, "--json")
+    assert said.code == 0, said.err + said.out
+    (row,) = said.json["results"]
+    (point,) = Path(said.json["runs"][0]["path"]).glob("points/*")
+    job = (point / "job.fio").read_text()
+    assert "runtime=5" in job and "ramp_time" not in job
+    assert row["iops"] == pytest.approx(500, rel=0.2)
+    assert 1e9 < row["runtime_ns"] < 4.5e9 and row["warmup_ns"] == 2e9
+    query = f"select sum(duration_ns) from '{point / 'series.parquet'}' where source = 'io' and warmup = 0"
+    ((counted_ns,),) = duckdb.sql(query).fetchall()
+    assert counted_ns == row["runtime_ns"]
+
+
 @pytest.mark.root
 class TestOnDevices:
     pytestmark = on_devices

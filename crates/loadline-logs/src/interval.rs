@@ -17,9 +17,10 @@ pub const SHORTEST_INTERVAL_NS: u64 = 100_000_000;
 pub struct Interval {
     /// The later status' time on the wall clock, ns since 1970.
     pub end_ns: u64,
-    /// By how much fio's own run time went on, ns: that of the job for which it went on most.
+    /// By how much fio's own run time went on, ns: that of the job for which it went on most. Where the reader of the stream named a
+    /// warm-up of its own it's by the wall clock.
     pub duration_ns: u64,
-    /// Whether a job was still warming up at its end.
+    /// Whether a job was still warming up at its end, or it is in the warm-up that the reader of the stream named.
     pub warmup: bool,
     /// Reads.
     pub read: Flow,
@@ -71,9 +72,25 @@ fn fell(earlier: &Job, later: &Job) -> bool {
 pub(crate) struct Tracker {
     /// By name, and by which of its name it is.
     tracks: HashMap<(String, usize), Track>,
+    /// How long intervals are a warm-up that fio doesn't know of, and how long they have been.
+    warmup_ns: u64,
+    elapsed_ns: u64,
+    /// When the last one ended.
+    end_ns: u64,
 }
 
 impl Tracker {
+    /// One whose first intervals, those that lie in `warmup_ns` by more than half, are a warm-up; the others last by the wall clock.
+    ///
+    /// fio (3.33) takes its run time before it asks its jobs for their counts, and waits for those that sleep until their next
+    /// request is due. With hundreds of them that is seconds.
+    pub fn warming(warmup_ns: u64) -> Self {
+        Tracker {
+            warmup_ns,
+            ..Tracker::default()
+        }
+    }
+
     /// Takes the next status; gives the interval that it completes.
     pub fn advance(&mut self, status: &Status, warnings: &mut Warnings) -> Option<Interval> {
         let keys = keys(&status.jobs);
@@ -90,6 +107,10 @@ impl Tracker {
             .map(|(start, job)| job.runtime_ns.saturating_sub(start.runtime_ns))
             .max()
             .unwrap_or(0);
+        let duration_ns = match self.end_ns {
+            end_ns if end_ns > 0 && self.warmup_ns > 0 => status.time_ns.saturating_sub(end_ns),
+            _ => duration_ns,
+        };
         if duration_ns < SHORTEST_INTERVAL_NS {
             return None;
         }
@@ -104,10 +125,13 @@ impl Tracker {
         let interval = Interval {
             end_ns: status.time_ns,
             duration_ns,
-            warmup: is_warmup(&status.jobs),
+            warmup: is_warmup(&status.jobs)
+                || self.elapsed_ns.saturating_add(duration_ns / 2) < self.warmup_ns,
             read: all(|job| &job.read),
             write: all(|job| &job.write),
         };
+        self.elapsed_ns = self.elapsed_ns.saturating_add(duration_ns);
+        self.end_ns = status.time_ns;
         for (key, job) in keys.into_iter().zip(&status.jobs) {
             self.tracks.insert(
                 key,

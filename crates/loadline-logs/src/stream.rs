@@ -22,10 +22,11 @@ impl StatusStream {
         Self::default()
     }
 
-    /// The same, of the jobs only whose names end so.
-    pub fn of_jobs(ending: &str) -> Self {
+    /// The same, of the jobs only whose names end so, whose first `warmup_ns` are a warm-up that fio doesn't know of.
+    pub fn of_jobs(ending: &str, warmup_ns: u64) -> Self {
         let mut stream = Self::default();
         ending.clone_into(&mut stream.reader.ending);
+        stream.reader.tracker = Tracker::warming(warmup_ns);
         stream
     }
 

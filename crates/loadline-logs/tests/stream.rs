@@ -325,3 +325,51 @@ fn a_value_beyond_the_limit_is_skipped() {
     assert_eq!(intervals.len(), 1);
     assert!(stream.warnings()[0].to_string().contains("longer than"));
 }
+
+#[test]
+fn a_warm_up_that_fio_does_not_know_of_ends_where_more_of_a_span_lies_behind_it() {
+    // fio's run time lags behind the clock, by which spans are told: 1 s, 1.4 s, 1 s.
+    let at = |at_ms: u64, runtime_ms: u64, ios: u64| {
+        one_job(at_ms, &format!(r#""read": {}"#, flow(runtime_ms, ios, ios)))
+    };
+    let text = [
+        at(11_000, 1_000, 10),
+        at(12_000, 1_500, 30),
+        at(13_400, 2_000, 60),
+        at(14_400, 3_900, 100),
+    ];
+    let spans = |warmup_ns: u64| -> Vec<(u64, bool, u64)> {
+        let mut stream = StatusStream::of_jobs("", warmup_ns);
+        let intervals = stream.feed(text.concat().as_bytes());
+        intervals
+            .iter()
+            .map(|it| (it.duration_ns / 1_000_000, it.warmup, it.read.ios))
+            .collect()
+    };
+    let counted = [(1_000, 10), (1_000, 20), (1_400, 30), (1_000, 40)];
+    for (warmup_ms, warm) in [
+        (1, 0),
+        (499, 0),
+        (501, 1),
+        (2_699, 2),
+        (2_701, 3),
+        (99_000, 4),
+    ] {
+        let expected: Vec<_> = (0..)
+            .zip(counted)
+            .map(|(n, (ms, ios))| (ms, n < warm, ios))
+            .collect();
+        assert_eq!(spans(warmup_ms * 1_000_000), expected, "{warmup_ms} ms");
+    }
+    // Without one they are fio's.
+    let fios: Vec<_> = [1_000, 500, 500, 1_900]
+        .into_iter()
+        .zip([10, 20, 30, 40])
+        .collect();
+    assert_eq!(
+        spans(0),
+        fios.iter()
+            .map(|&(ms, ios)| (ms, false, ios))
+            .collect::<Vec<_>>()
+    );
+}

@@ -85,6 +85,7 @@ class Fio:
         limit_ns: int | None,
         *,
         read_only: bool = False,
+        warmup_ns: int = 0,
         on_interval: Callable[[Interval], bool] | None = None,
         on_bytes: Callable[[Mapping[str, int]], None] | None = None,
         on_tick: Callable[[int], str | None] | None = None,
@@ -94,6 +95,7 @@ class Fio:
         Args:
             target: a path, or the address of an NBD server where the engine is `nbd`; None: the job names its own.
             limit_ns: how long the job is meant to take; a minute over it counts as hung. None: no limit.
+            warmup_ns: how much of its beginning is a warm-up that the job doesn't know of.
             on_interval: is given each interval as it completes, and ends the job, as if its time were over, by True;
             on_bytes: is given the bytes that each of its jobs has written so far, each second.
             on_tick: is called once a second with the wall clock (ns); a text that it returns ends the job as failed.
@@ -135,7 +137,7 @@ class Fio:
                 raise ToolError(
                     f"{command[0]} can't be started: {error.strerror}", "apt install util-linux fio"
                 ) from None
-            watch = _Watch(process, raw, limit_ns, on_interval, on_bytes, on_tick)
+            watch = _Watch(process, raw, StatusStream(warmup_ns=warmup_ns), limit_ns, on_interval, on_bytes, on_tick)
             watch.run()
         return self._outcome(process.returncode, watch, folder)
 
@@ -167,12 +169,13 @@ class _Watch:
         self,
         process: subprocess.Popen[bytes],
         raw: gzip.GzipFile,
+        stream: StatusStream,
         limit_ns: int | None,
         on_interval: Callable[[Interval], bool] | None,
         on_bytes: Callable[[Mapping[str, int]], None] | None,
         on_tick: Callable[[int], str | None] | None,
     ) -> None:
-        self.stream = StatusStream()
+        self.stream = stream
         self.intervals: list[Interval] = []
         self.stopped: str | None = None
         self.enough = False

@@ -29,6 +29,10 @@ from loadline.system.row import busiest
 from loadline.workload.plan import Point
 from loadline.workload.profile import Open, Workload
 
+# fio's status waits for the job that sleeps longest: of 2,000 jobs for 8 mean gaps between requests. One at least must
+# lie in the run time for that to begin with it.
+_GAPS = 10
+
 # Answers of an emulated system later than modelled, as a share.
 _LATE = 0.01
 
@@ -67,10 +71,11 @@ def measure(
         OSError: `folder` can't be written. KeyboardInterrupt: after fio has ended.
     """
     first, several = targets[0], len(targets) > 1
-    text = _job(point, targets, loaders, folder)
+    sent = _throughout(point)
+    own_warmup_ns = point.warmup_ns - sent.warmup_ns
+    text = _job(sent, targets, loaders, folder)
     samples: list[Sample] = []
     sampler = Sampler([target.device.number for target in targets if target.device], roots)
-    expected_ns = point.runtime_ns + point.warmup_ns
     started_ns = time.time_ns()
     # What fio says each second is of all targets together, so of one of several nothing can be left out.
     stopping = Stopping(point, cache_bytes, cut=not several, targets=len(targets))
@@ -87,19 +92,7 @@ def measure(
     def show(interval: _core.Interval) -> bool:
         watch.look(interval.end_ns)
         enough = stopping.enough(interval)
-        elapsed = time.time_ns() - started_ns
-        both, read, write = (
-            merged(part) for part in ([interval.read, interval.write], [interval.read], [interval.write])
-        )
-        last = samples[-1] if samples else None
-        cpu = last.cpu.busy_fraction if last and last.cpu else None
-        busy = _mean([disk.busy_fraction for disk in last.disks if disk]) if last else None
-        report(
-            lambda n, of: event.Progress(
-                *(n, of, point.name, elapsed, expected_ns, interval.warmup, both, read, write, cpu, busy),
-                stopping.ci95_fraction,
-            )
-        )
+        report(_progress(point, interval, samples, started_ns, stopping.ci95_fraction))
         return enough
 
     gone = lost()
@@ -111,8 +104,9 @@ def measure(
             text,
             None if several else first.uri or first.path,
             folder,
-            expected_ns,
+            point.warmup_ns + point.runtime_ns,
             read_only=not point.writes,
+            warmup_ns=own_warmup_ns,
             on_interval=show,
             on_tick=tick,
         )
@@ -121,7 +115,8 @@ def measure(
     measured = [interval for interval in outcome.intervals if not interval.warmup]
     judged = stopping.judged(measured) if outcome.error is None else Judgement()
     counted = measured[judged.skipped :]
-    series = counted if judged.skipped else outcome.intervals
+    part = outcome.error is None and bool(judged.skipped or own_warmup_ns)
+    series = counted if part else outcome.intervals
     began_ns = counted[0].end_ns - counted[0].duration_ns if counted else started_ns
     devices = [target.label for target in targets if target.device]
     whose = Whose(repeat=point.repeat, target=ALL if several else first.label, devices=devices)
@@ -134,14 +129,41 @@ def measure(
         findings = (*row.findings, *_late(run, point, watch.late_share(number)))
         row = replace(row, findings=findings, components=components, bottleneck=busiest(components))
         # What ended the point, and what is left out of it, is decided for all together.
-        own = read_intervals(folder, number) if several else series
+        own = read_intervals(folder, number, own_warmup_ns) if several else series
+        row = _of(row, own if several else counted) if part else row
         row = _known(row, stopping, own) if several else _judged(row, judged, stopping, measured)
-        rows.append(Row(audited(row, run, own, samples), _histograms(counted if judged.skipped else jobs)))
+        rows.append(Row(audited(row, run, own, samples), _histograms(own if part else jobs)))
     if not several:
         return Measured(*rows[0])
     whole = _row(point, targets, run, outcome, outcome.jobs, during, began_ns, targets)
-    whole = audited(_judged(whole, judged, stopping, measured), run, series, samples)
-    return Measured(whole, _histograms(outcome.jobs), tuple(rows))
+    whole = _judged(_of(whole, counted) if part else whole, judged, stopping, measured)
+    whole = audited(whole, run, series, samples)
+    return Measured(whole, _histograms(counted if part else outcome.jobs), tuple(rows))
+
+
+def _progress(
+    point: Point, interval: _core.Interval, samples: Sequence[Sample], started_ns: int, ci95_fraction: float | None
+) -> Callable[[int, int], event.Progress]:
+    """What is told of an interval, once the point's number and the total are known."""
+    elapsed_ns = time.time_ns() - started_ns
+    flows = (merged(part) for part in ([interval.read, interval.write], [interval.read], [interval.write]))
+    both, read, write = flows
+    last = samples[-1] if samples else None
+    cpu = last.cpu.busy_fraction if last and last.cpu else None
+    busy = _mean([disk.busy_fraction for disk in last.disks if disk]) if last else None
+    expected_ns = point.warmup_ns + point.runtime_ns
+    return lambda n, of: event.Progress(
+        *(n, of, point.name, elapsed_ns, expected_ns, interval.warmup, both, read, write, cpu, busy), ci95_fraction
+    )
+
+
+def _throughout(point: Point) -> Point:
+    """The point as fio gets it: an open load without a warm-up, after which fio would begin all its jobs anew."""
+    arrivals = [stream.arrival for stream in point.streams]
+    each_per_s = [arrival.rate_per_s / arrival.jobs for arrival in arrivals if isinstance(arrival, Open)]
+    if not each_per_s or min(each_per_s) * point.runtime_ns < _GAPS * 1e9:
+        return point
+    return replace(point, warmup_ns=0, runtime_ns=point.warmup_ns + point.runtime_ns)
 
 
 def _job(point: Point, targets: Sequence[Target], loaders: Sequence[Fio], folder: Path) -> str:
@@ -176,26 +198,28 @@ def _sure(result: Result, judged: Judgement) -> Result:
 
 
 def _judged(result: Result, judged: Judgement, stopping: Stopping, measured: Sequence[_core.Interval]) -> Result:
-    """The row with what is known of its length, and without what was found to be a beginning of another kind.
-
-    A maximum can't be had of a part of the time, so it's unknown then.
-    """
+    """The row with what is known of its length; what was found to be a beginning of another kind counts as warm-up."""
     if result.error is not None:
         return result
-    if judged.skipped:
-        skipped, counted = measured[: judged.skipped], measured[judged.skipped :]
-        runtime_ns = sum(interval.duration_ns for interval in counted)
-        reads, writes = [interval.read for interval in counted], [interval.write for interval in counted]
-        result = replace(
-            result,
-            total=joined([*reads, *writes], runtime_ns),
-            read=joined(reads, runtime_ns),
-            write=joined(writes, runtime_ns),
-            runtime_ns=runtime_ns,
-            warmup_ns=(result.warmup_ns or 0) + sum(interval.duration_ns for interval in skipped),
-        )
+    skipped_ns = sum(interval.duration_ns for interval in measured[: judged.skipped])
+    result = replace(result, warmup_ns=(result.warmup_ns or 0) + skipped_ns)
     found = (_finding(result.run, result.point, *one) for one in stopping.findings(judged))
     return replace(_sure(result, judged), ended_by=stopping.ended_by, findings=(*result.findings, *found))
+
+
+def _of(result: Result, counted: Sequence[_core.Interval]) -> Result:
+    """The row with the figures of these intervals. A maximum can't be had of a part of the time, so it's unknown."""
+    runtime_ns = sum(interval.duration_ns for interval in counted)
+    if result.error is not None or not runtime_ns:
+        return result
+    reads, writes = [interval.read for interval in counted], [interval.write for interval in counted]
+    return replace(
+        result,
+        total=joined([*reads, *writes], runtime_ns),
+        read=joined(reads, runtime_ns),
+        write=joined(writes, runtime_ns),
+        runtime_ns=runtime_ns,
+    )
 
 
 def _finding(

@@ -118,7 +118,7 @@ def _sure(result: Result, limit: Limit | None, place: Path) -> Result:
     """The row with how sure the figure is that's limited, where it has no column for that and was measured so long."""
     if limit is None or result.error is not None or not result.runtime_ns or limit.figure == "latency_mean_ns":
         return result
-    spans = counted_intervals(place, result.runtime_ns)
+    spans = counted_intervals(place, result)
     error = Certainty(lambda _: spans).of(result, figure_named(limit.figure))
     if error is None:
         return result

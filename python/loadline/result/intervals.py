@@ -30,8 +30,8 @@ def intervals_in(runs: Sequence[Run]) -> Intervals:
     place = places_in(runs)
 
     @lru_cache(maxsize=4)
-    def of(folder: Path, target: int | None) -> Sequence[Interval]:
-        return read_intervals(folder, target)
+    def of(folder: Path, target: int | None, warmup_ns: int) -> Sequence[Interval]:
+        return read_intervals(folder, target, warmup_ns)
 
     def find(row: Result) -> Sequence[Interval]:
         at = place(row)
@@ -42,7 +42,8 @@ def intervals_in(runs: Sequence[Run]) -> Intervals:
         if run.plan[index].rounds is not None:
             return ()
         each = [one.target for one in read_rows(folder)[1:]]
-        return _counted(of(folder, each.index(row.target) if row.target in each else None), row.runtime_ns)
+        target = each.index(row.target) if row.target in each else None
+        return _counted(of(folder, target, _own_warmup_ns(row)), row.runtime_ns)
 
     return find
 
@@ -52,12 +53,16 @@ def ending_of(target: int) -> str:
     return f".target-{target + 1}"
 
 
-def read_intervals(folder: Path, target: int | None = None) -> Sequence[Interval]:
+def read_intervals(folder: Path, target: int | None = None, warmup_ns: int = 0) -> Sequence[Interval]:
     """What fio said of the measured time in a point's folder: of one of several targets, by number from 0, or of all.
 
     None where it isn't kept, or damaged.
+
+    Args:
+        warmup_ns: how much of the beginning isn't measured time though fio took it for that.
     """
-    stream, found = StatusStream("" if target is None else ending_of(target)), list[Interval]()
+    stream = StatusStream("" if target is None else ending_of(target), warmup_ns)
+    found = list[Interval]()
     try:
         with gzip.open(folder / "fio.json.gz") as raw:
             while piece := raw.read(_PIECE_BYTES):
@@ -67,9 +72,14 @@ def read_intervals(folder: Path, target: int | None = None) -> Sequence[Interval
     return [interval for interval in found if not interval.warmup]
 
 
-def counted_intervals(folder: Path, runtime_ns: int) -> Sequence[Interval]:
-    """Those of `read_intervals` that a row of that run time counts, of all targets."""
-    return _counted(read_intervals(folder), runtime_ns)
+def counted_intervals(folder: Path, row: Result) -> Sequence[Interval]:
+    """Those of `read_intervals` that a row counts, of all targets."""
+    return _counted(read_intervals(folder, warmup_ns=_own_warmup_ns(row)), row.runtime_ns or 0)
+
+
+def _own_warmup_ns(row: Result) -> int:
+    """The warm-up of a row that fio didn't know of: that of an open load."""
+    return (row.warmup_ns or 0) if row.offered_per_s is not None else 0
 
 
 def _counted(measured: Sequence[Interval], runtime_ns: int) -> Sequence[Interval]:
