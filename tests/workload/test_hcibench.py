@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -63,6 +64,12 @@ def test_a_name_that_is_read_is_written_the_same(
 def test_a_prefix_fio_or_no_threads_are_hcibenchs_too() -> None:
     for name, depth in ((f"mine-{NAME}", 2), (NAME.replace("vdb", "fio"), 2), (NAME.replace("2threads", "threads"), 2)):
         assert planned(load_suite(name)[0])[0].streams[0].arrival == Closed(depth, 8)
+
+
+def test_names_in_capital_letters_say_the_same() -> None:
+    small, large = (planned(load_suite(name)[0])[0].streams[0] for name in (NAME, NAME.upper()))
+    assert replace(large.profile, name=small.profile.name) == small.profile
+    assert large.arrival == small.arrival
 
 
 @pytest.mark.parametrize(

@@ -24,9 +24,10 @@ _THREADS = 2
 
 _NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
 _FORM = re.compile(
-    rf"(?:[A-Za-z0-9_.]+-)?(?:vdb|fio)-{_NUMBER}vmdk-{_NUMBER}ws-([0-9]+[kKmM]?)-{_NUMBER}rdpct-{_NUMBER}randompct-([0-9]*)threads"
+    rf"(?:[A-Za-z0-9_.]+-)?(?:vdb|fio)-{_NUMBER}vmdk-{_NUMBER}ws-([0-9]+[kKmM]?)-{_NUMBER}rdpct-{_NUMBER}randompct-([0-9]*)threads",
+    re.IGNORECASE,
 )
-_LOOKS = re.compile(r"(?:.*-)?(?:vdb|fio)-[0-9.]+vmdk-.*", re.DOTALL)
+_LOOKS = re.compile(r"(?:.*-)?(?:vdb|fio)-[0-9.]+vmdk-.*", re.DOTALL | re.IGNORECASE)
 _EXAMPLE = "Write it like vdb-8vmdk-10ws-4k-70rdpct-30randompct-2threads."
 
 
