@@ -264,6 +264,14 @@ def test_a_point_and_its_load_line_are_one_point_that_is_not_answered(loadline: 
     assert f"loadline: 1 of 1 points have no load line: {named} pool.drives=4: not even the lowest" in said.err
 
 
+def test_a_point_beyond_a_limit_that_nobody_asked_for_is_answered(loadline: Loadline) -> None:
+    words = ("forecast", "dl360-g6-p410i", "snia-pts", "--profile", "iops")
+    said = loadline(*words)
+    assert said.code == 0 and "not even the lowest load, 4, keeps mean<=30ms" in said.out
+    said = loadline(*words, "--limit", "mean<=30ms")
+    assert said.code == 2 and "points have no load line: iops-b1M-rd95: not even the lowest" in said.err
+
+
 def test_a_wrong_value_is_told_once_whatever_it_is_combined_with(loadline: Loadline) -> None:
     words = ("forecast", "eva-v2-10k", "typical-12", "--profile", "oltp-db", "--set", "pool.drives=84,168")
     said = loadline(*words, "--set", "volume.layout=vraid1,vriad5")

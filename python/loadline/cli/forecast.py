@@ -103,7 +103,8 @@ def command(
             listen=listen,
         )
     how = {"solve": "solved", "simulate": "simulated", "rule": "by the rule of thumb"}[method]
-    return conclude(results, f"{system} under {suite}, {how}", file, drawing, as_json=as_json, explain=explain)
+    title = f"{system} under {suite}, {how}"
+    return conclude(results, title, file, drawing, as_json=as_json, explain=explain, limited=bool(limits))
 
 
 def _check_rule(limits: Sequence[str], options: Mapping[str, Any]) -> None:

@@ -92,13 +92,18 @@ def conclude(
     *,
     as_json: bool,
     explain: bool = False,
+    limited: bool = True,
 ) -> int:
-    """Prints what a model answered, and writes it to `file`; 2 if a point could not be answered, else 0."""
+    """Prints what a model answered, and writes it to `file`; 2 if a point could not be answered, else 0.
+
+    Args:
+        limited: a limit was asked for, so that a point without a load line isn't answered.
+    """
     points = [result for result in results if result.role == "point"]
     tables = [models_table(results)]
     if any(point.components for point in points) and (explain or len(points) <= _FEW):
         tables.append(components_table(results))
-    failure = _failure(results)
+    failure = _failure(results, limited)
     if file is not None:
         command = ("loadline", *sys.argv[1:])
         write(Contents(title, (), results, tuple(tables), command=command), file, drawing)
@@ -126,11 +131,11 @@ def conclude(
     return failure.exit_code
 
 
-def _failure(results: Sequence[Result]) -> InputError | None:
+def _failure(results: Sequence[Result], limited: bool) -> InputError | None:
     """What is said when points can't be answered; a point and its load line are two rows, and one point."""
     answers = paired(results)
     unanswered = [answer.asked for answer in answers if answer.asked.error]
-    if unanswered:
+    if unanswered or not limited:
         what, first = "can't be answered", unanswered
     else:
         what, first = "have no load line", [one.line for one in answers if one.line is not None and one.line.error]
