@@ -65,7 +65,7 @@ impl Core {
         }
     }
 
-    /// Whether cores are kept awake. This one may be: who yields then gives it away for a whole tick.
+    /// Whether cores are kept awake. This one then is, too: who yields gives it to what keeps it.
     pub fn kept(&self) -> bool {
         !self.keepers.is_empty()
     }
@@ -82,7 +82,7 @@ impl Core {
 
     /// Hears for how long the thread was off its core in a turn, up to now, asleep or not, how many requests there have been, and how many
     /// of them were there when it was back: of several, one at least came earlier and wasn't seen. Stays off that core from now
-    /// on if it's the client's, and keeps it awake. A client with one request outstanding may share it: nowhere is it woken sooner.
+    /// on if it's the client's, and keeps both awake. A client with one request outstanding may share it: nowhere is it woken sooner.
     pub fn missed(&mut self, off: Time, requests: u64, new: u64, now: Time, client: Option<Pid>) {
         for keeper in &self.keepers {
             keeper.hear(requests);
@@ -97,10 +97,16 @@ impl Core {
         if self.taken == OFTEN
             && let Some(left) = self.part(client)
         {
-            self.keepers.retain(|it| !it.over());
-            if !self.keepers.iter().any(|it| it.keeps(left)) {
-                self.keepers.extend(Keeper::start(left));
-            }
+            self.keep(left);
+            self.keep(sched_getcpu());
+        }
+    }
+
+    /// Keeps a core awake, if it isn't.
+    fn keep(&mut self, core: usize) {
+        self.keepers.retain(|it| !it.over());
+        if !self.keepers.iter().any(|it| it.keeps(core)) {
+            self.keepers.extend(Keeper::start(core));
         }
     }
 
@@ -135,10 +141,10 @@ impl Core {
         only.set(core);
         // If that is refused, the kernel says where.
         let _ = sched_setaffinity(None, &only);
-        self.keepers = awake
-            .into_iter()
-            .filter_map(|it| Keeper::start(it).ok())
-            .collect();
+        self.keepers.clear();
+        for core in awake.into_iter().chain(awake.map(|_| core)) {
+            self.keep(core);
+        }
     }
 
     /// May run anywhere again.

@@ -1,10 +1,17 @@
-//! Keeps the core of a client awake while it asks.
+//! Keeps the core of a client awake while it asks, and apart from the server's.
 //!
 //! Linux wakes a sleeping thread on the core that it had, if that is idle. In a virtual machine it takes a core that sleeps for one
 //! whose time others may have (`vcpu_is_preempted`), and puts the thread on the core of who wakes it. A thread that runs only
-//! where nothing else does (`SCHED_IDLE`, `sched(7)`) keeps the core from sleeping, and counts as none. While the thread that serves
-//! sleeps, so does this: hosts that limit the time of a machine take 100 ms at a time from one whose cores are always busy.
+//! where nothing else does (`SCHED_IDLE`, `sched(7)`) keeps the core from sleeping, and counts as none.
+//!
+//! Who answers on a socket is taken for about to sleep, and the client gets its core, if nothing else is ready to run there
+//! (`wake_affine_idle` in `kernel/sched/fair.c`). So there's another of these threads on the server's core. Each gives the core away
+//! as soon as it has it: who only looks at the clock has it for a whole tick, of 4 ms or so.
+//!
+//! While the thread that serves sleeps, so do these: hosts that limit the time of a machine take 100 ms at a time from one whose
+//! cores are always busy.
 
+use super::pages::Pages;
 use rustix::thread::{CpuSet, sched_setaffinity};
 use std::io;
 use std::sync::Arc;
@@ -19,7 +26,7 @@ use thread_priority::{
 /// So long after the last request the core may sleep.
 const QUIET: Duration = Duration::from_millis(100);
 
-/// A thread that spins on one core, and ends when there are no more requests, or with this.
+/// A thread that is always ready to run on one core, and ends when there are no more requests, or with this.
 #[derive(Debug)]
 pub(super) struct Keeper {
     heard: Arc<Heard>,
@@ -38,12 +45,13 @@ impl Keeper {
     /// Starts it on a core.
     ///
     /// # Errors
-    /// Of the operating system, for want of threads.
+    /// Of the operating system, for want of threads or file descriptors.
     pub fn start(core: usize) -> io::Result<Self> {
+        let pages = Pages::new()?;
         let heard = Arc::new(Heard::default());
         let theirs = Arc::clone(&heard);
         let thread = Builder::new().name("loadline-awake".to_owned());
-        let thread = thread.spawn(move || keep(core, &theirs))?;
+        let thread = thread.spawn(move || keep(core, &theirs, pages))?;
         Ok(Keeper {
             heard,
             core,
@@ -75,7 +83,7 @@ impl Keeper {
     }
 }
 
-fn keep(core: usize, told: &Arc<Heard>) {
+fn keep(core: usize, told: &Arc<Heard>, mut pages: Pages) {
     let policy = ThreadSchedulePolicy::Normal(NormalThreadSchedulePolicy::Idle);
     let mut only = CpuSet::new();
     only.set(core);
@@ -91,14 +99,15 @@ fn keep(core: usize, told: &Arc<Heard>) {
         if told.resting.load(Ordering::Acquire) {
             std::thread::park_timeout(QUIET);
         }
+        let now = told.requests.load(Ordering::Relaxed);
+        pages.turn_over(now);
         if since.elapsed() > QUIET {
-            let now = told.requests.load(Ordering::Relaxed);
             if now == heard {
                 return;
             }
             (heard, since) = (now, Instant::now());
         }
-        std::hint::spin_loop();
+        std::thread::yield_now();
     }
 }
 
@@ -128,7 +137,7 @@ mod tests {
     }
 
     #[test]
-    fn it_spins_modestly_on_its_core_and_ends_with_its_owner() {
+    fn it_runs_modestly_on_its_core_and_ends_with_its_owner() {
         let allowed = sched_getaffinity(None).unwrap();
         let core = (0..CpuSet::MAX_CPU).find(|&core| allowed.is_set(core));
         let keeper = Keeper::start(core.unwrap()).unwrap();

@@ -2,15 +2,18 @@
 //!
 //! A turn looks at the clock, does what is due, and then takes what has come. Between turns it sleeps, but for the last
 //! [`SPIN`] before something is due it looks at the clock and the sockets again and again. `intake` has what comes in,
-//! `answering` what goes out, `telling` what is said about it, `core` where the thread runs.
+//! `answering` what goes out, `telling` what is said about it, `core` where the thread runs,
+//! `keeper` and `pages` keep the kernel from holding it up.
 
 mod answering;
 mod core;
 mod intake;
 mod keeper;
+mod pages;
 mod telling;
 
 use self::core::{Core, on_core};
+use self::pages::Pages;
 
 use crate::connection::{Connection, Gone, Phase};
 use crate::device::Device;
@@ -160,6 +163,7 @@ pub struct Serving {
     /// How many have come.
     requests: u64,
     core: Core,
+    pages: Pages,
     room: Vec<u8>,
     scratch: Vec<u8>,
     stats: Stats,
@@ -214,6 +218,7 @@ impl Serving {
             lively: None,
             requests: 0,
             core: Core::new(),
+            pages: Pages::new()?,
             room: vec![0; ROOM],
             scratch: vec![0; 256 << 10],
             stats: Stats::default(),
@@ -254,6 +259,7 @@ impl Serving {
             }
             self.zero_some(now);
             self.serve_dirty(now);
+            self.pages.turn_over(self.requests);
             if new > 0 {
                 self.core.look(self.lively, now);
             }
