@@ -80,10 +80,10 @@ def compare_rates() -> Compared:
     suite = parse_suite(RATES, "rates", "rates")
     offs, probes = [], []
     for system in OPEN:
-        true = _crossing(simulate(system, suite, ios=20 * IOS, seed=99))
+        true = crossing(simulate(system, suite, ios=20 * IOS, seed=99))
         for seed in SEEDS:
             rows = simulate(system, suite, ios=IOS, seed=seed)
-            offs.append(abs(_rate(rows) / true - 1))
+            offs.append(abs(rate(rows) / true - 1))
             # And one that saturates.
             probes.append(1 + len(rows))
     within = sum(off <= 0.02 for off in offs)
@@ -97,13 +97,13 @@ def compare_rates() -> Compared:
     )
 
 
-def _rate(rows: Sequence[Result]) -> float:
+def rate(rows: Sequence[Result]) -> float:
     found = next(row.offered_per_s for row in rows if row.role == "point")
     assert found is not None, "a ramp over rates has a load line"
     return found
 
 
-def _crossing(rows: Sequence[Result]) -> float:
+def crossing(rows: Sequence[Result]) -> float:
     """Where responses pass the limit between the load line and the next load; 1 / response is about straight there."""
     line = next(row.provenance["load_line"] for row in rows if row.role == "point")
     ends = [next(row for row in rows if row.offered_per_s == line[end]) for end in ("load", "next")]
