@@ -53,9 +53,14 @@ def test_a_table_that_cannot_be_read_is_named_with_its_line(
 
 
 def test_a_missing_file_is_bad_input_with_a_remedy(tmp_path: Path) -> None:
-    with pytest.raises(InputError, match=r"atlas10k\.trace") as refused:
-        validate(tmp_path, only=("traces",))
+    with pytest.raises(InputError, match=r"md-raid5-8x2tb\.csv") as refused:
+        validate(tmp_path, only=("md-raid5",))
     assert "--only" in refused.value.remedy
+    with pytest.raises(InputError, match="holds no request trace"):
+        validate(tmp_path, only=("traces",))
+    (tmp_path / "mine.trace").write_text("R Hit 0 8 9000 1000\n")
+    with pytest.raises(InputError, match=r"has no mine\.diskspecs or mine\.model beside it"):
+        validate(tmp_path, only=("traces",))
 
 
 def test_measurements_are_asked_for_by_sections_that_need_them() -> None:

@@ -92,6 +92,31 @@ fn a_disksim_file_becomes_a_drive_file() {
 }
 
 #[test]
+fn empty_space_of_a_disksim_zone_is_counted_as_its_addresses_are() {
+    let first = |scheme: u32, spares: u32, empty: u32| {
+        let model = TINY
+            .replace(
+                "Sparing scheme used = 9",
+                &format!("Sparing scheme used = {scheme}"),
+            )
+            .replace(
+                "Number of spares = 2",
+                &format!("Number of spares = {spares}"),
+            )
+            .replace("zone front = 0", &format!("zone front = {empty}"))
+            .replace("slips = [ 7 ]", "slips = [ ]");
+        let read = &mut |name: &str| (name == "tiny.model").then(|| model.clone());
+        let converted = from_disksim("tiny.model", read).unwrap();
+        converted.description.geometry.zone[0].unused_sectors
+    };
+    // Tracks of 100 sectors on two surfaces. Three tracks with a spare each hold 297 addresses, two cylinders with 4 spares each 392.
+    assert_eq!(first(3, 1, 297), 300);
+    assert_eq!(first(3, 1, 300), 303);
+    assert_eq!(first(2, 4, 392), 400);
+    assert_eq!(first(9, 2, 300), 300);
+}
+
+#[test]
 fn a_seek_file_that_was_cut_is_told() {
     let model = TINY.replace(
         "Seek type = curve,",

@@ -226,6 +226,50 @@ fn a_stream_that_is_read_and_written_back_loses_no_revolution_a_step() {
 }
 
 #[test]
+fn a_segment_smaller_than_a_track_is_read_ahead_into_only_by_reads_that_go_on() {
+    let services = |segment: &str| {
+        let cache = format!("segments = 8\nsegment = '{segment}'\nread_ahead = 'next-track'");
+        let model = drive(SWITCHES, &cache, 4, 1000);
+        let mut disk = Disk::new(model, &Options::default());
+        // In the middle of a track, with time to read it to its end after each; then once at a place that was only passed.
+        let reads = [(0, 8), (400_400, 8), (400_408, 8), (400_416, 8)];
+        let reads = reads.map(|(lbn, sectors)| (Way::Read, lbn, sectors, 20_000_000));
+        alone(&mut disk, reads.into_iter())
+    };
+    let hit = |service: f64| service < 0.1;
+    // A track has 1,000 sectors of 512 B.
+    let large = services("512KiB");
+    assert!(
+        !hit(large[1]) && hit(large[2]) && hit(large[3]),
+        "{large:?}"
+    );
+    let small = services("32KiB");
+    assert!(
+        !hit(small[1]) && !hit(small[2]) && hit(small[3]),
+        "{small:?}"
+    );
+}
+
+#[test]
+fn a_write_into_what_was_read_leaves_the_rest_or_nothing() {
+    let again = |hits: bool| {
+        let cache = format!("{SEGMENTS}\nwrite_back = true\nread_hits_on_writes = {hits}");
+        let model = drive(SWITCHES, &cache, 4, 1000);
+        let mut disk = Disk::new(model, &Options::default());
+        let requests = [
+            (Way::Read, 5000, 8),
+            (Way::Write, 5900, 8),
+            (Way::Read, 5100, 8),
+        ];
+        let requests = requests.map(|(way, lbn, sectors)| (way, lbn, sectors, 20_000_000));
+        alone(&mut disk, requests.into_iter())[2]
+    };
+    assert!(again(true) < 0.1, "{}", again(true));
+    // Half a revolution of 6 ms, more or less: it comes from the medium.
+    assert!(again(false) > 0.1, "{}", again(false));
+}
+
+#[test]
 fn a_write_cache_answers_at_once_and_sorts_what_it_destages() {
     let cached = drive(
         SWITCHES,

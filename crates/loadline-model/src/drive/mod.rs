@@ -217,7 +217,7 @@ pub struct Cache {
     /// A write that continues dirty data joins their segment.
     #[serde(default = "yes")]
     pub combine_writes: bool,
-    /// Reads may hit what writes have left in the buffer.
+    /// Reads may hit what writes have left in the buffer. If not, a write gives up all of what was read into a segment that it meets.
     #[serde(default = "yes")]
     pub read_hits_on_writes: bool,
 }
@@ -247,7 +247,8 @@ pub enum ReadAhead {
     Cylinder,
     /// Until the segment is full.
     Segment,
-    /// To the end of the track; to the end of the next one if the track before was read lately.
+    /// To the end of the track; to the end of the next one if the track before was read lately. Where a segment is smaller than a track, only
+    /// after reads that go on from others.
     NextTrack,
 }
 

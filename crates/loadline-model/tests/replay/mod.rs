@@ -13,8 +13,14 @@ use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
 /// What the drives hung on when they were measured, where that is slower than the drive: trace, time of a sector.
-/// Source: bus BUS1 of the set-up that DiskSim 4.0 publishes for the trace (`valid/hp_c3323a.parv`, block transfer times).
-const HOSTS: &[(&str, u64)] = &[("hp_c3323a", 145_500)];
+/// Source: bus BUS1 of the set-up that DiskSim 4.0 publishes for the trace (`valid/NAME.parv`, block transfer times).
+const HOSTS: &[(&str, u64)] = &[
+    ("dec_rz26", 70_690),
+    ("hp_c2247a", 170_100),
+    ("hp_c2490a", 148_410),
+    ("hp_c3323a", 145_500),
+    ("st41601n", 95_520),
+];
 
 /// One request of a trace.
 #[derive(Debug, Clone, Copy)]

@@ -14,7 +14,8 @@ from loadline.errors import InputError
 KINDS = ("randread", "randwrite", "read", "write")
 
 _NUMBER = re.compile(r"([0-9.]+)\s*(k?)", re.IGNORECASE)
-_REMEDY = "Name the folder that holds the data with --data, or leave the section out with --only."
+#: What to do about data that aren't there.
+REMEDY = "Name the folder that holds the data with --data, or leave the section out with --only."
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,9 +40,9 @@ def read(folder: Path, name: str) -> tuple[str, str]:
         data = path.read_bytes()
         return data.decode(), hashlib.sha256(data).hexdigest()
     except OSError as error:
-        raise InputError(f"{path}: {error.strerror}", _REMEDY) from None
+        raise InputError(f"{path}: {error.strerror}", REMEDY) from None
     except UnicodeDecodeError as error:
-        raise InputError(f"{path} is no text in UTF-8 (byte {error.start})", _REMEDY) from None
+        raise InputError(f"{path} is no text in UTF-8 (byte {error.start})", REMEDY) from None
 
 
 def table(folder: Path, name: str, depth: str = "iodepth") -> tuple[list[Measured], str]:
@@ -55,7 +56,7 @@ def table(folder: Path, name: str, depth: str = "iodepth") -> tuple[list[Measure
     wanted = ("device_model", "workload", "block_size", depth, "iops")
     missing = [column for column in wanted if column not in (rows.fieldnames or ())]
     if missing:
-        raise InputError(f"{folder / name} has no column {', '.join(missing)}", _REMEDY)
+        raise InputError(f"{folder / name} has no column {', '.join(missing)}", REMEDY)
     found = []
     for row in rows:
         where = f"{folder / name}:{rows.line_num}"
@@ -73,7 +74,7 @@ def table(folder: Path, name: str, depth: str = "iodepth") -> tuple[list[Measure
             )
         )
     if not found:
-        raise InputError(f"{folder / name} has no figures", _REMEDY)
+        raise InputError(f"{folder / name} has no figures", REMEDY)
     return found, digest
 
 

@@ -16,36 +16,45 @@ from loadline.system.validation.published import published
 
 
 def traces(folder: Path) -> Section:
-    """The demerit figures of all traces, beside those of DiskSim.
+    """The demerit figures of all traces of a folder, `NAME.trace` beside `NAME.diskspecs`, `NAME_validate.diskspecs` or
+    `NAME.model`; those of DiskSim beside them where they are known.
 
     Raises:
-        InputError: a trace or a parameter file is missing, or has a line that can't be read.
+        InputError: there is no trace, a trace has no parameter file, or a file has a line that can't be read.
     """
+    names = sorted(path.stem for path in folder.glob("*.trace"))
+    if not names:
+        raise InputError(f"{folder} holds no request trace (NAME.trace)", data.REMEDY)
     found, files = [], []
-    for disk in published()["disksim"]["disk"]:
-        name = f"{disk['trace']}.trace"
-        text, digest = data.read(folder, name)
-        drive, _ = convert_drive(folder / disk["parameters"])
-        measured_ms, modelled_ms = _replayed(folder / name, text, drive, disk.get("host_sector_ns"))
+    for name in names:
+        disk = published()["disksim"]["disk"].get(name, {})
+        text, digest = data.read(folder, f"{name}.trace")
+        drive, _ = convert_drive(_parameters(folder, name))
+        measured_ms, modelled_ms = _replayed(folder / f"{name}.trace", text, drive, disk.get("host_sector_ns"))
+        title = disk.get("title", name)
         mean_ms = sum(measured_ms) / len(measured_ms)
-        rms_ms = demerit(measured_ms, modelled_ms)
-        note = f"{rms_ms / mean_ms:.1%} of the mean; DiskSim {disk['rms_ms']} ms, {disk['rms_ms'] / mean_ms:.1%}"
-        found.append(
-            Comparison(
-                f"{disk['title']}, mean service time",
-                "ms",
-                mean_ms,
-                sum(modelled_ms) / len(modelled_ms),
-                note=f"{len(measured_ms)} requests",
-            )
-        )
-        found.append(Comparison(f"{disk['title']}, demerit figure", "ms", None, rms_ms, most=disk["rms_ms"], note=note))
-        files.append((name, digest))
+        rms_ms, disksim_ms = demerit(measured_ms, modelled_ms), disk.get("rms_ms")
+        beside = f"; DiskSim {disksim_ms:.3f} ms, {disksim_ms / mean_ms:.1%}" if disksim_ms else ""
+        note = f"{rms_ms / mean_ms:.1%} of the mean{beside}"
+        mean = sum(modelled_ms) / len(modelled_ms)
+        requests = f"{len(measured_ms)} requests"
+        found.append(Comparison(f"{title}, mean service time", "ms", mean_ms, mean, note=requests))
+        found.append(Comparison(f"{title}, demerit figure", "ms", None, rms_ms, most=disksim_ms, note=note))
+        files.append((f"{name}.trace", digest))
     about = (
         "The demerit figure is the root mean square horizontal distance between the distributions of measured and"
         " modelled service times (Ruemmler and Wilkes 1994). The bar is what DiskSim 4.0 reaches with its own models."
     )
-    return Section("traces", "Three SCSI disks, request by request", about, (), tuple(found), files=tuple(files))
+    return Section("traces", "Real disks, request by request", about, (), tuple(found), files=tuple(files))
+
+
+def _parameters(folder: Path, name: str) -> Path:
+    """The file that describes a trace's drive."""
+    known = [folder / f"{name}{end}" for end in (".diskspecs", "_validate.diskspecs", ".model", "_validate.model")]
+    found = next((path for path in known if path.is_file()), None)
+    if found is None:
+        raise InputError(f"{folder / name}.trace has no {name}.diskspecs or {name}.model beside it", data.REMEDY)
+    return found
 
 
 def demerit(measured: Sequence[float], modelled: Sequence[float]) -> float:

@@ -198,7 +198,8 @@ impl Segments {
         }
     }
 
-    /// Keeps the larger of what a segment holds before and behind these addresses, unless it is dirty.
+    /// Keeps the larger of what a segment holds before and behind these addresses, unless it is dirty. Where reads don't find what was
+    /// written, all of it goes.
     fn part(&mut self, index: usize, lbn: u64, sectors: u64) {
         let Segment {
             low, high, dirty, ..
@@ -208,7 +209,9 @@ impl Segments {
         }
         let before = lbn.saturating_sub(low);
         let behind = high.saturating_sub(lbn + sectors);
-        if before >= behind {
+        if !self.read_hits_on_writes {
+            self.hold(index, low, low);
+        } else if before >= behind {
             self.hold(index, low, low + before);
         } else {
             self.hold(index, high - behind, high);

@@ -172,13 +172,16 @@ impl Disk {
             ReadAhead::Cylinder => geometry.cylinder_bounds(end - 1).1,
             ReadAhead::Segment => end + capacity,
             ReadAhead::NextTrack => {
-                let own = geometry.track_bounds(end - 1).1;
+                let (first, own) = geometry.track_bounds(end - 1);
                 let track = geometry.track(lbn);
-                if own < geometry.sectors() && track > 0 && self.late_tracks.contains(&(track - 1))
-                {
+                let left = track > 0 && self.late_tracks.contains(&(track - 1));
+                let goes_on = || lbn > 0 && self.segments.find(lbn - 1).is_some();
+                if own < geometry.sectors() && left {
                     geometry.track_bounds(own).1
-                } else {
+                } else if own - first <= capacity || goes_on() {
                     own
+                } else {
+                    return end;
                 }
             }
         };

@@ -101,6 +101,9 @@ impl Disk {
         if segment.low >= lbn + sectors || lbn >= segment.high {
             return false;
         }
+        if !self.model.cache.read_hits_on_writes {
+            return true;
+        }
         self.advance_ahead(begin);
         let segment = self.segments.get(ahead.segment);
         lbn > segment.low || lbn + sectors >= segment.high

@@ -350,7 +350,7 @@ fn queue(disk: Option<&Keys>, warnings: &mut Vec<String>) -> Result<Queue, Error
 fn geometry(model: &Keys, layout: &Keys) -> Result<Geometry, Error> {
     if layout.block.kind != "dm_layout_g1" {
         return Err(layout.block.place.error(format!(
-            "the layout {} is not supported: dm_layout_g1 is",
+            "the layout {} is not supported: give a file with dm_layout_g1",
             layout.block.kind
         )));
     }
@@ -383,16 +383,17 @@ fn geometry(model: &Keys, layout: &Keys) -> Result<Geometry, Error> {
         }
     };
     let units = layout.maybe_word("Skew units")?.unwrap_or("sectors");
+    let surfaces = model.small("Number of data surfaces")?;
     let zones = layout
         .list("Zones")?
         .iter()
         .map(|(value, place)| match value {
-            Value::Block(block) => zone(&Keys::new(block)?, units),
+            Value::Block(block) => zone(&Keys::new(block)?, units, sparing, surfaces),
             _ => Err(place.error("a zone should be a block")),
         })
         .collect::<Result<_, _>>()?;
     Ok(Geometry {
-        surfaces: model.small("Number of data surfaces")?,
+        surfaces,
         order,
         physical_sector: Bytes(SECTOR_BYTES),
         sparing,
@@ -402,7 +403,7 @@ fn geometry(model: &Keys, layout: &Keys) -> Result<Geometry, Error> {
     })
 }
 
-fn zone(zone: &Keys, units: &str) -> Result<Zone, Error> {
+fn zone(zone: &Keys, units: &str, sparing: Sparing, surfaces: u32) -> Result<Zone, Error> {
     let units = zone.maybe_word("Skew units")?.unwrap_or(units);
     let sectors_per_track = zone.small("Blocks per track")?;
     let scale = match units {
@@ -423,6 +424,8 @@ fn zone(zone: &Keys, units: &str) -> Result<Zone, Error> {
             .place("defects")
             .error("should be pairs of a defect and its substitute"));
     }
+    let spares = zone.small("Number of spares")?;
+    let unused_sectors = unused(zone, sparing, surfaces, sectors_per_track, spares)?;
     Ok(Zone {
         first_cylinder: zone.small("First cylinder number")?,
         last_cylinder: zone.small("Last cylinder number")?,
@@ -430,12 +433,36 @@ fn zone(zone: &Keys, units: &str) -> Result<Zone, Error> {
         offset_sectors: angle("Offset of first block")?,
         track_skew_sectors: angle("Skew for track switch")?,
         cylinder_skew_sectors: angle("Skew for cylinder switch")?,
-        unused_sectors: zone.small("Empty space at zone front")?,
-        spares: zone.small("Number of spares")?,
+        unused_sectors,
+        spares,
         slips: zone.wholes("slips")?,
         defects: pairs
             .chunks_exact(2)
             .map(|pair| (pair[0], pair[1]))
             .collect(),
     })
+}
+
+/// Sectors of the empty space at a zone's front. With spares in each track or cylinder the file counts it in sectors that aren't spares, as
+/// it does addresses (DiskSim adds the two before it divides by what a track or cylinder has of them).
+fn unused(
+    zone: &Keys,
+    sparing: Sparing,
+    surfaces: u32,
+    sectors_per_track: u32,
+    spares: u32,
+) -> Result<u32, Error> {
+    let key = "Empty space at zone front";
+    let addressed = u64::from(zone.small(key)?);
+    let physical = match sparing {
+        Sparing::TrackEnd => u64::from(sectors_per_track),
+        Sparing::CylinderEnd
+        | Sparing::CylinderEndUnslipped
+        | Sparing::CylinderFront
+        | Sparing::CylinderFrontUnslipped => u64::from(sectors_per_track) * u64::from(surfaces),
+        _ => return zone.small(key),
+    };
+    let each = physical.saturating_sub(u64::from(spares)).max(1);
+    let sectors = addressed / each * physical + addressed % each;
+    u32::try_from(sectors).map_err(|_| zone.place(key).error(format!("{key} is too large")))
 }
