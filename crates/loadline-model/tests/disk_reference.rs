@@ -5,13 +5,13 @@ mod replay;
 use replay::{cases, demerit, replay as service_times};
 use std::path::PathBuf;
 
-/// What DiskSim 4.0 reaches on these traces with the same parameter files: trace, rms in ms. Not met: dec_rz26 (0.340) and
-/// hp_c2247a (0.090); docs/background/hard-disk.md says why.
+/// What DiskSim 4.0 reaches on these traces with the same parameter files: trace, rms in ms. Not met: `dec_rz26` (0.340) and
+/// `hp_c2247a` (0.090); docs/background/hard-disk.md says why.
 const DISKSIM_MS: &[(&str, f64)] = &[
     ("atlas10k", 0.268),
     ("atlas_III", 0.378),
     ("barracuda", 0.348),
-    ("cheetah4LP", 0.318),
+    ("cheetah4LP", 0.3180),
     ("cheetah9LP", 0.107),
     ("hp_c2490a", 0.254),
     ("hp_c3323a", 0.305),
