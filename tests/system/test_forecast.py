@@ -113,6 +113,15 @@ def test_points_have_a_row_at_their_own_load_and_one_at_the_load_line() -> None:
         assert Result.from_row(row.row()) == row
 
 
+def test_a_load_has_one_saturation_which_neither_another_amount_of_it_nor_its_load_line_exceeds() -> None:
+    options = Options(only=("web-server-log",), queue_depths=(32, 512))
+    rows = forecast("md-raid5-8x2tb", "typical-12", limit="20ms", options=options)
+    reached = [row.total.iops or 0 for row in rows]
+    assert max(reached) > 2 * reached[0]
+    for row in rows:
+        assert row.saturation_iops == pytest.approx(max(reached))
+
+
 def test_littles_law_and_the_bounds_hold_on_every_solution() -> None:
     for depth in (1, 4, 64):
         [result] = solve("hdd-7k2", "typical-12", options=Options(only=("oltp-db",), queue_depths=(depth,)))

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Mapping, Sequence
 from concurrent.futures import CancelledError
 from dataclasses import replace
 from functools import partial
@@ -84,12 +84,14 @@ def answers(
         InputError: none of them can be answered; it says why the first can't.
     """
     tasks: list[Callable[[Event], _Answer]] = []
+    loads: list[Hashable] = []
     shared = Shared()
-    for system, asked_of_it in groupby(asked, key=itemgetter(0)):
+    for number, (system, asked_of_it) in enumerate(groupby(asked, key=itemgetter(0))):
         built = _Built(system, shared)
         # A point and its load line stay together: they lie on one curve.
-        for _, points in groupby((point for _, point in asked_of_it), key=lambda point: point.streams):
+        for streams, points in groupby((point for _, point in asked_of_it), key=lambda point: point.streams):
             tasks.append(partial(_of_streams, built, list(points), suite, explain, curve))
+            loads.append((number, *((stream.profile, stream.arrival.jobs) for stream in streams)))
 
     total = len(tasks)
 
@@ -101,7 +103,29 @@ def answers(
     refusals = [refusal for _, refused in done for refusal in refused]
     if refusals and len(refusals) == len(asked):
         raise refusals[0]
-    return [result for results, _ in done for result in results]
+    answered = zip(loads, done, strict=True)
+    return _with_one_saturation([(load, result) for load, (results, _) in answered for result in results])
+
+
+def _with_one_saturation(answered: Sequence[tuple[Hashable, Result]]) -> list[Result]:
+    """The rows, of which all that ask for one load on one system, for however much of it, have one saturation.
+
+    What streams do at most is looked for at few numbers outstanding; a row with another number may do more.
+    """
+    most: dict[Hashable, tuple[float, str | None]] = {}
+    for load, result in answered:
+        if result.saturation_iops is not None:
+            reached = max(result.saturation_iops, result.total.iops or 0.0)
+            if reached > most.get(load, (0.0, None))[0]:
+                most[load] = (reached, result.bottleneck)
+
+    def raised(load: Hashable, result: Result) -> Result:
+        saturation_iops, bottleneck = most.get(load, (math.inf, None))
+        if result.saturation_iops is None or result.saturation_iops >= saturation_iops:
+            return result
+        return replace(result, saturation_iops=saturation_iops, bottleneck=bottleneck)
+
+    return [raised(load, result) for load, result in answered]
 
 
 _Answer = tuple[list[Result], list[InputError]]

@@ -284,7 +284,7 @@ impl Solver<'_> {
             };
             return at_most(
                 how,
-                String::from("the highest rate of any number outstanding"),
+                String::from("the highest rate of the numbers outstanding that were looked at"),
             );
         }
         if self.bound.is_infinite() {
