@@ -68,7 +68,20 @@ fn closed_loads_are_solved_within_a_tenth_of_what_is_simulated() {
             16,
         ),
         ("dl360-g6-p410i", &[], (8192, 1.0, 1.0), 16),
+        // Few reads take data from many drives, the others from one.
+        (
+            "dl360-g6-p410i",
+            &[
+                ("volume.layout", "raid5"),
+                ("pool.drives", "24"),
+                ("pool.failed", "1"),
+            ],
+            (8192, 0.7, 1.0),
+            1,
+        ),
         ("eva-v2-10k", &[], (8192, 0.67, 1.0), 64),
+        // What is written back while hosts are elsewhere is in nobody's way.
+        ("eva-v2-10k", &[], (1 << 20, 0.1, 1.0), 1),
         (
             "eva-v2-10k",
             &[("volume.layout", "vraid1")],

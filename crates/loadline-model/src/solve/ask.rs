@@ -1,5 +1,6 @@
 //! What I/Os ask of the drives: counted on the layout itself, as the mean over a fixed sample of places.
 
+use super::fork::Largest;
 use super::popularity::{Leaving, Popularity};
 use crate::array::mirror::Mirrors;
 use crate::device::disk::service::Kind;
@@ -10,17 +11,18 @@ use crate::units::Bytes;
 use std::ops::Range;
 
 /// Places that are looked at. Means over them are off by some percent where I/Os differ much, which they seldom do: a stripe
-/// is like the other.
+/// is like the other. What meets a failed drive is unlike the rest, and few.
 const SAMPLE: u32 = 64;
+const DEGRADED_SAMPLE: u32 = 1024;
 
 /// Accesses side by side, which end with the slowest.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Step {
     /// Share of the I/Os that take this step.
     pub(super) share: f64,
-    /// Accesses and drives that have one, as means over the I/Os that take it.
+    /// Accesses, and the slowest of the drives that have one, as means over the I/Os that take it.
     pub(super) accesses: f64,
-    pub(super) drives: f64,
+    pub(super) largest: Largest,
 }
 
 /// What an I/O, or a stripe's destaging, asks of the drives, as a mean.
@@ -48,7 +50,10 @@ impl Ask {
 
     /// Drives that the steps of an I/O are at, summed over steps.
     pub(super) fn drives(&self) -> f64 {
-        self.steps.iter().map(|step| step.share * step.drives).sum()
+        self.steps
+            .iter()
+            .map(|step| step.share * step.largest.count())
+            .sum()
     }
 
     /// Steps of an I/O.
@@ -71,7 +76,7 @@ impl Ask {
                 .count();
             step.share += 1.0 / samples;
             step.accesses += extents.len() as f64 / samples;
-            step.drives += drives as f64 / samples;
+            step.largest = step.largest.plus(1.0 / samples, Largest::of(drives as f64));
         }
         for extent in &plan.reads {
             let again = plan.writes.contains(extent);
@@ -108,7 +113,7 @@ impl Ask {
         for step in &mut self.steps {
             if step.share > 0.0 {
                 step.accesses /= step.share;
-                step.drives /= step.share;
+                step.largest = Largest::default().plus(1.0 / step.share, step.largest);
             }
         }
         self
@@ -130,6 +135,15 @@ pub(super) struct Survey<'a> {
 }
 
 impl Survey<'_> {
+    /// How many places are looked at.
+    fn samples(&self) -> u32 {
+        if self.layout.failed().next().is_none() {
+            SAMPLE
+        } else {
+            DEGRADED_SAMPLE
+        }
+    }
+
     /// Places of a sample, each with a size: one after the other if all is sequential, else anywhere.
     fn places(&self) -> Vec<(u64, u32)> {
         let Profile {
@@ -162,7 +176,7 @@ impl Survey<'_> {
             next = offset + bytes;
             (start.0 + offset, bytes as u32)
         };
-        (0..SAMPLE).map(place).collect()
+        (0..self.samples()).map(place).collect()
     }
 
     /// What a read asks for that the cache can't answer, `bytes` long if not as the profile says.
@@ -178,7 +192,7 @@ impl Survey<'_> {
             plan.xor_bytes = self
                 .layout
                 .read(address, size, &mut choose, &mut plan.reads);
-            ask.add(&plan, f64::from(SAMPLE));
+            ask.add(&plan, f64::from(self.samples()));
         }
         ask.finish()
     }
@@ -189,7 +203,7 @@ impl Survey<'_> {
         let mut ask = Ask::default();
         for (address, size) in self.places() {
             self.layout.write(&[(address, size)], &mut plan);
-            ask.add(&plan, f64::from(SAMPLE));
+            ask.add(&plan, f64::from(self.samples()));
         }
         ask.finish()
     }
@@ -206,14 +220,15 @@ impl Survey<'_> {
         let stripes = start.0 / stripe_bytes..(end - 1) / stripe_bytes + 1;
         let (mut rng, mut plan, mut ask) = (rng(), WritePlan::default(), Ask::default());
         let (mut ranges, mut bytes, mut dirty) = (Vec::new(), 0.0, 0.0);
-        for _ in 0..SAMPLE {
+        for _ in 0..self.samples() {
             let number = stripes.start + rng.below(stripes.end - stripes.start);
             let span = (number * stripe_bytes).max(start.0)..((number + 1) * stripe_bytes).min(end);
             chances.draw(&mut rng, start.0, block, &span, &mut ranges);
             self.layout.write(&ranges, &mut plan);
-            ask.add(&plan, f64::from(SAMPLE));
-            bytes += ranges.iter().map(|range| f64::from(range.1)).sum::<f64>() / f64::from(SAMPLE);
-            dirty += chances.any(blocks(start.0, block, &span).count()) / f64::from(SAMPLE);
+            ask.add(&plan, f64::from(self.samples()));
+            bytes += ranges.iter().map(|range| f64::from(range.1)).sum::<f64>()
+                / f64::from(self.samples());
+            dirty += chances.any(blocks(start.0, block, &span).count()) / f64::from(self.samples());
         }
         Destage {
             ask: ask.finish(),

@@ -1,6 +1,5 @@
 //! What only the modelled drive can tell a solver: streams, buffers for writes, and the cliff of a cache that must write back.
 
-use super::fork::slowest_ns;
 use super::mix::Mix;
 use super::points::looked_at;
 use super::view::View;
@@ -47,7 +46,7 @@ impl Mix {
             .filter_map(|kind| Some((kind.class.share, &kind.waits.as_ref()?.ask)));
         let waited = steps.flat_map(|(share, ask)| {
             ask.steps.iter().zip(found).map(move |(step, found)| {
-                share * step.share * slowest_ns(step.drives, found.mean_ns, found.scv)
+                share * step.share * step.largest.slowest_ns(found.mean_ns, found.scv)
             })
         });
         Some(waited.sum())

@@ -4,7 +4,6 @@
 //! data and parity; new ones). `docs/background/solver.md` derives the equations.
 
 use super::curve::Curve;
-use super::fork::Largest;
 use super::grid::{Grid, grid};
 use super::queues::{Queues, between};
 use super::rise::rise;
@@ -60,8 +59,6 @@ pub(super) struct Known {
     queues: OnceLock<Arc<Queues>>,
     /// Sets that are alone.
     pub(super) alone: OnceLock<Alone>,
-    /// Of the drives of a set of each kind, the slowest.
-    pub(super) largest: OnceLock<[Largest; 2]>,
     /// By the numbers of the grid that hosts wait for: these, the mean sets, and the sets inside.
     hosts: Grid,
     /// By the mean sets of the grid: these, the sets inside, and their rate.
@@ -174,7 +171,7 @@ impl Drives {
     }
 
     /// The mean sets with which so many are waited for, looked for first not far from `near`.
-    fn mean_for(&self, foreground: f64, near: f64) -> f64 {
+    pub(super) fn mean_for(&self, foreground: f64, near: f64) -> f64 {
         let of = |mean: f64| self.sets(mean)[0];
         let (low, high) = (near / NEAR, near * NEAR);
         let found = rise(foreground, low..high, of);
@@ -353,13 +350,16 @@ impl Drives {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::solve::fork::slowest_ns;
+    use crate::solve::fork::Largest;
 
-    const ONE: Shape = Shape {
-        share: 1.0,
-        accesses: 1.0,
-        drives: 1.0,
-    };
+    fn one() -> Shape {
+        Shape {
+            share: 1.0,
+            accesses: 1.0,
+            drives: 1.0,
+            largest: Largest::of(1.0),
+        }
+    }
 
     /// Drives whose accesses always take as long.
     fn drives(count: f64, scv: f64) -> Drives {
@@ -374,7 +374,7 @@ mod tests {
             count,
             each: 1.0,
             wide: 1.0,
-            shapes: [ONE, Shape::default()],
+            shapes: [one(), Shape::default()],
             paired: false,
             known: Known::default(),
             most_per_ns: f64::INFINITY,
@@ -454,6 +454,7 @@ mod tests {
             share: 0.5,
             accesses: drives,
             drives,
+            largest: Largest::of(drives),
         });
         let mut drives = Drives {
             wide: f64::midpoint(1.0, wide),
@@ -492,7 +493,8 @@ mod tests {
         let wide = Shape {
             accesses: 4.0,
             drives: 4.0,
-            ..ONE
+            largest: Largest::of(4.0),
+            ..one()
         };
         let drives = Drives {
             wide: 4.0,
@@ -500,7 +502,7 @@ mod tests {
             ..drives(4.0, 0.2)
         };
         let alone = 1.0 / drives.rates(1.0).at(1.0);
-        assert!((alone / slowest_ns(4.0, 1e6, 0.2) - 1.0).abs() < 1e-9);
+        assert!((alone / Largest::of(4.0).slowest_ns(1e6, 0.2) - 1.0).abs() < 1e-9);
         let many = drives.rates(1e4).at(1e4);
         assert!((many * 1e6 - 1.0).abs() < 1e-3, "{many}");
     }

@@ -41,8 +41,9 @@ static LARGEST: LazyLock<Vec<[f64; 3]>> = LazyLock::new(|| {
     (0..=AN_OCTAVE * OCTAVES).map(moments).collect()
 });
 
-/// The largest of several standard normal numbers: its first three moments.
-#[derive(Debug, Clone, Copy, PartialEq)]
+/// The largest of several standard normal numbers: its first three moments. As a mean over I/Os that have different counts it gives the mean of
+/// the slowest of each.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Largest {
     count: f64,
     moments: [f64; 3],
@@ -63,6 +64,20 @@ impl Largest {
         }
     }
 
+    /// With so much of another one.
+    pub(super) fn plus(self, weight: f64, other: Largest) -> Largest {
+        let moment = |moment: usize| self.moments[moment] + weight * other.moments[moment];
+        Largest {
+            count: self.count + weight * other.count,
+            moments: std::array::from_fn(moment),
+        }
+    }
+
+    /// How many they are, as a mean.
+    pub(super) fn count(self) -> f64 {
+        self.count
+    }
+
     /// The mean of the largest of so many times of this mean and squared coefficient of variation.
     pub(super) fn slowest_ns(&self, mean_ns: f64, scv: f64) -> f64 {
         if self.count <= 1.0 || scv <= 0.0 {
@@ -77,14 +92,6 @@ impl Largest {
         // Divided by what the cube makes of a single one, which is within 0.2 % of 1.
         mean_ns * cube(m1, m2, m3) / cube(0.0, 1.0, 0.0)
     }
-}
-
-/// [`Largest::slowest_ns`] of so many times.
-pub(super) fn slowest_ns(count: f64, mean_ns: f64, scv: f64) -> f64 {
-    if count <= 1.0 {
-        return mean_ns;
-    }
-    Largest::of(count).slowest_ns(mean_ns, scv)
 }
 
 /// The middle of each step, and the logarithm of the standard normal distribution at its end.
@@ -122,6 +129,23 @@ fn moments(log_below: &[(f64, f64)], all_below: &[f64]) -> [f64; 3] {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    fn slowest_ns(count: f64, mean_ns: f64, scv: f64) -> f64 {
+        Largest::of(count).slowest_ns(mean_ns, scv)
+    }
+
+    #[test]
+    fn of_ios_that_differ_the_mean_of_each_one_s_slowest_counts() {
+        let [few, many] =
+            [1.0, 23.0].map(|count| (Largest::of(count), slowest_ns(count, 1.0, 0.2)));
+        let mixed = Largest::default()
+            .plus(23.0 / 24.0, few.0)
+            .plus(1.0 / 24.0, many.0);
+        let mean = (23.0 * few.1 + many.1) / 24.0;
+        assert!((mixed.slowest_ns(1.0, 0.2) - mean).abs() < 1e-9);
+        // As if each had as many as they have as a mean.
+        assert!(slowest_ns(mixed.count(), 1.0, 0.2) > 1.05 * mean);
+    }
 
     #[test]
     fn the_slowest_of_exponential_times_is_a_harmonic_number() {

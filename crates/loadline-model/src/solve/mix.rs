@@ -7,6 +7,7 @@ use super::curve::Curve;
 use super::direct::{Coming, Direct, Followed};
 use super::driven::in_phases;
 use super::drives::{Choice, Drives, Known, Order};
+use super::fork::Largest;
 use super::network::Class;
 use super::parts::Passing;
 use super::placed::Placed;
@@ -313,10 +314,19 @@ impl Mix {
         } else {
             most_per_ns * sets
         };
+        let largest = |background: bool| {
+            let asked = self.asked().filter(|asked| asked.background == background);
+            let steps = asked.flat_map(|asked| asked.ask.steps.map(|step| (asked.share, step)));
+            let all = all(Ask::steps, background).max(1e-300);
+            steps.fold(Largest::default(), |sum, (share, step)| {
+                sum.plus(share * step.share / all, step.largest)
+            })
+        };
         let shape = |background: bool| Shape {
             share: all(Ask::steps, background) / sets,
             accesses: a_set(Ask::count, background),
             drives: a_set(Ask::drives, background),
+            largest: largest(background),
         };
         Some(Drives {
             curve,

@@ -218,7 +218,12 @@ impl Solver<'_> {
                     let sets = drives.hosts(most, self.bound).into_iter();
                     sets.map(|rate| rate / self.sets.all()).collect()
                 };
-                let point = |n: u32, (x, inside): (f64, f64)| {
+                let point = |n: u32, found: (f64, f64)| {
+                    let (x, inside) = if known.is_some() {
+                        found
+                    } else {
+                        self.away(drives, n, found)
+                    };
                     let x = x.min(self.limit);
                     let response = f64::from(n) / x - think_ns;
                     self.point(x, response - inside / x, inside, Way::Write)

@@ -1,19 +1,20 @@
 //! Sets of accesses that hosts wait for, and those in the background: how long each of them is at the drives.
 
 use super::drives::Drives;
-use super::fork::{Largest, slowest_ns};
+use super::fork::Largest;
 use crate::device::disk::service::ServiceTime;
 
 /// How near `mean_of` comes, and in how many rounds at the most.
 const EXACT: f64 = 1e-9;
 const MOST_ROUNDS: u32 = 50;
 
-/// Sets of a kind: which share of all they are, and accesses of one and the drives that it is at, as means.
+/// Sets of a kind: which share of all they are, and accesses of one, the drives that it is at and the slowest of them, as means.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Shape {
     pub(super) share: f64,
     pub(super) accesses: f64,
     pub(super) drives: f64,
+    pub(super) largest: Largest,
 }
 
 /// Sets of each kind that are alone at their drives.
@@ -65,14 +66,8 @@ impl Drives {
         std::array::from_fn(|kind| {
             let shape = self.shapes[kind];
             let scv = time.way_scv * shape.drives / shape.accesses.max(1e-300);
-            self.largest()[kind].slowest_ns(whole_ns[kind], scv)
+            shape.largest.slowest_ns(whole_ns[kind], scv)
         })
-    }
-
-    /// Of as many as a set of each kind has drives.
-    fn largest(&self) -> &[Largest; 2] {
-        let of = || self.shapes.map(|shape| Largest::of(shape.drives));
-        self.known.largest.get_or_init(of)
     }
 
     /// Of what sets of both kinds have at each of their drives: a drive sees more of those that are at many.
@@ -116,7 +111,7 @@ impl Drives {
             whole_ns * whole_ns * alone.time.way_scv * shape.drives / shape.accesses.max(1e-300);
         let scv = (own + (1.0 - alike) * wait_ns * wait_ns) / (mean_ns * mean_ns).max(1e-300);
         let fork_ns = alone.fork_ns[kind] - whole_ns;
-        self.largest()[kind].slowest_ns(mean_ns, scv) - mean_ns - fork_ns
+        shape.largest.slowest_ns(mean_ns, scv) - mean_ns - fork_ns
     }
 
     /// Accesses at a drive where one is: who is there is there with those that others have there.
@@ -171,6 +166,21 @@ impl Drives {
         mean
     }
 
+    /// Time of one of so many sets that hosts wait for with those in the background that are there, and without; and how many times as long one of
+    /// the latter takes beside the former as without.
+    pub(super) fn beside_and_without(&self, hosts: f64) -> [f64; 3] {
+        let mean = self.mean_for(hosts, hosts / self.sets(1.0)[0]);
+        let [of_hosts, background] = self.sets(mean);
+        let times_ns = |part: f64| {
+            let others = (mean * part - 1.0).max(0.0);
+            self.sets_ns(self.among_ns(others), others)
+        };
+        let whole_ns = times_ns(1.0);
+        let only = |sets: f64| times_ns(sets / (of_hosts + background));
+        let slower = whole_ns[1] / only(background)[1].max(1e-300);
+        [whole_ns[0], only(of_hosts)[0], slower.max(1.0)]
+    }
+
     /// Share of sets in the background among `inside` sets.
     pub(super) fn background(&self, inside: f64) -> f64 {
         let [hosts, background] = self.sets(self.mean_of(inside));
@@ -183,7 +193,7 @@ impl Drives {
         let scv = self.curve.at(self.each).way_scv / self.each;
         let [hosts, background] = self
             .shapes
-            .map(|shape| shape.accesses / slowest_ns(shape.drives, 1.0, scv));
+            .map(|shape| shape.accesses / shape.largest.slowest_ns(1.0, scv));
         if background > 0.0 {
             background / hosts.max(1e-300)
         } else {
