@@ -104,7 +104,9 @@ def test_a_list_of_names_is_a_suite_with_line_and_column_of_its_faults(tmp_path:
 def test_what_a_name_can_t_say_is_noted() -> None:
     text, notes = hcibench.write(make_plan(load_suite("typical-12")[0], Options()), size_bytes=SIZE)
     assert len(text.splitlines()) == 12
-    assert all(message.startswith("a name says no times") for _, message in notes.items())
+    size, *others = (message for _, message in notes.items())
+    assert size == "a name says no size: give HCIBench disks of 1.1 TB together"
+    assert all(message.startswith("a name says no times") for message in others)
     _, notes = hcibench.write(make_plan(load_suite("log-writer")[0], Options()))
     assert any("O_DSYNC" in message for _, message in notes.items())
 

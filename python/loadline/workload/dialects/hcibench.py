@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from loadline.errors import InputError
-from loadline.units import format_bytes, parse_bytes
+from loadline.units import format_bytes, format_size, parse_bytes
 from loadline.workload.dialects.text import Notes, Place, Word, fixed, seconds, slug, unique
 from loadline.workload.plan import Point
 from loadline.workload.profile import BlockShare, Closed, Open, Profile, Workload, access_class
@@ -104,6 +104,8 @@ def write(points: Sequence[Point], *, size_bytes: int | None = None) -> tuple[st
         InputError: a ramp, or a working set in bytes of a target whose size isn't given.
     """
     notes, names = Notes(), []
+    if size_bytes is not None:
+        notes.add(f"a name says no size: give HCIBench disks of {format_size(size_bytes)} together")
     for point in fixed(points):
         if len(point.streams) > 1:
             notes.add("a name says one stream: streams that run together are names of their own", point.name)
