@@ -205,6 +205,10 @@ def test_a_key_that_is_missing_is_named(loadline: Loadline) -> None:
         (["forecast", "eva-v2-10k", "web-ramp", "--dark"], "-o FILE.png"),
         (["simulate", "hdd-7k2", "typical-12", "--chart", "load"], "-o FILE.png"),
         (["forecast", "typical-12", "hdd-7k2"], "The system comes first: hdd-7k2 typical-12."),
+        (
+            ["forecast", "dl360-g6-p410i", "web-ramp", "--set", "pool.failed=1", "--set", "pool.rebuild_rate=50MB/s"],
+            "web-server: pool.rebuild_rate: the solver has no rebuilding beside hosts' I/Os\nLeave it out",
+        ),
         (["systems", "nothing"], "loadline systems"),
         (["systems", "--set", "pool.drives=2"], "Name one"),
         (["systems", "hdd-7k2", "--set", "pool.drives=-1"], "a whole number from 0 on"),
@@ -250,7 +254,8 @@ def test_some_impossible_combinations_leave_the_others_answered(loadline: Loadli
     )
     assert said.code == 2
     bad, good = said.json["results"]
-    assert bad["error"] and good["iops"] > 0 and said.json["error"]["message"].startswith("1 of 2 points")
+    assert bad["error"].endswith(".") and not said.json["error"]["remedy"]
+    assert good["iops"] > 0 and said.json["error"]["message"].startswith("1 of 2 points")
 
 
 def test_a_point_and_its_load_line_are_one_point_that_is_not_answered(loadline: Loadline) -> None:
