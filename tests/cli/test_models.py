@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from cli.program import PROGRAM, Loadline
 
+MD_RAID5 = str(Path(__file__).parents[2] / "python/loadline/catalog/systems/md-raid5-8x2tb.toml")
 QUICK = ["--profile", "oltp-db", "--ios", "500"]
 
 
@@ -205,6 +206,11 @@ def test_a_key_that_is_missing_is_named(loadline: Loadline) -> None:
         (["forecast", "eva-v2-10k", "web-ramp", "--dark"], "-o FILE.png"),
         (["simulate", "hdd-7k2", "typical-12", "--chart", "load"], "-o FILE.png"),
         (["forecast", "typical-12", "hdd-7k2"], "The system comes first: hdd-7k2 typical-12."),
+        (["simulate", "typical-12", "mine.toml"], "The system comes first: mine.toml typical-12."),
+        (["forecast", "./mine.toml", "hdd-7k2"], "hdd-7k2 is a system, not a suite"),
+        (["forecast", "hdd-7k2", MD_RAID5], "is a system, not a suite"),
+        (["run", "hdd-7k2", "scratch"], "loadline run SUITE emulated:hdd-7k2"),
+        (["systems", "typical-12"], "typical-12 is a suite, not a system"),
         (
             ["forecast", "dl360-g6-p410i", "web-ramp", "--set", "pool.failed=1", "--set", "pool.rebuild_rate=50MB/s"],
             "web-server: pool.rebuild_rate: the solver has no rebuilding beside hosts' I/Os\nLeave it out",
