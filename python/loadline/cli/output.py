@@ -297,6 +297,24 @@ def pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
     return found
 
 
+def tags(values: tuple[str, ...]) -> dict[str, str]:
+    """The words of --tag as a map.
+
+    Raises:
+        InputError: as of `pairs`; or a tag has the name of a column, which nobody would find behind it.
+    """
+    from loadline.result.schema import COLUMNS
+
+    found = pairs(values, "--tag")
+    for column in COLUMNS:
+        if column.name in found:
+            raise InputError(
+                f"--tag {column.name}: the results have a column of that name, which the tag would hide",
+                f"Give it another name: --tag my-{column.name}={found[column.name]}",
+            )
+    return found
+
+
 def begin() -> None:
     """Makes SIGTERM and SIGHUP end a run as Ctrl-C does (fio stopped, points kept, the scratch file removed), unless
     they are ignored as under nohup; and lets every name be printed, whatever the locale."""
