@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeVar
 
 import click
 
-from loadline.errors import InputError, LoadlineError
+from loadline.errors import InputError, LoadlineError, StoreError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from loadline.reporting.report import Drawing
     from loadline.reporting.table import Table
+    from loadline.result.schema import Result
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -81,12 +82,27 @@ def finding(check: str, point: str, message: str, remedy: str) -> dict[str, Any]
 
 
 def failure(error: LoadlineError, *, as_json: bool) -> None:
-    """An error: one message with its remedy, and with `--json` the object on standard output as well."""
+    """An error: one message with its remedy, and with `--json` the object on standard output as well.
+
+    Of a run that it ended the object has the points that are kept.
+    """
     if as_json:
         from loadline.reporting.export import envelope
 
-        document(envelope(error=error_body(error)))
+        document(envelope(*_kept(error), error=error_body(error)))
     complain(error)
+
+
+def _kept(error: LoadlineError) -> tuple[Sequence[Result], Sequence[Mapping[str, Any]]]:
+    if error.run is None:
+        return (), ()
+    from loadline.result.store import open_run
+
+    try:
+        run = open_run(error.run)
+        return [*run.results(), *run.probes()], [run.summary()]
+    except StoreError:  # it may be what ended it
+        return (), ()
 
 
 def error_body(error: LoadlineError) -> dict[str, str]:
