@@ -204,7 +204,8 @@ class Store:
             if text and (Path(text) / "run.json").exists():
                 return open_run(Path(text))
         except OSError as error:
-            raise InputError(f"no run {text[:80]!r}: {error.strerror}", "`loadline ls` lists the runs.") from None
+            remedy = "Check its permissions; `loadline ls` lists the runs."
+            raise InputError(f"no run {text[:80]!r}: {error.strerror}", remedy) from None
         if text == "-":
             raise InputError("'-', standard input, isn't read", "Keep it in a file, and name that.")
         ids = [path.name for path in self._folders()]
@@ -463,9 +464,12 @@ def check_place(path: Path) -> None:
         _check_file(path)
         # What is written is put in its place by a rename.
         if not os.access(path.parent, os.W_OK | os.X_OK):
-            raise InputError(f"{path} can't be written: no permission in {path.parent}", "Give another name.")
+            raise InputError(
+                f"{path} can't be written: no permission in {path.parent}", "Give another name, where you may write."
+            )
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} can't be a file: {error}", "Give another name.") from None
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{path} can't be written: {why}", "Give another name, where you may write.") from None
 
 
 def _check_file(path: Path) -> None:
