@@ -169,7 +169,7 @@ class Store:
         """Every run that can be read, oldest first. Folders that hold no run are passed over.
 
         Raises:
-            InputError: the store is no directory.
+            InputError: the store is no directory. StoreError: it can't be read.
         """
         found = [run for run in map(_opened, self._folders()) if isinstance(run, Run)]
         return sorted(found, key=lambda run: (run.started_at, run.id))
@@ -188,7 +188,7 @@ class Store:
             return [path.parent for path in sorted(self.root.glob("*/run.json"))]
         except OSError as error:
             remedy = "Check its permissions, or name another one with --store."
-            raise InputError(f"the store {self.root} can't be read: {error.strerror}", remedy) from None
+            raise StoreError(f"the store {self.root} can't be read: {error.strerror}", remedy) from None
 
     def _check(self) -> None:
         if self.root.exists() and not self.root.is_dir():
@@ -198,7 +198,7 @@ class Store:
         """The run of that id, unique part of one, or path; `last` is the newest.
 
         Raises:
-            InputError: none, or several.
+            InputError: none, or several. StoreError: the store can't be read.
         """
         try:
             if text and (Path(text) / "run.json").exists():
