@@ -68,6 +68,11 @@ def wrapped(text: str, indent: str = "") -> str:
     return textwrap.fill(" ".join(text.split()), width, subsequent_indent=indent, break_on_hyphens=False)
 
 
+def short_times(text: str) -> str:
+    """The text with three decimals of its times, which the server says to the ns."""
+    return re.sub(r"(\.[0-9]{3})[0-9]+(?=[mun]?s\b)", r"\1", text)
+
+
 def document(body: Mapping[str, Any]) -> None:
     """The object of `--json`."""
     click.echo(json.dumps(body, ensure_ascii=False, indent=1))
