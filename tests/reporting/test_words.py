@@ -87,6 +87,11 @@ def test_what_cannot_be_stands_on_top_with_what_it_means_and_how_to_check_it() -
     assert "What is doubtful" not in paragraphs
 
 
+def test_a_check_without_a_meaning_of_its_own_is_named_once() -> None:
+    finding = {"check": "new-check", "severity": "warning", "message": "odd", "remedy": "Look."}
+    assert said([measured("a", findings=(finding,))])["Audit"][1] == "Doubtful: new-check, a: odd. Look."
+
+
 def test_a_failed_row_is_not_one_without_contradiction() -> None:
     finding = {"check": "littles-law", "severity": "error", "message": "64 outstanding of 32", "remedy": "Look."}
     rows = [measured("a", findings=(finding,)), failed("bad"), measured("b")]
