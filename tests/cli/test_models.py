@@ -41,6 +41,7 @@ def test_a_system_is_explained_with_sources_and_what_can_be_set(loadline: Loadli
     [failed] = [line.split() for line in lines if line.startswith("pool.failed ")]
     assert failed[1:] == ["0", "default"]
     assert "cache.mode" in said.out and "volume.group" in said.out
+    assert " ".join(said.out.split()).endswith("What isn't set of the drives is as their file says.")
     [told] = loadline("systems", "hdd-7k2", "--json").json["systems"]
     assert {"key": "pool.drives", "value": "1", "source": "one disk"} in told["figures"]
     assert "controller.cores" in told["settable"]
