@@ -235,7 +235,11 @@ def _exit_codes() -> list[tuple[str, ...]]:
     kinds = errors.LoadlineError.__subclasses__()
     failures = sorted((kind.exit_code, kind.kind, inspect.getdoc(kind) or "") for kind in kinds)
     rows = [(str(code), f"`{name}`", meaning.partition("\n")[0]) for code, name, meaning in failures]
-    return [("0", "", "Done."), ("1", "", "An audit found what cannot be."), *rows]
+    return [
+        ("0", "", "Done."),
+        ("1", "", "An audit found what cannot be, or a `--fail-if` of `compare` holds or can't be judged."),
+        *rows,
+    ]
 
 
 def _link(verb: str) -> str:
