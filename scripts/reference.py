@@ -53,7 +53,7 @@ add `file`, `import` adds `mapping`.
 ENVELOPE = {
     "format": f"format number of this object and of the run folders, {FORMAT} in this version",
     "results": "rows of points, with the columns of [results](results.md)",
-    "probes": "rows of the probes of a search; empty in this version",
+    "probes": "rows of the probes of a search",
     "runs": "runs, oldest first: `run`, `path`, `suite`, `target`, `started_at`, `points`, `done`, `failed`, `tags`",
     "findings": "what is doubtful: `check`, `severity`, `run`, `point`, `message`, `numbers`, `remedy`",
     "error": "null, or `kind`, `message` and `remedy`",
