@@ -53,7 +53,7 @@ add `file`, `import` adds `mapping`.
 ENVELOPE = {
     "format": f"format number of this object and of the run folders, {FORMAT} in this version",
     "results": "rows of points, with the columns of [results](results.md)",
-    "probes": "rows of the probes of a search; empty in this version",
+    "probes": "rows of the probes of a search",
     "runs": "runs, oldest first: `run`, `path`, `suite`, `target`, `started_at`, `points`, `done`, `failed`, `tags`",
     "findings": "what is doubtful: `check`, `severity`, `run`, `point`, `message`, `numbers`, `remedy`",
     "error": "null, or `kind`, `message` and `remedy`",
@@ -235,7 +235,11 @@ def _exit_codes() -> list[tuple[str, ...]]:
     kinds = errors.LoadlineError.__subclasses__()
     failures = sorted((kind.exit_code, kind.kind, inspect.getdoc(kind) or "") for kind in kinds)
     rows = [(str(code), f"`{name}`", meaning.partition("\n")[0]) for code, name, meaning in failures]
-    return [("0", "", "Done."), ("1", "", "An audit found what cannot be."), *rows]
+    return [
+        ("0", "", "Done."),
+        ("1", "", "An audit found what cannot be, or a `--fail-if` of `compare` holds or can't be judged."),
+        *rows,
+    ]
 
 
 def _link(verb: str) -> str:

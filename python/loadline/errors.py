@@ -14,6 +14,8 @@ are turned into one of these where they arise; nothing else crosses a room's bor
 
 from __future__ import annotations
 
+from pathlib import Path
+
 
 class LoadlineError(Exception):
     """An error that a person can act on.
@@ -21,15 +23,17 @@ class LoadlineError(Exception):
     Args:
         message: what is wrong, with the file, key or value.
         remedy: what to do about it, as a sentence; may be empty.
+        run: the folder of the run that it ended, with the points that are kept.
     """
 
     exit_code = 1
     kind = "error"
 
-    def __init__(self, message: str, remedy: str = "") -> None:
+    def __init__(self, message: str, remedy: str = "", run: Path | None = None) -> None:
         super().__init__(message)
         self.message = message
         self.remedy = remedy
+        self.run = run
 
 
 class InputError(LoadlineError):

@@ -9,6 +9,8 @@ from pathlib import Path
 import pytest
 from cli.program import Loadline
 
+from loadline.workload.suite import load_suite
+
 GOLDEN = Path(__file__).parent.parent / "golden"
 FOREIGN = [
     GOLDEN / "icf/iometer-1.1.0.icf",
@@ -40,6 +42,39 @@ def test_an_option_of_run_changes_what_is_written(loadline: Loadline) -> None:
     loadline("export", "database-ramp", "--queue-depth", "2,4", "--runtime", "9s", "-o", "out.vdbench")
     text = (loadline.folder / "out.vdbench").read_text()
     assert text.count("elapsed=9,") == 2 and "forthreads=(4)" in text
+
+
+@pytest.mark.parametrize("ending", ["fio", "icf", "vdbench"])
+@pytest.mark.parametrize(
+    ("more", "start", "used"),
+    [("", 0, 512), ('start = "25%"', 128, 384), ('start = "25%"\nworking_set = "64M"', 128, 64)],
+)
+def test_the_size_that_is_asked_for_is_written_and_read_back(
+    loadline: Loadline, ending: str, more: str, start: int, used: int
+) -> None:
+    (loadline.folder / "one.toml").write_text(f"""
+title = "One"
+runtime = "60s"
+warmup = "10s"
+[[profile]]
+name = "one"
+block = "4k"
+read = "70%"
+random = "100%"
+queue_depth = 4
+{more}
+""")
+    assert loadline("export", "one.toml", "-o", f"out.{ending}", "--size", "512M").code == 0
+    (point,) = load_suite(str(loadline.folder / f"out.{ending}"))[0].entries
+    profile = point.loads[0][0].profile
+    assert (profile.start_of(1 << 40) >> 20, profile.working_set_of(1 << 40) >> 20) == (start, used)
+
+
+@pytest.mark.parametrize("ending", ["fio", "icf", "vdbench", "hcibench"])
+def test_a_working_set_that_is_larger_than_the_size_is_refused(loadline: Loadline, ending: str) -> None:
+    (loadline.folder / "one.fio").write_text("[one]\nrw=randread\nsize=1g\nruntime=9\ntime_based\n")
+    said = loadline("export", "one.fio", "-o", f"out.{ending}", "--size", "512M")
+    assert said.code == 2 and "is larger than the target (512M)" in said.err
 
 
 def test_the_engine_of_a_job_file_is_said_where_nobody_named_it(loadline: Loadline) -> None:

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from cli.program import PROGRAM, Loadline
 
+MD_RAID5 = str(Path(__file__).parents[2] / "python/loadline/catalog/systems/md-raid5-8x2tb.toml")
 QUICK = ["--profile", "oltp-db", "--ios", "500"]
 
 
@@ -40,6 +41,7 @@ def test_a_system_is_explained_with_sources_and_what_can_be_set(loadline: Loadli
     [failed] = [line.split() for line in lines if line.startswith("pool.failed ")]
     assert failed[1:] == ["0", "default"]
     assert "cache.mode" in said.out and "volume.group" in said.out
+    assert " ".join(said.out.split()).endswith("What isn't set of the drives is as their file says.")
     [told] = loadline("systems", "hdd-7k2", "--json").json["systems"]
     assert {"key": "pool.drives", "value": "1", "source": "one disk"} in told["figures"]
     assert "controller.cores" in told["settable"]
@@ -205,6 +207,15 @@ def test_a_key_that_is_missing_is_named(loadline: Loadline) -> None:
         (["forecast", "eva-v2-10k", "web-ramp", "--dark"], "-o FILE.png"),
         (["simulate", "hdd-7k2", "typical-12", "--chart", "load"], "-o FILE.png"),
         (["forecast", "typical-12", "hdd-7k2"], "The system comes first: hdd-7k2 typical-12."),
+        (["simulate", "typical-12", "mine.toml"], "The system comes first: mine.toml typical-12."),
+        (["forecast", "./mine.toml", "hdd-7k2"], "hdd-7k2 is a system, not a suite"),
+        (["forecast", "hdd-7k2", MD_RAID5], "is a system, not a suite"),
+        (["run", "hdd-7k2", "scratch"], "loadline run SUITE emulated:hdd-7k2"),
+        (["systems", "typical-12"], "typical-12 is a suite, not a system"),
+        (
+            ["forecast", "dl360-g6-p410i", "web-ramp", "--set", "pool.failed=1", "--set", "pool.rebuild_rate=50MB/s"],
+            "web-server: pool.rebuild_rate: the solver has no rebuilding beside hosts' I/Os\nLeave it out",
+        ),
         (["systems", "nothing"], "loadline systems"),
         (["systems", "--set", "pool.drives=2"], "Name one"),
         (["systems", "hdd-7k2", "--set", "pool.drives=-1"], "a whole number from 0 on"),
@@ -250,7 +261,8 @@ def test_some_impossible_combinations_leave_the_others_answered(loadline: Loadli
     )
     assert said.code == 2
     bad, good = said.json["results"]
-    assert bad["error"] and good["iops"] > 0 and said.json["error"]["message"].startswith("1 of 2 points")
+    assert bad["error"].endswith(".") and not said.json["error"]["remedy"]
+    assert good["iops"] > 0 and said.json["error"]["message"].startswith("1 of 2 points")
 
 
 def test_a_point_and_its_load_line_are_one_point_that_is_not_answered(loadline: Loadline) -> None:

@@ -24,6 +24,8 @@ KEYS = ["format", "results", "probes", "runs", "findings", "error"]
         (["run", "typical-12", "/dev/null", "--runtime", "5 parsecs"], 2, "input"),
         (["run", "typical-12", "/dev/null", "--size", "x"], 2, "input"),
         (["run", "typical-12", "/dev/null", "--tag", "novalue"], 2, "input"),
+        (["run", "typical-12", "/dev/null", "--tag", "origin=fio"], 2, "input"),
+        (["import", "x.csv", "--tag", "raid=5", "--tag", "iops=9"], 2, "input"),
         (["run", "typical-12", "/dev/null", "--jobs", "0"], 2, "input"),
         (["run", "typical-12", "/dev/null", "--nope"], 2, "input"),
         (["run", "typical-12"], 2, "input"),
@@ -49,6 +51,12 @@ def test_a_failure_is_one_object_a_message_and_the_documented_code(
     plain = loadline(*words)
     assert (plain.code, plain.out) == (code, "")
     assert plain.err.splitlines()[-2:] != []
+
+
+@pytest.mark.parametrize("verb", ["import", "audit", "compare"])
+def test_a_tag_that_would_hide_a_column_is_refused_with_another_name(loadline: Loadline, verb: str) -> None:
+    said = loadline(verb, "x.csv", "--tag", "origin=fio")
+    assert said.code == 2 and "Give it another name: --tag my-origin=fio" in said.err
 
 
 @pytest.mark.parametrize(

@@ -285,6 +285,13 @@ def test_runs_at_other_depths_are_compared_by_their_depth_and_the_refusal_says_s
     assert (cell(found).point, cell(found).ratio) == ("oltp-db", pytest.approx(2.0))
 
 
+def test_sides_of_other_suites_are_not_said_to_differ_in_their_depth() -> None:
+    other = Source("b", tuple(at_depth("b", depth, profile="mail").rows[0] for depth in (2, 4)))
+    with pytest.raises(InputError, match="a has oltp-db-qd1; b has oltp-db-qd2, oltp-db-qd4") as refused:
+        check_common(compare([at_depth("a", 1, profile="web"), other]))
+    assert refused.value.remedy.startswith("No load is in both: compare runs of one suite")
+
+
 def test_what_else_was_asked_is_still_matched_by_depth() -> None:
     other = at_depth("b", 2, profile="mail")
     assert not compare([at_depth("a", 1), other], by="queue_depth").matches

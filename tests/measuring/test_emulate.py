@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -229,6 +230,8 @@ class TestFaults:
             assert loadline("fault", address, "clear").code == 0
             said = loadline("fault", address, "latency x20", "--json")
             assert said.json["fault"].startswith("latency x20 from ")
+            told = loadline("fault", address, "latency x20 for 1s").out
+            assert re.fullmatch(r"latency x20 from \d+(\.\d{1,3})?m?s to \d+(\.\d{1,3})?m?s\n", told)
             slow = fio(address, loadline.folder, *read, "--output-format=json")
             body = json.loads(slow.stdout[slow.stdout.index("{") :])
             assert body["jobs"][0]["read"]["lat_ns"]["mean"] > 38e6

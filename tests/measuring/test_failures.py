@@ -35,6 +35,8 @@ def test_ctrl_c_keeps_finished_points_and_resume_completes_the_run(loadline: Loa
     assert said["error"]["kind"] == "interrupted"
     assert "loadline resume" in said["error"]["remedy"]
     (run,) = loadline.runs()
+    assert [row["point"] for row in said["results"]] == ["one"]
+    assert [(told["run"], told["done"], told["points"]) for told in said["runs"]] == [(run.name, 1, 3)]
     point = run / "points/001-one/point.json"
     before = json.loads(point.read_text())["result"]
     again = loadline("resume", run.name, "--json")

@@ -44,7 +44,7 @@ def refused(path: str, roots: Roots) -> RefusedError:
         ("server", "/dev/sdc", "/dev/sdc is held by md1 (raid1)", "Name /dev/md1"),
         ("server", "/dev/sdd", "/dev/sdd1 is part of the ZFS pool tank", "zpool export tank"),
         ("server", "/dev/sde", "/dev/dm-3 is swap", "swapoff /dev/dm-3"),
-        ("server", "/dev/cciss/c0d0", "/dev/cciss/c0d0p1 is mounted at /", "umount /"),
+        ("server", "/dev/cciss/c0d0", "/dev/cciss/c0d0p1 is mounted at /", "name another device"),
         ("server", "/dev/sdi", "in the mount namespace of process 88", "nsenter -t 88 -m umount /var/lib/data"),
     ],
 )

@@ -33,6 +33,7 @@ class Way:
     ios: int
     bytes: int
     latency_mean_ns: float | None = 1e6
+    latency_samples: int = 0
 
 
 @dataclass(frozen=True)

@@ -87,6 +87,11 @@ def test_what_cannot_be_stands_on_top_with_what_it_means_and_how_to_check_it() -
     assert "What is doubtful" not in paragraphs
 
 
+def test_a_check_without_a_meaning_of_its_own_is_named_once() -> None:
+    finding = {"check": "new-check", "severity": "warning", "message": "odd", "remedy": "Look."}
+    assert said([measured("a", findings=(finding,))])["Audit"][1] == "Doubtful: new-check, a: odd. Look."
+
+
 def test_a_failed_row_is_not_one_without_contradiction() -> None:
     finding = {"check": "littles-law", "severity": "error", "message": "64 outstanding of 32", "remedy": "Look."}
     rows = [measured("a", findings=(finding,)), failed("bad"), measured("b")]
@@ -107,6 +112,26 @@ def test_a_load_line_is_told_with_its_load_and_its_share_of_saturation() -> None
     assert said([line, offered, *others])["Main figures"][0] == (
         "Highest: open keeps mean<=30ms up to 900 IOPS, at 900 I/Os a second offered."
     )
+
+
+def test_a_point_and_its_load_line_are_one_point_wherever_they_are_counted() -> None:
+    def line(name: str, **changes: object) -> Result:
+        return replace(solved(name), limit="mean<=30ms", **changes)  # type: ignore[arg-type]
+
+    refused = [replace(solved("a"), error="no room"), line("a", error="no room")]
+    passed = [solved("b"), line("b", error="not even 1 keeps it")]
+    found = said([*refused, *passed, solved("c"), line("c")])
+    assert found["What"][0].endswith(", 1 of them without success, 1 without a load line.")
+    assert found["What is doubtful"] == (
+        "1 point of 3 failed: a: no room.",
+        "1 point of 3 has no load line: b: not even 1 keeps it.",
+    )
+
+
+def test_points_that_differ_in_depth_only_have_one_load_line() -> None:
+    rows = [measured(f"a-qd{n}", 800.0, limit="mean<=30ms", profile="a") for n in range(5)]
+    keeps = [one for one in said(rows)["Main figures"] if "keeps" in one]
+    assert len(keeps) == 1 and keeps[0].startswith("a-qd0 keeps mean<=30ms up to 800 IOPS")
 
 
 def test_the_knee_of_a_load_line_is_told_with_where_it_comes_from() -> None:

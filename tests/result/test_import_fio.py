@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import copy
+import errno
 import gzip
 import json
 from pathlib import Path
@@ -292,9 +293,19 @@ def test_reads_that_verify_what_was_written_are_left_out_with_a_warning(tmp_path
     assert "verified what it wrote" in found.warnings[0]
 
 
+def test_a_job_that_did_nothing_has_failed_and_has_no_figures(tmp_path: Path) -> None:
+    path = job(tmp_path, {"rw": "randread"}, read={"total_ios": 0, "iops": 0.0}, write={"total_ios": 0, "iops": 0.0})
+    (idle,) = rows(path).results
+    assert (idle.total, idle.read, idle.write, idle.error) == (Flow(), Flow(), Flow(), "no read or write was done")
+    status = json.loads(path.read_text())
+    status["jobs"][0]["error"] = errno.ENOENT
+    (row,) = rows(written(tmp_path, status)).results
+    assert (row.total, row.error) == (Flow(), "fio's job: No such file or directory (errno 2)")
+
+
 def test_trims_are_no_results_and_said_to_be_left_out(tmp_path: Path) -> None:
     found = rows(job(tmp_path, {"rw": "randtrim"}, trim={}))
-    assert found.results[0].total.iops == 0
+    assert (found.results[0].total, found.results[0].error) == (Flow(), "no read or write was done")
     assert "trims are left out" in found.warnings[0]
 
 

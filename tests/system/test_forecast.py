@@ -144,6 +144,21 @@ def test_the_rule_of_thumb_gives_the_numbers_of_its_report(layout: str, saturati
     assert (line.origin, line.limit, line.bottleneck) == ("rule", "mean<=30ms", "disks")
 
 
+@pytest.mark.parametrize(
+    ("system", "profile", "unknown"),
+    [
+        ("hdd-7k2", "oltp-db", []),
+        ("hdd-7k2", "media-streaming", ["in sequence"]),
+        ("eva-v2-10k", "oltp-db", ["no cache"]),
+        ("eva-v2-10k", "media-streaming", ["in sequence", "no cache"]),
+    ],
+)
+def test_what_the_rule_of_thumb_does_not_know_is_noted(system: str, profile: str, unknown: list[str]) -> None:
+    [line] = forecast(system, "typical-12", method="rule", options=Options(only=(profile,)))
+    assert len(line.findings) == len(unknown)
+    assert all(part in one["message"] for part, one in zip(unknown, line.findings, strict=True))
+
+
 def test_the_working_is_told_on_request(tmp_path: Path) -> None:
     [plain] = solve("station-mm1", reads(Closed(4)))
     [explained] = solve("station-mm1", reads(Closed(4)), explain=True)

@@ -52,7 +52,7 @@ def test_a_table_for_people_has_measured_forecast_error_bar_and_verdict(loadline
         (("--only", "h730"), "section h730 needs measurements"),
         (("--data", "nowhere"), "nowhere is no folder"),
         (("--data", ".", "--only", "single-hdd"), "single-hdd.csv: No such file"),
-        (("-o", "nowhere", "--only", "dl360"), "-o nowhere is no folder"),
+        (("-o", "nowhere", "--only", "dl360"), "there is no directory nowhere"),
     ],
 )
 def test_bad_use_is_told_with_code_2(loadline: Loadline, words: tuple[str, ...], said: str) -> None:

@@ -188,7 +188,7 @@ def test_jobs_that_go_in_sequence_get_ranges_of_their_own_within_the_working_set
         (point(Closed(1, 8), random_fraction=0.0), None, "8 jobs side by side take 12.5% of the target each"),
         (point(Closed(1, 8), random_fraction=0.0), 16384, "8 jobs side by side don't fit into 16k"),
         (point(working_set_bytes=1 << 30), 1 << 20, "working set of 1G is larger than the target .1M."),
-        (point(), 512, "a block of 4k doesn't fit into 512"),
+        (point(), 512, "a block of 4k doesn't fit into 512 bytes"),
         (point(think_time_ns=1500), None, "whole microseconds"),
         (point(think_time_ns=3600 * 10**9), None, "at most 35 min"),
         (point(runtime_ns=1_000_000_500), None, "runtime is 1000000500 ns"),

@@ -75,14 +75,15 @@ def test_names_in_capital_letters_say_the_same() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
-        ("4k", "4q", "name:1:1: .* is not the name of a parameter file"),
+        ("4k", "4q", "'vdb-.*' is not one of HCIBench's names$"),
+        ("-2threads", "", "'vdb-.*' is not one of HCIBench's names: it says no threads$"),
         ("8vmdk", "0vmdk", "name:1:5: vmdk: '0' is not a number from 1 to 4096"),
         ("8vmdk", "1.5vmdk", "name:1:5: vmdk: '1.5' is not a whole number"),
         ("10ws", "0ws", "name:1:11: ws: 0 % of the disks is nothing"),
         ("4k", "0k", "name:1:16: '0k' is not a block size"),
         ("70rdpct", "170rdpct", "name:1:19: rdpct: '170' is not a number from 0 to 100"),
         ("2threads", "99999threads", "name:1:39: threads: '99999' is not a number from 1 to 65536"),
-        ("4k", "9" * 5000 + "k", "name:1:1: .* is not the name"),
+        ("4k", "9" * 5000 + "k", "'vdb-.*' is not one of HCIBench's names"),
     ],
 )
 def test_a_fault_in_a_name_is_said_with_its_column(old: str, new: str, fault: str) -> None:
@@ -104,7 +105,9 @@ def test_a_list_of_names_is_a_suite_with_line_and_column_of_its_faults(tmp_path:
 def test_what_a_name_can_t_say_is_noted() -> None:
     text, notes = hcibench.write(make_plan(load_suite("typical-12")[0], Options()), size_bytes=SIZE)
     assert len(text.splitlines()) == 12
-    assert all(message.startswith("a name says no times") for _, message in notes.items())
+    size, *others = (message for _, message in notes.items())
+    assert size == "a name says no size: give HCIBench disks of 1.1 TB together"
+    assert all(message.startswith("a name says no times") for message in others)
     _, notes = hcibench.write(make_plan(load_suite("log-writer")[0], Options()))
     assert any("O_DSYNC" in message for _, message in notes.items())
 

@@ -58,6 +58,8 @@ def test_what_is_no_limit_is_said_with_a_remedy(text: object, said: str) -> None
         ("p99.9<=5ms of reads", "p999<=5ms of reads"),
         ("avg < 5ms", "mean<5ms"),
         ("P99<=5us", "p99<=5us"),
+        ("p99<5 of read", "p99<5ms of reads"),
+        ("p99<5ms of write", "p99<5ms of writes"),
     ],
 )
 def test_what_was_meant_is_offered(text: str, meant: str) -> None:

@@ -30,7 +30,7 @@ def command(
     loadline's as .json or .csv. All that is given is judged together, and nothing is stored. Ends with 1 if something
     cannot be.
     """
-    audited = audit_sources(sources, store=store, maps=maps, workload=workload, tags=output.pairs(tags, "--tag"))
+    audited = audit_sources(sources, store=store, maps=maps, workload=workload, tags=output.tags(tags))
     for warning in audited.read.warnings:
         output.warn(warning)
     with output.while_read():

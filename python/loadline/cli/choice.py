@@ -111,13 +111,14 @@ set_option = click.option(
 
 
 def check_order(system: str, suite: str) -> None:
-    """Refuses a system where the suite stands and the other way round.
+    """Refuses a suite where the system stands, if what follows may be the system.
 
     Raises:
         InputError: with the two in their order.
     """
-    if system in suite_names() and (_SYSTEMS / f"{suite}.toml").is_file():
-        raise InputError(f"{system} is a suite, and {suite} a system", f"The system comes first: {suite} {system}.")
+    suites = suite_names()
+    if system in suites and suite not in suites:
+        raise InputError(f"{system} is a suite, not a system", f"The system comes first: {suite} {system}.")
 
 
 def warn_of_idle(system: str, settings: Sequence[str], method: str) -> None:

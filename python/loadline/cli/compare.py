@@ -83,7 +83,7 @@ def command(
         writable(file, drawing)
         output.check_apart(file, sources)
     asked = [parse_threshold(text) for text in thresholds]
-    found = sources_of(sources, store=store, maps=maps, workload=workload, tags=output.pairs(tags, "--tag"))
+    found = sources_of(sources, store=store, maps=maps, workload=workload, tags=output.tags(tags))
     for warning in found.warnings:
         output.warn(warning)
     comparison = compare(

@@ -193,7 +193,7 @@ def _watch(said: str, emulator: Emulator, end: threading.Event, span_ns: int | N
             now = emulator.stats()
             happened = emulator.events()
             for said_of in (*happened, *lasting.look(now["active"], happened)):
-                output.warn(said_of)
+                output.warn(output.short_times(said_of))
             reading = between(last, now)
             complaint.look(now, reading)
             show(now, reading)

@@ -68,6 +68,9 @@ def command(
 def _written(
     form: str, points: Sequence[Point], title: str, size_bytes: int | None, engine: str | None
 ) -> tuple[str, Notes]:
+    if size_bytes is not None:
+        for stream in (stream for point in points for stream in point.streams):
+            fio_job.working_set(stream.profile, size_bytes)
     match form:
         case ".icf":
             return icf.write(points, title=title, size_bytes=size_bytes)

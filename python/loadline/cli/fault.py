@@ -23,5 +23,5 @@ def command(address: str, sentence: str, as_json: bool) -> int:
     if as_json:
         output.document({"format": 1, "fault": understood, "error": None})
     else:
-        output.say(understood)
+        output.say(output.short_times(understood))
     return 0

@@ -31,7 +31,7 @@ def command(
     FILE is fio's JSON or JSON+, or a table as CSV, TSV, Markdown or HTML, whose columns are known by their heads; how
     they were understood is shown. What a file doesn't say stays unknown. Columns that are no figures become tags.
     """
-    said = output.pairs(tags, "--tag")
+    said = output.tags(tags)
     run, read = import_results(
         files, store=store, maps=maps, workload=workload, tags=said, command=("loadline", *sys.argv[1:])
     )

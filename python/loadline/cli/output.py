@@ -18,13 +18,14 @@ from typing import TYPE_CHECKING, Any, Literal, TextIO, TypeVar
 
 import click
 
-from loadline.errors import InputError, LoadlineError
+from loadline.errors import InputError, LoadlineError, StoreError
 
 if TYPE_CHECKING:
     from rich.console import Console
 
     from loadline.reporting.report import Drawing
     from loadline.reporting.table import Table
+    from loadline.result.schema import Result
 
 F = TypeVar("F", bound=Callable[..., Any])
 
@@ -67,6 +68,11 @@ def wrapped(text: str, indent: str = "") -> str:
     return textwrap.fill(" ".join(text.split()), width, subsequent_indent=indent, break_on_hyphens=False)
 
 
+def short_times(text: str) -> str:
+    """The text with three decimals of its times, which the server says to the ns."""
+    return re.sub(r"(\.[0-9]{3})[0-9]+(?=[mun]?s\b)", r"\1", text)
+
+
 def document(body: Mapping[str, Any]) -> None:
     """The object of `--json`."""
     click.echo(json.dumps(body, ensure_ascii=False, indent=1))
@@ -81,12 +87,27 @@ def finding(check: str, point: str, message: str, remedy: str) -> dict[str, Any]
 
 
 def failure(error: LoadlineError, *, as_json: bool) -> None:
-    """An error: one message with its remedy, and with `--json` the object on standard output as well."""
+    """An error: one message with its remedy, and with `--json` the object on standard output as well.
+
+    Of a run that it ended the object has the points that are kept.
+    """
     if as_json:
         from loadline.reporting.export import envelope
 
-        document(envelope(error=error_body(error)))
+        document(envelope(*_kept(error), error=error_body(error)))
     complain(error)
+
+
+def _kept(error: LoadlineError) -> tuple[Sequence[Result], Sequence[Mapping[str, Any]]]:
+    if error.run is None:
+        return (), ()
+    from loadline.result.store import open_run
+
+    try:
+        run = open_run(error.run)
+        return [*run.results(), *run.probes()], [run.summary()]
+    except StoreError:  # it may be what ended it
+        return (), ()
 
 
 def error_body(error: LoadlineError) -> dict[str, str]:
@@ -294,6 +315,24 @@ def pairs(values: tuple[str, ...], option: str) -> dict[str, str]:
         if not equals or not key.strip():
             raise InputError(f"{option} {value!r} is not KEY=VALUE", f"Write it like {option} raid=10.")
         found[key.strip()] = rest.strip()
+    return found
+
+
+def tags(values: tuple[str, ...]) -> dict[str, str]:
+    """The words of --tag as a map.
+
+    Raises:
+        InputError: as of `pairs`; or a tag has the name of a column, which nobody would find behind it.
+    """
+    from loadline.result.schema import COLUMNS
+
+    found = pairs(values, "--tag")
+    for column in COLUMNS:
+        if column.name in found:
+            raise InputError(
+                f"--tag {column.name}: the results have a column of that name, which the tag would hide",
+                f"Give it another name: --tag my-{column.name}={found[column.name]}",
+            )
     return found
 
 

@@ -96,12 +96,9 @@ def _intended_lines(intended: event.Intended) -> list[str]:
         lines.append(f"destroys everything in the first {format_size(target.used_bytes)} of {target.name}")
     if intended.written_at_most_bytes:
         rate = f"{format_size(intended.ceiling_bytes_per_s)}/s"
-        much = (
-            f"{rate} would be, assumed to be more than it takes"
-            if intended.ceiling_assumed
-            else f"its link carries at {rate}"
-        )
-        lines.append(f"writes   at most {format_size(intended.written_at_most_bytes)} in all, as much as {much}")
+        link = "" if intended.ceiling_assumed else ", the most that its link carries"
+        most = format_size(intended.written_at_most_bytes)
+        lines.append(f"writes   mostly far less than {most} in all, which would be {rate} throughout{link}")
     else:
         lines.append("writes   nothing")
     return lines

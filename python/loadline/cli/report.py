@@ -48,7 +48,7 @@ def command(
     output.check_apart(file, sources)
     files = [source for source in dict.fromkeys(sources) if is_file(source)]
     if files:
-        said = output.pairs(tags, "--tag")
+        said = output.tags(tags)
         audited = audit_sources(list(dict.fromkeys(sources)), store=store, maps=maps, workload=workload, tags=said)
         for warning in audited.read.warnings:
             output.warn(warning)

@@ -89,7 +89,7 @@ def command(
             destroy=destroy,
             prepare=not no_prepare,
             each_section=each_section,
-            tags=output.pairs(tags, "--tag"),
+            tags=output.tags(tags),
             declared=output.pairs(declared, "--declare"),
             seed=seed,
             engine=engine,

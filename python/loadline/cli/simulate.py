@@ -143,7 +143,9 @@ def _failure(results: Sequence[Result], limited: bool) -> InputError | None:
         return None
     name = " ".join([first[0].point, *_settings(first[0])])
     message = f"{len(first)} of {len(answers)} points {what}: {name}: {first[0].error}"
-    return InputError(message, "Change the load, the limit or the system.")
+    # What was refused says in its row what to do.
+    told = (first[0].error or "").endswith((".", "?"))
+    return InputError(message, "" if told else "Change the load, the limit or the system.")
 
 
 def _settings(result: Result) -> list[str]:

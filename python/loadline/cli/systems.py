@@ -67,7 +67,12 @@ def _explain(system: System) -> None:
     output.say()
     output.show(figures_table(system.figures()))
     if unset := _plain(system.unset()):
-        output.say("\n" + output.wrapped(f"Not in use, and can be --set as well: {', '.join(unset)}."))
+        output.say(
+            "\n"
+            + output.wrapped(
+                f"Not set, and can be --set: {', '.join(unset)}. What isn't set of the drives is as their file says."
+            )
+        )
 
 
 def figures_table(figures: list[tuple[str, str, str | None]]) -> Table:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Sequence
 from dataclasses import asdict
 from datetime import UTC, datetime
@@ -15,7 +14,6 @@ import click
 import loadline
 from loadline.cli import output
 from loadline.cli.progress import counted
-from loadline.errors import InputError
 from loadline.host.provenance import machine
 from loadline.reporting.export import envelope
 from loadline.reporting.validation_record import (
@@ -25,7 +23,7 @@ from loadline.reporting.validation_record import (
     record_json,
     record_markdown,
 )
-from loadline.result.store import write_bytes
+from loadline.result.store import check_place, write_bytes
 from loadline.system.validation.comparison import Assumption, Section, assumptions
 from loadline.system.validation.validate import NAMES, validate
 
@@ -43,10 +41,8 @@ def command(data: str | None, only: tuple[str, ...], ios: int, seed: int, folder
     Without --data it takes the figures of published reports, which it carries. A figure that misses its bar is shown
     as it is; docs/background/validation.md gives the causes.
     """
-    if folder is not None and not Path(folder).is_dir():
-        raise InputError(f"-o {folder} is no folder", "Make it first, or name another.")
-    if folder is not None and not os.access(folder, os.W_OK):
-        raise InputError(f"-o {folder} can't be written", "Check its permissions, or name another.")
+    if folder is not None:
+        check_place(Path(folder) / "record.md")
     with counted("simulating what was measured") as listen:
         sections = validate(Path(data) if data else None, only=only, ios=ios, seed=seed, listen=listen)
     assumed = assumptions(sections)

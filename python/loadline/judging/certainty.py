@@ -14,7 +14,7 @@ from loadline.judging.figure import Figure
 from loadline.judging.interval import MEASURED, Error, row_error
 from loadline.judging.precision import Mean, Observed, judge
 from loadline.judging.student import quantile
-from loadline.result.figures import PERCENTILES
+from loadline.result.figures import PERCENTILES, completed
 from loadline.result.schema import Result
 
 #: The intervals of a row as `loadline.result.intervals` finds them.
@@ -52,7 +52,7 @@ class Certainty:
     def _judged(self, key: _Key, way: str) -> tuple[Error | None, Error | None]:
         flows = [(one.duration_ns, getattr(one, way)) for one in self._find(key.row)]
         series = [
-            Observed(duration, flow.ios, flow.latency_samples * (flow.latency_mean_ns or 0.0))
+            Observed(duration, completed(flow), flow.latency_samples * (flow.latency_mean_ns or 0.0))
             for duration, flow in flows
         ]
         if len(series) < LEAST:

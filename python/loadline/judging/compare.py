@@ -150,20 +150,34 @@ def check_common(comparison: Comparison) -> None:
         f"{comparison.baseline} has no point in common with another side: {has}",
         f"They differ in their load: --by {apart} makes its values the sides."
         if apart
-        else "Say what makes the sides (--by), what was asked (--workload), or what columns mean (--map).",
+        else "No load is in both: compare runs of one suite, or say what makes the sides (--by), what was asked"
+        " (--workload), or what columns mean (--map).",
     )
 
 
 def _load_apart(comparison: Comparison) -> str | None:
-    """The column of the load by whose values something could be compared."""
+    """The column of the load by whose values something of several sides could be compared."""
+    sides: dict[tuple[object, ...], set[str]] = {}
+    for side in comparison.sides:
+        for row in side.rows:
+            sides.setdefault(_who(row), set()).add(side.name)
     for name in LOADS:
         try:
-            if compare(comparison.results, by=(*comparison.by, name)).cells:
+            found = compare(comparison.results, by=(*comparison.by, name))
+            together = ([row for rows in one.rows.values() for row in rows] for one in found.matches)
+            if found.cells and any(
+                len(set().union(*(sides.get(_who(row), ()) for row in rows))) > 1 for rows in together
+            ):
                 return name
         except InputError:
             # It's the same everywhere, or unknown.
             continue
     return None
+
+
+def _who(row: Result) -> tuple[object, ...]:
+    """What a row is known by, whatever was found about it."""
+    return row.run, row.system, row.point, row.repeat, row.target, row.limit, row.total
 
 
 def _some(names: Sequence[str]) -> str:

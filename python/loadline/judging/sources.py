@@ -67,7 +67,8 @@ def _run(place: Store, word: str) -> Run:
             raise InputError(f"{word!r} is neither a file nor the folder of a run", "Name a file of results, or a run.")
         return place.find(word)
     except OSError as error:
-        raise InputError(f"there is no file or run {word[:80]!r}: {error.strerror}", "Name a file, or a run.") from None
+        what = f"can't read the file or run {word[:80]!r}: {error.strerror}"
+        raise InputError(what, "Check its name and permissions, or name another.") from None
     except InputError as error:
         if not error.message.startswith("no run"):
             raise

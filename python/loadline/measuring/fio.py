@@ -382,7 +382,8 @@ def _ask(command: list[str]) -> subprocess.CompletedProcess[str]:
             check=False,
         )
     except (OSError, subprocess.TimeoutExpired) as error:
-        raise ToolError(f"{command[0]} does not answer: {error}", "Try it by hand: fio --version") from None
+        why = getattr(error, "strerror", None) or error
+        raise ToolError(f"{command[0]} does not answer: {why}", "Try it by hand: fio --version") from None
 
 
 def filename(target: Path, folder: Path, link_name: str = "target") -> str:

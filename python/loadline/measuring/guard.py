@@ -43,8 +43,10 @@ def verdict(facts: Collection[Use]) -> tuple[Reason, ...]:
     """The reasons against measuring a device; none when it's free and empty. Every fact is a reason.
 
     What could not be looked at counts against it too: a guard that can't see says no. While it's in use, nothing
-    in the remedies speaks of wiping it.
+    in the remedies speaks of wiping it, and while the running system lives on it, nothing of freeing it.
     """
+    if any(use.kind == "mounted" and use.pid is None and use.detail in _SYSTEM for use in facts):
+        return tuple(dict.fromkeys(Reason(_reason(use).what, _ANOTHER) for use in facts))
     in_use = any(use.kind not in _CONTENT for use in facts)
     reasons = (_reason(use) for use in facts)
     return tuple(
@@ -241,10 +243,17 @@ def _refuse(target: str, reasons: tuple[Reason, ...]) -> None:
 _CONTENT: tuple[Kind, ...] = ("partitions", "partition table", "signature")
 """Facts about what is on a device, apart from who uses it."""
 
+_SYSTEM = ("/", "/boot", "/boot/efi", "/efi", "/etc", "/usr", "/var")
+"""Where what is mounted is the running system's."""
+
+_ANOTHER = "The running system lives on it: name another device (lsblk lists them), or a directory for a file."
 _WIPE = "If nothing on it is needed, wipe it yourself: wipefs -a {node}"
 _REASONS: dict[Kind, tuple[str, str]] = {
     "mounted": ("{node} is mounted at {detail}{where}", "Unmount it: {enter}umount {quoted}"),
-    "swap": ("{node} is swap", "Stop swapping to it: swapoff {quoted}"),
+    "swap": (
+        "{node} is swap",
+        "Name another device, or stop swapping to it if the machine can do without: swapoff {quoted}",
+    ),
     "btrfs": ("{node} is part of the mounted btrfs {detail}", "Unmount that file system."),
     "zfs": ("{node} is part of the ZFS pool {detail}", "Give the pool up: zpool export {detail}"),
     "bcache": ("{node} is {detail}", "Stop the bcache device first."),

@@ -562,13 +562,15 @@ def _interruptible(made: Run) -> Iterator[None]:
         raise InterruptedRun(
             f"interrupted; {done} of {len(made.plan)} points are kept in {made.path}",
             f"Go on with: loadline resume {made.handle}",
+            made.path,
         ) from None
     except StoreError as error:
         log.warning("%s", error.message)
-        raise StoreError(error.message, f"{error.remedy} Then: loadline resume {made.handle}") from None
+        raise StoreError(error.message, f"{error.remedy} Then: loadline resume {made.handle}", made.path) from None
     except TargetError as error:
         log.warning("%s", error.message)
-        raise TargetError(error.message, f"{error.remedy} Then: loadline resume {made.handle}".strip()) from None
+        remedy = f"{error.remedy} Then: loadline resume {made.handle}".strip()
+        raise TargetError(error.message, remedy, made.path) from None
 
 
 @contextmanager

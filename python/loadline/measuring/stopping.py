@@ -11,6 +11,7 @@ from collections.abc import Iterator, Sequence
 from loadline import _core
 from loadline.judging.precision import Judgement, Looks, Observed, judge
 from loadline.measuring.target import Target
+from loadline.result.figures import completed
 from loadline.units import format_percent, format_size
 from loadline.workload.plan import Point
 from loadline.workload.profile import Closed
@@ -79,8 +80,8 @@ class Stopping:
         flows = (interval.read, interval.write)
         return Observed(
             interval.duration_ns,
-            sum(flow.ios for flow in flows),
-            sum(flow.ios * (flow.latency_mean_ns or 0.0) for flow in flows),
+            sum(map(completed, flows)),
+            sum(completed(flow) * (flow.latency_mean_ns or 0.0) for flow in flows),
             None if self._outstanding is None else targets * self._outstanding,
         )
 

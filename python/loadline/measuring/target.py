@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import os
 import shlex
 import stat
@@ -142,7 +143,8 @@ def locate(given: str, size_bytes: int | None, roots: Roots = HERE, settings: Se
     try:
         mode = path.stat().st_mode
     except OSError as error:
-        remedy = "Check the name; `lsblk` lists the block devices." if "/dev/" in given else "Check the name."
+        what = "its directory's permissions" if error.errno == errno.EACCES else "the name"
+        remedy = f"Check {what}{'; `lsblk` lists the block devices' if '/dev/' in given else ''}."
         raise InputError(f"target {given}: {error.strerror}", remedy) from None
     if stat.S_ISBLK(mode):
         return _device(given, path, size_bytes, roots)

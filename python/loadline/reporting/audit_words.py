@@ -25,6 +25,7 @@ MEANINGS = {
     "clock": "curves are shifted against each other",
     "settings": "what is compared differs in more than it says",
     "name": "a name promises another load than was run",
+    "emulation": "the emulated system was slower than it says",
     "busy": "a busy device isn't a full one",
     "missing": "too little is told to judge everything",
 }
@@ -99,11 +100,11 @@ def sentences(results: Sequence[Result]) -> Iterator[str]:
     for line in told(results, GRAVE):
         groups.setdefault((line.severity, line.check), []).append(line)
     for (severity, check), (first, *others) in groups.items():
-        meaning = MEANINGS.get(check, check.replace("-", " "))
+        meaning = f"{MEANINGS[check]}. " if check in MEANINGS else ""
         certain = "It cannot be" if severity == "error" else "Doubtful"
         left = sum(len(line.points) for line in others)
         more = f" (and {left} more, each told at its point)" if left else ""
-        yield f"{certain}: {meaning}. {check}, {first.text}{more}. {first.remedy}"
+        yield f"{certain}: {meaning}{check}, {first.text}{more}. {first.remedy}"
 
 
 def mapping_table(mapped: Sequence[Mapped]) -> Table:

@@ -161,7 +161,9 @@ def _notes(answers: Sequence[Answer], swept: Sequence[str]) -> Iterator[str]:
         beyond = (
             "; `not` names the next one, which doesn't" if ramps and any(line.get("next") for line in lines) else ""
         )
-        yield f"load line: the highest load that keeps {kept}{beyond}"
+        # Only of ramps, and of a method that knows no next load, has the table no column to explain.
+        alone = all(answer.line is answer.asked for answer in answers) and not beyond
+        yield f"{'IOPS at the ' if alone else ''}load line: the highest load that keeps {kept}{beyond}"
     yield from unsure_notes(every)
     yield from findings_notes(list({id(result): result for result in every}.values()))
 

@@ -54,11 +54,12 @@ def ask(store: Path, sql: str) -> Answer:
 
     Raises:
         InputError: no such folder, SQL that DuckDB doesn't take, or `loadline[full]` isn't installed.
+        StoreError: the folder can't be read.
     """
     try:
         there = store.is_dir()
     except OSError as error:
-        raise InputError(f"the store {store} can't be read: {error.strerror}", "Check its permissions.") from None
+        raise StoreError(f"the store {store} can't be read: {error.strerror}", "Check its permissions.") from None
     if not there:
         raise InputError(f"there is no store {store}", "Name another one with --store.")
     duckdb = needs("duckdb", "a question in SQL")

@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 
 from loadline.reporting.audit_words import GRAVE, sentences, verdict
 from loadline.reporting.contents import Contents
+from loadline.reporting.model_table import Answer, paired
 from loadline.reporting.table import (
     best_note,
     count,
@@ -49,13 +50,13 @@ class Paragraph:
 
 def summary(contents: Contents) -> list[Paragraph]:
     """The paragraphs that have something to say."""
-    audited = tuple(sentences(contents.points))
+    audited, answers = tuple(sentences(contents.points)), paired(contents.points)
     found = [
         Paragraph("Audit", (f"{verdict(contents.points)}.", *audited) if audited else (), grave=True),
-        Paragraph("What", tuple(_what(contents))),
+        Paragraph("What", tuple(_what(contents, answers))),
         Paragraph("Main figures", tuple(_figures(contents))),
-        Paragraph("What limits", tuple(_limits(contents.points))),
-        Paragraph("What is doubtful", tuple(_doubts(contents.points)), grave=True),
+        Paragraph("What limits", tuple(_limits([answer.asked for answer in answers]))),
+        Paragraph("What is doubtful", tuple(_doubts(contents.points, answers)), grave=True),
     ]
     return [paragraph for paragraph in found if paragraph.sentences]
 
@@ -68,12 +69,18 @@ def _different(rows: Sequence[Result]) -> int:
     return len({(row.run, row.point, row.system, *sorted(row.tags.items())) for row in rows})
 
 
-def _what(contents: Contents) -> Iterator[str]:
+def _without_line(answers: Sequence[Answer]) -> list[Result]:
+    """The rows of load lines that aren't, of points that are answered at their own load."""
+    return [one.line for one in answers if one.line is not None and one.line.error and not one.asked.error]
+
+
+def _what(contents: Contents, answers: Sequence[Answer]) -> Iterator[str]:
     origins = dict.fromkeys(point.origin for point in contents.points)
     if not origins:
         yield "No point has an answer yet."
     for origin in origins:
-        rows = [point for point in contents.points if point.origin == origin]
+        those = [answer for answer in answers if answer.asked.origin == origin]
+        rows = [answer.asked for answer in those]
         # Of several targets at once one row is of all; a point that is repeated is one point.
         whose = dict.fromkeys(row.system or row.target for row in rows if row.target != "*")
         number, failed = _different(rows), _different([row for row in rows if row.error is not None])
@@ -81,6 +88,7 @@ def _what(contents: Contents) -> Iterator[str]:
         under = f" under {listed(list(asked), _FEW_NAMES)}" if asked else ""
         was = "was" if number == 1 else "were"
         but = f", {failed} of them without success" if failed else ""
+        but += f", {_different(lines)} without a load line" if (lines := _without_line(those)) else ""
         yield f"{_points(number)} of {listed(list(whose), _FEW_NAMES)}{under} {was} {_ORIGINS[origin]}{but}."
     missing = sum(summary["points"] - summary["done"] - summary["failed"] for summary in contents.summaries)
     if missing:
@@ -90,13 +98,19 @@ def _what(contents: Contents) -> Iterator[str]:
 def _figures(contents: Contents) -> Iterator[str]:
     points = _told_apart(contents.points)
     pairs = zip(points, contents.points, strict=True)
-    beside = [(told, _beside(line, contents)) for told, line in pairs if line.limit and not line.error]
+    # Points that differ in their queue depth have one load line, with a row for each.
+    once: dict[tuple[object, ...], tuple[Result, Result]] = {}
+    for told, line in pairs:
+        if line.limit and not line.error:
+            whose = (line.run, line.repeat, line.target, line.system, *sorted(line.tags.items()), line.profile)
+            once.setdefault((*whose, line.limit, line.outstanding_asked, line.offered_per_s, line.total), (told, line))
+    beside = [(told, _beside(line, contents)) for told, line in once.values()]
     lines = [told for told, _ in beside]
     good = [point for point in points if point.total.iops]
     if len(lines) <= _FEW_LINES:
         yield from (" ".join([_line(line), *more]) for line, more in beside)
     else:
-        yield from (f"Highest: {_line(max(lines, key=_iops))}", f"Lowest: {_line(min(lines, key=_iops))}")
+        yield from (f"Highest: {_line(max(lines, key=_iops))}", f"Lowest: {_line(min(reversed(lines), key=_iops))}")
     yield from (f"{best_note(point)}." for point in good if point.provenance.get("best"))
     if len(good) == 1 and not lines:
         (only,) = good
@@ -214,11 +228,17 @@ def _host(points: Sequence[Result], column: str, sentence: str) -> Iterator[str]
         yield sentence.format(f"{_points(len(high))} of {len(points)}")
 
 
-def _doubts(points: Sequence[Result]) -> Iterator[str]:
-    failed = [point for point in points if point.error]
-    if failed:
-        more = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
-        yield f"{_points(len(failed))} of {len(points)} failed: {failed[0].point}: {failed[0].error}{more}."
+def _doubts(points: Sequence[Result], answers: Sequence[Answer]) -> Iterator[str]:
+    asked = [answer.asked for answer in answers]
+    failed, lineless = [point for point in asked if point.error], _without_line(answers)
+    for those, what in (
+        (failed, "failed"),
+        (lineless, f"{'has' if _different(lineless) == 1 else 'have'} no load line"),
+    ):
+        if those:
+            first, number = those[0], _different(those)
+            more = f" (and {number - 1} more)" if number > 1 else ""
+            yield f"{_points(number)} of {_different(asked)} {what}: {first.point}: {first.error}{more}."
     quick = sum(point.quick for point in points)
     if quick:
         yield f"{_points(quick)} ran for a few seconds only (*): an impression, not a measurement."

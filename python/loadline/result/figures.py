@@ -23,6 +23,15 @@ PERCENTILES = {
 _LAST_BIN_NS = 17_112_760_320
 
 
+def completed(flow: _core.Flow) -> int:
+    """I/Os that ended in the flow's time, as its bytes and latencies count them.
+
+    fio counts an I/O when it's sent, so that those under way when a warm-up ends aren't in its number; but it counts
+    bytes and latency when it ends. Without latencies its number is all there is.
+    """
+    return flow.latency_samples or flow.ios
+
+
 def merged(flows: Sequence[_core.Flow]) -> Flow:
     """Flows that ran side by side as one: rates added, means weighted, histograms merged; unknown of none.
 
@@ -35,13 +44,14 @@ def merged(flows: Sequence[_core.Flow]) -> Flow:
         name: known_percentile(whole.histogram.percentile_ns(percent)) for name, percent in PERCENTILES.items()
     }
     plain = {item.name: getattr(whole, item.name) for item in fields(Flow) if item.name not in percentiles}
+    plain["iops"] = sum(flow.iops * completed(flow) / flow.ios for flow in flows if flow.ios)
     return Flow(**plain, **percentiles)
 
 
 def joined(flows: Sequence[_core.Flow], duration_ns: int) -> Flow:
     """Flows that followed each other for that time as one: rates over all of it, the rest as of `merged`."""
     seconds = duration_ns / 1e9
-    ios, size_bytes = (sum(getattr(flow, name) for flow in flows) for name in ("ios", "bytes"))
+    ios, size_bytes = sum(map(completed, flows)), sum(flow.bytes for flow in flows)
     return replace(merged(flows), iops=ios / seconds, bytes_per_s=size_bytes / seconds)
 
 

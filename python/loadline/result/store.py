@@ -169,7 +169,7 @@ class Store:
         """Every run that can be read, oldest first. Folders that hold no run are passed over.
 
         Raises:
-            InputError: the store is no directory.
+            InputError: the store is no directory. StoreError: it can't be read.
         """
         found = [run for run in map(_opened, self._folders()) if isinstance(run, Run)]
         return sorted(found, key=lambda run: (run.started_at, run.id))
@@ -188,7 +188,7 @@ class Store:
             return [path.parent for path in sorted(self.root.glob("*/run.json"))]
         except OSError as error:
             remedy = "Check its permissions, or name another one with --store."
-            raise InputError(f"the store {self.root} can't be read: {error.strerror}", remedy) from None
+            raise StoreError(f"the store {self.root} can't be read: {error.strerror}", remedy) from None
 
     def _check(self) -> None:
         if self.root.exists() and not self.root.is_dir():
@@ -198,13 +198,14 @@ class Store:
         """The run of that id, unique part of one, or path; `last` is the newest.
 
         Raises:
-            InputError: none, or several.
+            InputError: none, or several. StoreError: the store can't be read.
         """
         try:
             if text and (Path(text) / "run.json").exists():
                 return open_run(Path(text))
         except OSError as error:
-            raise InputError(f"no run {text[:80]!r}: {error.strerror}", "`loadline ls` lists the runs.") from None
+            remedy = "Check its permissions; `loadline ls` lists the runs."
+            raise InputError(f"no run {text[:80]!r}: {error.strerror}", remedy) from None
         if text == "-":
             raise InputError("'-', standard input, isn't read", "Keep it in a file, and name that.")
         ids = [path.name for path in self._folders()]
@@ -463,9 +464,12 @@ def check_place(path: Path) -> None:
         _check_file(path)
         # What is written is put in its place by a rename.
         if not os.access(path.parent, os.W_OK | os.X_OK):
-            raise InputError(f"{path} can't be written: no permission in {path.parent}", "Give another name.")
+            raise InputError(
+                f"{path} can't be written: no permission in {path.parent}", "Give another name, where you may write."
+            )
     except (OSError, ValueError) as error:
-        raise InputError(f"{path} can't be a file: {error}", "Give another name.") from None
+        why = getattr(error, "strerror", None) or error
+        raise InputError(f"{path} can't be written: {why}", "Give another name, where you may write.") from None
 
 
 def _check_file(path: Path) -> None:

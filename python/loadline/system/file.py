@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from loadline.errors import InputError
-from loadline.workload.suite import nearest
+from loadline.workload.suite import nearest, suite_names
 
 
 def locate(name: str, catalog: Path, what: str, beside: Path | None = None) -> Path:
@@ -23,6 +23,11 @@ def locate(name: str, catalog: Path, what: str, beside: Path | None = None) -> P
         return near if near is not None and near.is_file() else Path(name)
     path = catalog / f"{name}.toml"
     if not _is_file(path):
+        if what == "system" and name in suite_names():
+            raise InputError(
+                f"{name} is a suite, not a system",
+                f"The system comes first, as in: loadline forecast SYSTEM {name}. `loadline systems` lists them.",
+            )
         listed = f"`loadline {what}s` lists them; a path to a .toml file works too."
         raise InputError(f"no {what} is named {name[:100]!r}", nearest(name, names(catalog), listed))
     return path

@@ -2,8 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
 
 from loadline.errors import InputError
 from loadline.result.schema import Flow, Result
@@ -36,6 +35,16 @@ def answers(asked: Sequence[tuple[System, Point]], suite: str | None, *, explain
     return results
 
 
+def _left_out(system: System, point: Point, limit: Limit) -> Iterator[tuple[str, str]]:
+    """What the rule doesn't know, by severity."""
+    if limit != LIMIT:
+        yield "warning", f"the rule of thumb knows {LIMIT} only, so {limit} is left out of account"
+    if any(stream.profile.random_fraction < 1 for stream in point.streams):
+        yield "note", "the rule of thumb takes requests in sequence for random ones, of which disks do far fewer"
+    if any(key == "cache.mode" and value != "off" for key, value, _ in system.figures()):
+        yield "note", "the rule of thumb knows no cache: what the system's keeps or collects is left out of account"
+
+
 def _row(system: System, point: Point, suite: str | None, explain: bool) -> Result:
     built = system.build()
     try:
@@ -43,10 +52,10 @@ def _row(system: System, point: Point, suite: str | None, explain: bool) -> Resu
     except ValueError as error:
         raise InputError(f"{system.said}: {point.name}: {': '.join(map(str, error.args))}") from None
     assert point.ramp is not None, "the rule is asked for load lines"
-    findings: tuple[dict[str, Any], ...] = ()
-    if point.ramp.limit != LIMIT:
-        message = f"the rule of thumb knows {LIMIT} only, so {point.ramp.limit} is left out of account"
-        findings = (finding(point, "rule", "warning", message, {}, "Use --method solve."),)
+    findings = tuple(
+        finding(point, "rule", severity, message, {}, "Use --method solve.")
+        for severity, message in _left_out(system, point, point.ramp.limit)
+    )
     limited = found.bandwidth_per_s is not None and found.bandwidth_per_s < found.saturation_per_s
     return row(
         *(system, point, suite, "rule"),

@@ -20,6 +20,7 @@ from loadline.system.asked import Asked, check_rows, pairs, points_of, streams_o
 from loadline.system.description import Shared, System, load_system, unroll
 from loadline.system.load_line import LoadLine, Probe, keeps, search_rate, share
 from loadline.system.pool import Listener, in_order
+from loadline.system.refusal import refusal
 from loadline.system.row import best_rows, finding, load_line_rows, refused_row, row
 from loadline.workload.model import ModelStream
 from loadline.workload.plan import Options, Point
@@ -100,7 +101,7 @@ def answers(
             listen(done, total, [result for results, _ in new.values() for result in results])
 
     done = in_order(tasks, threads, tell)
-    refusals = [refusal for _, refused in done for refusal in refused]
+    refusals = [one for _, refused in done for one in refused]
     if refusals and len(refusals) == len(asked):
         raise refusals[0]
     answered = zip(loads, done, strict=True)
@@ -159,10 +160,14 @@ def _of_streams(
         try:
             asking = asking or _Asking(built, suite, explain, curve)
             results += asking.rows(point)
-        except InputError as refusal:
-            refusals.append(refusal)
-            results.append(refused_row(built.system, point, suite, "solved", refusal))
+        except InputError as refused:
+            refusals.append(refused)
+            results.append(refused_row(built.system, point, suite, "solved", refused))
     return results, refusals
+
+
+class _Refused(Exception):
+    """The core's ValueError about streams that it can't solve."""
 
 
 class _Asking:
@@ -176,7 +181,13 @@ class _Asking:
         self._curve = curve
 
     def rows(self, point: Point) -> list[Result]:
-        """The row of a plain point, or those of a search."""
+        """The row of a plain point, or those of a search, of whose probes nobody has heard who reads a refusal."""
+        try:
+            return self._rows(point)
+        except _Refused as refused:
+            raise refusal(f"{self._system.said}: {point.name}", ValueError(*refused.args)) from None
+
+    def _rows(self, point: Point) -> list[Result]:
         if point.best is not None:
             return best_rows(point, [self.row(probe) for probe in point.grid()])
         return [self.row(point)] if point.ramp is None else self.ramp(point)
@@ -293,8 +304,7 @@ class _Asking:
         try:
             return ask(streams_of(point, self._built))
         except ValueError as error:
-            said = ": ".join(map(str, error.args))
-            raise InputError(f"{self._system.said}: {point.name}: {said}") from None
+            raise _Refused(*error.args) from None
 
 
 def _saturation(found: _core.Solution) -> dict[str, Any]:

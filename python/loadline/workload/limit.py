@@ -106,7 +106,7 @@ def parse_limit(text: object) -> Limit:
     if statistic not in (None, *get_args(Statistic)):
         raise InputError(f"{text!r}: {statistic!r} is not a statistic of response time", _meant(text))
     if of not in (None, "reads", "writes"):
-        raise InputError(f"{text!r}: a limit is of reads, of writes or of both, not of {of!r}", _REMEDY)
+        raise InputError(f"{text!r}: a limit is of reads, of writes or of both, not of {of!r}", _meant(text))
     bound_ns = parse_duration(time)
     if bound_ns == 0:
         raise InputError(f"{text!r} can hold for no load: every response takes time", _REMEDY)
@@ -126,13 +126,14 @@ def _meant(text: object) -> str:
             return _REMEDY
         statistic = near[0]
     left = f"{statistic}{'<' if sign == '<' else '<='}" if statistic else ""
-    limit = f"{left}{number or 30}{unit or 'ms'}{f' {of}' if of else ''}"
+    way = f" of {of.split()[-1].removesuffix('s')}s" if of else ""
+    limit = f"{left}{number or 30}{unit or 'ms'}{way}"
     return f"Did you mean '{limit}'? {_REMEDY}" if limit != text and _is_limit(limit) else _REMEDY
 
 
 def _is_limit(text: str) -> bool:
     form = _FORM.fullmatch(text)
     try:
-        return form is not None and parse_duration(form[3]) > 0
+        return form is not None and form[4] in (None, "reads", "writes") and parse_duration(form[3]) > 0
     except InputError:
         return False

@@ -106,10 +106,20 @@ def load_suite(name: str, *, each_section: bool = False) -> tuple[Suite, list[st
     if hcibench.is_name(name):
         return hcibench.read_name(name), []
     known = suite_names()
+    if name not in known and (CATALOG.parent / "systems" / f"{name}.toml").is_file():
+        raise a_system(name)
     if name not in known:
         remedy = nearest(name, known, "`loadline suites` lists them; the path of a file works too.")
         raise InputError(f"no suite is named {name!r}", remedy)
     return parse_suite(_read(CATALOG / f"{name}.toml"), name, f"{name}.toml"), []
+
+
+def a_system(name: str) -> InputError:
+    """The refusal of a system, by name or path, where a suite stands."""
+    first = f"A system comes first, as in: loadline forecast {name} SUITE"
+    return InputError(
+        f"{name} is a system, not a suite", f"{first}. Or it's a target: loadline run SUITE emulated:{name}"
+    )
 
 
 def _parse(text: str, path: Path, each_section: bool) -> tuple[Suite, list[str]]:

@@ -27,6 +27,7 @@ from loadline.workload.suite import (
     Published,
     Stop,
     Suite,
+    a_system,
     arrival,
     nearest,
 )
@@ -339,6 +340,8 @@ def parse(text: str, name: str, file: str) -> Suite:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # a fault in the form, a number of thousands of digits, deep nesting
         raise InputError(f"{file}: not TOML: {error}", _FORM) from None
+    if data.keys() & {"pool", "station"} and "profile" not in data:
+        raise a_system(file)
     try:
         parsed = _SuiteText.model_validate(data)
     except ValidationError as error:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import json
 import math
+import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -183,7 +184,8 @@ def _row(
         asked = replace(asked, outstanding=None, jobs=None, queue_depth=None)
     # Of a group printed as one entry fio gives the mean of its threads.
     cpu = [(_real(job.get("usr_cpu")) or 0.0) + (_real(job.get("sys_cpu")) or 0.0) for job in jobs if "usr_cpu" in job]
-    flows = {part: part.flow() for part in dict.fromkeys((total, read, write))}
+    # Of what did nothing there are no figures; 0 would be a claim.
+    flows = {part: part.flow() if total.ios else Flow() for part in dict.fromkeys((total, read, write))}
     result = Result(
         origin="imported",
         profile="+".join(filter(None, names)) or None,
@@ -195,7 +197,7 @@ def _row(
         runtime_ns=round(runtime_ms * 1e6) or None,
         warmup_ns=_first(every, "ramp_time", _seconds) or 0,
         ended_by="error" if errors else "runtime",
-        error=f"fio ended with error {errors[0]}" if errors and not total.ios else None,
+        error=None if total.ios else _failure(errors),
         provenance={
             "tool": version,
             "options": {key: str(value) for key, value in every[0].items()},
@@ -205,6 +207,10 @@ def _row(
     )
     histograms = {name: part.histogram for name, part in (("read", read), ("write", write)) if part.histogram.count}
     return ImportedRow(result, asked, histograms)
+
+
+def _failure(errors: Sequence[int]) -> str:
+    return f"fio's job: {os.strerror(errors[0])} (errno {errors[0]})" if errors else "no read or write was done"
 
 
 class _Part:

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import replace
 
 from loadline.errors import InputError
-from loadline.units import format_bytes, parse_bytes
+from loadline.units import format_bytes, format_size, parse_bytes
 from loadline.workload.dialects.text import Notes, Place, Word, fixed, seconds, slug, unique
 from loadline.workload.plan import Point
 from loadline.workload.profile import BlockShare, Closed, Open, Profile, Workload, access_class
@@ -42,6 +42,8 @@ def read_name(text: str) -> Suite:
     Raises:
         InputError: not such a name, or a number in it that can't be, with its column.
     """
+    if _match(text) is None:
+        raise InputError(_no_name(text), _EXAMPLE)
     return Suite(
         slug(text)[:64], "HCIBench's load of one guest", text[:200], "", (_entry(Word(text, Place("name", 1)), set()),)
     )
@@ -60,14 +62,24 @@ def read(text: str, name: str, file: str) -> tuple[Suite, list[str]]:
         if word and word[0] not in "*#":
             entries.append(_entry(Word(word, Place(file, number, line.index(word) + 1)), taken))
     if not entries:
-        raise Place(file, 1).fault("no name of a parameter file", _EXAMPLE)
+        raise Place(file, 1).fault("none of HCIBench's names", _EXAMPLE)
     return Suite(name, f"HCIBench names of {file}", file, "", tuple(entries)), []
 
 
+def _match(text: str) -> re.Match[str] | None:
+    return _FORM.fullmatch(text) if len(text) <= 200 else None
+
+
+def _no_name(text: str) -> str:
+    missing = [part for part in ("vmdk", "ws", "rdpct", "randompct", "threads") if part not in text.lower()]
+    lacks = f": it says no {' and no '.join(missing)}" if missing else ""
+    return f"{text[:80]!r} is not one of HCIBench's names{lacks}"
+
+
 def _entry(word: Word, taken: set[str]) -> Entry:
-    match = _FORM.fullmatch(word.text) if len(word.text) <= 200 else None
+    match = _match(word.text)
     if match is None:
-        raise word.place.fault(f"{word.text[:80]!r} is not the name of a parameter file", _EXAMPLE)
+        raise word.place.fault(_no_name(word.text), _EXAMPLE)
 
     def part(number: int) -> Word:
         place = replace(word.place, column=word.place.column + match.start(number))
@@ -104,6 +116,8 @@ def write(points: Sequence[Point], *, size_bytes: int | None = None) -> tuple[st
         InputError: a ramp, or a working set in bytes of a target whose size isn't given.
     """
     notes, names = Notes(), []
+    if size_bytes is not None:
+        notes.add(f"a name says no size: give HCIBench disks of {format_size(size_bytes)} together")
     for point in fixed(points):
         if len(point.streams) > 1:
             notes.add("a name says one stream: streams that run together are names of their own", point.name)

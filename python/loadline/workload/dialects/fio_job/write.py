@@ -239,7 +239,7 @@ def working_set(profile: Profile, size_bytes: int | None) -> int:
     used = wanted // step * step
     if used == 0:
         raise InputError(
-            f"profile {profile.name}: a block of {format_bytes(step)} doesn't fit into {format_bytes(wanted)}",
+            f"profile {profile.name}: a block of {format_bytes(step)} doesn't fit into {wanted:,} bytes",
             "Take a larger target or working set.",
         )
     return used

@@ -44,7 +44,7 @@ def write(points: Sequence[Point], *, title: str = "", size_bytes: int | None = 
     """An .icf file of the points, a step each, and what it can't say, with the nearest that it does.
 
     Args:
-        size_bytes: of the target, for working sets and starts in percent, and for jobs that lie side by side.
+        size_bytes: how much of the target is used; None: all of it, however much that is.
 
     Raises:
         InputError: a ramp.
@@ -129,8 +129,6 @@ def _settings(stream: Workload, size_bytes: int | None, name: str, notes: Notes)
     start, size = _range(profile, size_bytes, name, notes)
     if jobs == 1 or profile.random_fraction == 1:
         return [_Setting(depth, size, start)] * jobs
-    if not size:
-        size = 0 if size_bytes is None else size_bytes // SECTOR_BYTES - start
     step = max(share.size_bytes for share in profile.block) // SECTOR_BYTES or 1
     each = size // jobs // step * step
     if not each:
@@ -149,7 +147,7 @@ def _range(profile: Profile, size_bytes: int | None, name: str, notes: Notes) ->
         )
         return 0, (profile.working_set_bytes or 0) // SECTOR_BYTES
     start = profile.start_of(size_bytes or 0) // SECTOR_BYTES
-    if profile.working_set_bytes is None and profile.working_set_fraction is None:
+    if size_bytes is None and profile.working_set_bytes is None:
         return start, 0
     return start, profile.working_set_of(size_bytes or 0) // SECTOR_BYTES
 

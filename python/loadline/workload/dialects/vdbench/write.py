@@ -22,7 +22,7 @@ def write(points: Sequence[Point], *, title: str = "", size_bytes: int | None = 
     The target isn't in it: `vdbench -f FILE lun=/dev/sdX` gives it.
 
     Args:
-        size_bytes: of the target, where a place in bytes stands beside one in percent.
+        size_bytes: how much of the target is used; None: all of it, however much that is.
 
     Raises:
         InputError: a ramp.
@@ -38,10 +38,11 @@ def write(points: Sequence[Point], *, title: str = "", size_bytes: int | None = 
                 works[text] = unique(_plain(point.name if len(point.streams) == 1 else stream.profile.name), taken)
             names.append(works[text])
         runs.append(_run(point, names, unique(_plain(point.name), set()), notes))
+    size = "" if size_bytes is None else f",size={_text(size_bytes // _SECTOR_BYTES * _SECTOR_BYTES)}"
     rows = [
         *(f"* {line}" for line in (" ".join(title.split())[:200], "vdbench -f FILE lun=TARGET") if line),
         *_content(points, notes),
-        "sd=sd1,lun=$lun,openflags=o_direct",
+        f"sd=sd1,lun=$lun{size},openflags=o_direct",
         *(f"wd={name},{text}" for text, name in works.items()),
         *_unique_runs(runs),
     ]
@@ -94,11 +95,15 @@ def _number(value: float) -> str:
     return f"{value:.6f}".rstrip("0").rstrip(".")
 
 
+def _text(size_bytes: int) -> str:
+    return format_bytes(size_bytes).lower()
+
+
 def _sizes(profile: Profile, point: str, notes: Notes) -> str:
     sizes = [max(1, round(share.size_bytes / _SECTOR_BYTES)) * _SECTOR_BYTES for share in profile.block]
     if any(size != share.size_bytes for size, share in zip(sizes, profile.block, strict=True)):
         notes.add("sizes are multiples of 512 bytes: the nearest are taken", point)
-    texts = [format_bytes(size).lower() for size in sizes]
+    texts = [_text(size) for size in sizes]
     if len(texts) == 1:
         return texts[0]
     pairs = (f"{text},{_number(share.share_fraction * 100)}" for text, share in zip(texts, profile.block, strict=True))
