@@ -22,12 +22,8 @@ from loadline.result.store import Run
 
 WIDTHS, SCHEMES = (1280, 390), ("light", "dark")
 
-# What is drawn only when it comes near is drawn for print.
-DRAWN = """() => {
-  window.dispatchEvent(new Event('beforeprint'));
-  return [...document.querySelectorAll('.chart')].filter(place => !place.closest('details:not([open])'))
-    .every(place => ['done', 'failed'].includes(place.dataset.drawn));
-}"""
+DRAWN = """() => [...document.querySelectorAll('.chart')].filter(place => !place.closest('details:not([open])'))
+  .every(place => ['done', 'failed'].includes(place.dataset.drawn))"""
 
 
 @dataclass
@@ -99,6 +95,19 @@ def test_a_page_draws_every_chart_quietly_and_fits_its_width(
         assert seen.page.locator(".chart[data-drawn=done] svg").count() == places.count()
         assert seen.page.evaluate("document.documentElement.scrollWidth") == width
         seen.quiet()
+
+
+def test_what_is_not_folded_is_drawn_when_the_page_has_loaded_and_what_is_when_it_opens(
+    browser: Browser, page_file: Path
+) -> None:
+    with opened(browser, page_file) as seen:
+        drawn = seen.page.locator(".chart[data-drawn=done] svg")
+        assert drawn.count() == seen.page.locator("main > section:not(#points) .chart").count() > 4
+        point = seen.page.locator("details.point").first
+        assert point.locator(".chart[data-drawn]").count() == 0
+        point.locator("> summary").click()
+        seen.drawn()
+        assert point.locator(".chart[data-drawn=done] svg").count() == point.locator(".chart").count() == 4
 
 
 def test_charts_have_a_mark_for_every_point_that_has_figures(browser: Browser, page_file: Path) -> None:
