@@ -347,3 +347,23 @@ def test_the_page_of_a_comparison_is_drawn_at_any_width_and_inert(browser: Brows
         assert found.page.locator("#verdicts tbody tr").count() == 3
         assert found.page.evaluate("document.documentElement.scrollWidth") <= width
         found.quiet()
+
+
+def test_a_chart_in_less_room_than_it_was_drawn_for_keeps_its_proportions(browser: Browser, page_file: Path) -> None:
+    """As on paper, which is narrower than the window."""
+    with opened(browser, page_file) as seen:
+        seen.page.add_style_tag(content=".chart { max-width: 250px; }")
+        wide, high, drawn_wide, drawn_high = seen.page.locator("#iops svg").first.evaluate(
+            "({clientWidth, clientHeight, viewBox}) => "
+            "[clientWidth, clientHeight, viewBox.baseVal.width, viewBox.baseVal.height]"
+        )
+        assert wide == 250 < drawn_wide
+        assert high == pytest.approx(drawn_high * wide / drawn_wide, abs=2)
+
+
+def test_on_paper_heads_of_tables_do_not_stick(browser: Browser, page_file: Path) -> None:
+    with opened(browser, page_file) as seen:
+        seen.page.emulate_media(media="print")
+        assert seen.page.locator("#results th").first.evaluate("head => getComputedStyle(head).position") == "static"
+        # A button isn't painted where a head is repeated on the next sheet.
+        assert seen.page.locator("#results th button").first.evaluate("it => getComputedStyle(it).display") == "contents"
