@@ -366,4 +366,6 @@ def test_on_paper_heads_of_tables_do_not_stick(browser: Browser, page_file: Path
         seen.page.emulate_media(media="print")
         assert seen.page.locator("#results th").first.evaluate("head => getComputedStyle(head).position") == "static"
         # A button isn't painted where a head is repeated on the next sheet.
-        assert seen.page.locator("#results th button").first.evaluate("it => getComputedStyle(it).display") == "contents"
+        assert (
+            seen.page.locator("#results th button").first.evaluate("it => getComputedStyle(it).display") == "contents"
+        )

@@ -174,6 +174,14 @@ def test_rows_of_one_name_are_told_apart_by_what_differs() -> None:
     assert names(of_layouts) == ["p · layout raid5", "p · layout raid10"]
     assert names([measured("p", run="a-1-x"), measured("p", run="a-2-x")]) == ["p · 1", "p · 2"]
     assert names([measured("p"), measured("p")]) == ["p", "p (2)"]
+    long = [measured("p", run="20260101-120000-s-disk"), measured("p", run="20260101-130000-s-array")]
+    assert names(long) == ["p · disk", "p · array"]
+    assert names([measured("p", target="/mnt/a/disk"), measured("p", target="/dev/sdy")]) == [
+        "p · disk",
+        "p · /dev/sdy",
+    ]
+    same = [measured("p", target="/mnt/a/disk"), measured("p", target="/mnt/b/disk")]
+    assert names(same) == ["p · /mnt/a/disk", "p · /mnt/b/disk"]
 
 
 def test_a_wide_range_asks_for_a_logarithmic_scale() -> None:
