@@ -369,3 +369,17 @@ def test_on_paper_heads_of_tables_do_not_stick(browser: Browser, page_file: Path
         assert (
             seen.page.locator("#results th button").first.evaluate("it => getComputedStyle(it).display") == "contents"
         )
+
+
+def test_two_sides_are_drawn_quietly_on_linear_and_logarithmic_scales(browser: Browser, tmp_path: Path) -> None:
+    rows = [
+        measured(f"p{number}", rate, mean_ms, target="", system=system, access_class=access)
+        for system, rate, mean_ms, wide in (("old", 100.0, 9.0, 1), ("new", 200.0, 4.0, 90))
+        for number, access in enumerate(("random", "sequential"))
+        for rate, mean_ms in [(rate * wide**number, mean_ms / wide**number)]
+    ]
+    with opened(browser, write(Contents("t", (), rows, ()), tmp_path / "x.html")) as seen:
+        seen.drawn()
+        assert seen.marks("iops", "mark-rect.role-mark") == 2
+        assert seen.marks("iops", "mark-symbol.role-mark") == 2
+        seen.quiet()

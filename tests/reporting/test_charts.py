@@ -241,3 +241,37 @@ def test_repetitions_and_targets_are_named_where_they_differ() -> None:
     assert names(rows) == [
         f"p · {target}, repetition {number}" for number in (1, 2) for target in ("all together", "/dev/sdx")
     ]
+
+
+def of_two_systems(*points: str) -> list[Result]:
+    rates = {"old": 100.0, "new": 300.0}
+    return [
+        dataclasses.replace(solved(point, system=system), total=Flow(iops=rate))
+        for system, rate in rates.items()
+        for point in points
+    ]
+
+
+@pytest.mark.parametrize("chart", ["iops", "latency"])
+def test_points_of_one_name_stand_beside_each_other_in_a_colour_a_side(chart: str) -> None:
+    panel, *_ = panels(chart, of_two_systems("log", "mail"))
+    assert [(row["name"], row["side"]) for row in panel.data["points"]] == [
+        (name, side) for side in ("old", "new") for name in ("log", "mail")
+    ]
+    layers = panel.spec(400)["layer"]
+    assert all(layer["encoding"]["yOffset"]["scale"]["domain"] == ["old", "new"] for layer in layers)
+    assert layers[0]["encoding"]["color"]["scale"]["range"] == [LIGHT.series1, LIGHT.series2]
+
+
+def test_rows_without_their_like_or_of_too_many_sides_have_names_of_their_own() -> None:
+    for rows in (
+        [solved("log", system="old"), solved("mail", system="new")],
+        [solved("log", tags={"drives": str(number)}) for number in range(7)],
+    ):
+        (panel,) = panels("iops", rows)
+        assert all("side" not in row and " · " in row["name"] for row in panel.data["points"])
+
+
+def test_rows_of_components_and_hosts_are_in_the_order_of_their_names() -> None:
+    (panel,) = panels("components", of_two_systems("log", "mail"))
+    assert [row["name"] for row in panel.data["points"]][::2] == ["log · old", "log · new", "mail · old", "mail · new"]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import altair as alt
 
-from loadline.reporting.charts.frame import names
+from loadline.reporting.charts.frame import names, together
 from loadline.reporting.charts.panel import TWO_LINES, Panel, chart_of, rows_height
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
@@ -15,7 +15,7 @@ _IDLE = 0.01
 
 def draw(contents: Contents, palette: Palette) -> list[Panel]:
     """One panel: a column a component, the busiest first, a row a point; none if no row is a model's."""
-    points = [point for point in contents.means if point.components]
+    points = together([point for point in contents.means if point.components])
     highest: dict[str, float] = {}
     for point in points:
         for component, busy in point.components.items():

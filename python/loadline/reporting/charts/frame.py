@@ -8,6 +8,7 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from loadline.reporting.compared import MOST_SIDES
 from loadline.reporting.model_table import swept_keys
 from loadline.result.schema import Result
 from loadline.workload.profile import CLASSES
@@ -51,6 +52,25 @@ def source(results: Sequence[Result]) -> list[str]:
         ", ".join(filter(None, [*parts, short[result.run] if len(runs[tuple(parts)]) > 1 else ""]))
         for parts, result in zip(told, results, strict=True)
     ]
+
+
+def set_beside(results: Sequence[Result]) -> tuple[list[dict[str, str]], list[str]]:
+    """For each row its `name`, and its `side` where rows of one name can stand beside each other; and the sides."""
+    origins = source(results)
+    sides = list(dict.fromkeys(origins))
+    pairs = Counter((result.point, origin) for result, origin in zip(results, origins, strict=True))
+    few = 1 < len(sides) <= MOST_SIDES and all(sides) and max(pairs.values()) == 1
+    if not few or len({point for point, _ in pairs}) == len(pairs):
+        return [{"name": name} for name in names(results)], []
+    starred = {result.point for result in results if result.quick}
+    named = (result.point + ("*" if result.point in starred else "") for result in results)
+    return [{"name": name, "side": side} for name, side in zip(named, origins, strict=True)], sides
+
+
+def together(results: Sequence[Result]) -> list[Result]:
+    """The rows, those of one name behind each other."""
+    order = {point: place for place, point in enumerate(dict.fromkeys(result.point for result in results))}
+    return sorted(results, key=lambda result: order[result.point])
 
 
 def _places(targets: set[str]) -> dict[str, str]:

@@ -28,6 +28,9 @@ TWO_LINES = (
 )
 
 
+# Between two points whose sides stand beside each other, in pixels.
+_GAP = 10
+
 # Letters of a legend whose entries stand side by side.
 _BESIDE = 30
 
@@ -60,17 +63,32 @@ def chart_of(name: str) -> alt.Chart:
 def told_apart(chart: alt.Chart, field: str, values: Sequence[str], palette: Palette) -> alt.Chart:
     """The chart with colour and shape by category, and one legend for both: it takes explicit domains for that."""
     domain = list(dict.fromkeys(values))
+    return chart.encode(
+        color=looks(alt.Color, field, domain, palette.series), shape=looks(alt.Shape, field, domain, SHAPES)
+    )
+
+
+def looks(channel: Any, field: str, domain: Sequence[str], each: Sequence[str]) -> Any:
+    """A look for each category, with a legend."""
     # Side by side they need a page's width; one below the other they fit a phone.
     wide = sum(map(len, domain)) > _BESIDE
-    legend = alt.Legend(columns=1 if wide else len(domain), labelLimit=330)
-
-    def scale(looks: Sequence[str]) -> alt.Scale:
-        return alt.Scale(domain=domain, range=[looks[n % len(looks)] for n in range(len(domain))])
-
-    return chart.encode(
-        color=alt.Color(f"{field}:N", title=None, scale=scale(palette.series), legend=legend),
-        shape=alt.Shape(f"{field}:N", title=None, scale=scale(SHAPES), legend=legend),
+    return channel(
+        f"{field}:N",
+        title=None,
+        scale=alt.Scale(domain=list(domain), range=[each[n % len(each)] for n in range(len(domain))]),
+        legend=alt.Legend(columns=1 if wide else len(domain), labelLimit=330, symbolOpacity=1),
     )
+
+
+def beside(sides: Sequence[str]) -> alt.YOffset:
+    """The place of each side within a point's row."""
+    # Without a band dots would be as far from their like as from the next row's.
+    return alt.YOffset("side:N", sort=None, scale=alt.Scale(type="band", domain=list(sides), paddingInner=0.12))
+
+
+def sides_height(names: Sequence[str], sides: Sequence[str], least: int = 15) -> int:
+    """Room for a row a point, in which each side has that many pixels."""
+    return len(set(names)) * (len(sides) * least + _GAP)
 
 
 def rows_height(labels: Sequence[str], least: int = 22) -> int:
