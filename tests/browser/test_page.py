@@ -383,3 +383,17 @@ def test_two_sides_are_drawn_quietly_on_linear_and_logarithmic_scales(browser: B
         assert seen.marks("iops", "mark-rect.role-mark") == 2
         assert seen.marks("iops", "mark-symbol.role-mark") == 2
         seen.quiet()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_numbers_of_components_stay_within_their_cells(browser: Browser, tmp_path: Path, width: int) -> None:
+    components = {f"component {number}": 1.0 - number / 20 for number in range(9)}
+    rows = [solved(f"a-point-of-a-long-name-{number}", components) for number in range(3)]
+    with opened(browser, write(Contents("t", (), rows, ()), tmp_path / "x.html"), width) as seen:
+        seen.drawn()
+        wide = "marks => marks.map(mark => mark.getBoundingClientRect().width)"
+        cell = min(seen.page.locator("#components").locator("g.mark-rect.role-mark path").evaluate_all(wide))
+        texts = seen.page.locator("#components").locator("g.mark-text.role-mark text")
+        assert max(texts.evaluate_all(wide)) <= cell
+        assert texts.filter(has_text="▲").count() == 3
+        seen.quiet()
