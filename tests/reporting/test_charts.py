@@ -6,12 +6,13 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
+import altair as alt
 import pytest
 from results import failed, measured, run_of, solved
 
 from loadline.reporting.charts import NAMES, OF_ALL, OF_POINT
 from loadline.reporting.charts.frame import far, names, scale
-from loadline.reporting.charts.panel import Panel
+from loadline.reporting.charts.panel import Panel, looks
 from loadline.reporting.charts.theme import DARK, LIGHT, Palette
 from loadline.reporting.contents import Contents
 from loadline.reporting.detail import Detail, details
@@ -275,3 +276,10 @@ def test_rows_without_their_like_or_of_too_many_sides_have_names_of_their_own() 
 def test_rows_of_components_and_hosts_are_in_the_order_of_their_names() -> None:
     (panel,) = panels("components", of_two_systems("log", "mail"))
     assert [row["name"] for row in panel.data["points"]][::2] == ["log · old", "log · new", "mail · old", "mail · new"]
+
+
+def test_a_legend_of_runs_says_what_tells_their_ids_apart() -> None:
+    runs = ["20260101-120000-s-disk", "20260101-130000-s-array"]
+    legend = looks(alt.Color, "side", runs, LIGHT.series).to_dict()["legend"]
+    assert legend["labelExpr"] == f'{{"{runs[0]}": "disk", "{runs[1]}": "array"}}[datum.label]'
+    assert "labelExpr" not in looks(alt.Color, "side", ["old", "new"], LIGHT.series).to_dict()["legend"]

@@ -82,7 +82,7 @@ def full_table(results: Sequence[Result], sides: Sequence[str] = ()) -> tuple[li
     Args:
         sides: of each row, where rows are compared or have several sources.
     """
-    from loadline.reporting.charts.frame import short_runs
+    from loadline.reporting.charts.frame import cut_runs
 
     results = [without_figures(result) for result in results]
     # Of one run, system or target its name isn't needed in every row.
@@ -106,7 +106,7 @@ def full_table(results: Sequence[Result], sides: Sequence[str] = ()) -> tuple[li
     rows = [Row([_cell(*way, result) for way in ways], *_marks(result)) for result in results]
     if sides:
         # Ids of runs are long, and take the width that the figures need.
-        short = short_runs(set(sides)) if {*sides} <= {result.run for result in results} else {}
+        short = cut_runs(sides)
         heads.insert(1, Head("side", "side", "", "What tells the row from others of its name.", main=True))
         for row, side, result in zip(rows, sides, results, strict=True):
             whole = f"{side}, run {result.run}" if several and side != result.run else side

@@ -85,6 +85,13 @@ def _places(targets: set[str]) -> dict[str, str]:
 _STAMP = re.compile(r"\d{8}-\d{6}-")
 
 
+def cut_runs(sides: Sequence[str]) -> dict[str, str]:
+    """Shorter names of sides that all are stored runs; of others nothing."""
+    short = short_runs(set(sides)) if all(map(_STAMP.match, sides)) else {}
+    # In the sides' order: a page of the same results has the same bytes.
+    return {side: short[side] for side in dict.fromkeys(sides) if side in short}
+
+
 def short_runs(runs: set[str]) -> dict[str, str]:
     """The ids without when they began, if they differ in more, and without the words that all begin and end with."""
     told = {run: _STAMP.sub("", run, count=1) for run in runs}

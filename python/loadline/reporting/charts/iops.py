@@ -41,7 +41,7 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
             if sides:
                 layers = [layer.encode(yOffset=beside(sides)) for layer in layers]
             data: dict[str, Any] = {"points": values, "failed": failed, "each": each}
-            rows = [place["name"] for place in [*values, *failed]]
+            rows = [place["name"] for place in (*(place for place, _ in known), *failed)]
             height = sides_height(rows, sides) if sides else rows_height(rows)
             panels.append(Panel(f"IOPS, {access}" if access else "IOPS", layers, data, height))
     return panels
@@ -62,7 +62,7 @@ def _panel(values: list[dict[str, Any]], rates: list[float], sides: list[str], p
         marks = base.mark_point(filled=True, size=70, opacity=1, color=palette.read)
         ink: Any = palette.ink
     else:
-        marks = base.mark_bar(color=palette.read, **({} if sides else {"height": {"band": 0.6}}))
+        marks = base.mark_bar(color=palette.read, height=alt.Undefined if sides else {"band": 0.6})
         ink = alt.ExprRef(f"datum.far ? '{palette.paper}' : '{palette.ink}'")
     if sides:
         marks = marks.encode(color=looks(alt.Color, "side", sides, palette.series))

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 
-from loadline.reporting.charts.frame import SEPARATOR
+from loadline.reporting.charts.frame import SEPARATOR, cut_runs
 from loadline.reporting.charts.theme import SHAPES, Palette
 
 #: Vega's name for the width of the plot in pixels, without its axes; pages and pictures define it.
@@ -32,7 +33,7 @@ TWO_LINES = (
 _GAP = 10
 
 # Letters of a legend whose entries stand side by side.
-_BESIDE = 30
+_BESIDE = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,13 +71,16 @@ def told_apart(chart: alt.Chart, field: str, values: Sequence[str], palette: Pal
 
 def looks(channel: Any, field: str, domain: Sequence[str], each: Sequence[str]) -> Any:
     """A look for each category, with a legend."""
+    # Ids of runs are cut by a phone's width to what all of them begin with.
+    short = cut_runs(domain)
+    said = f"{json.dumps(short)}[datum.label]" if short else alt.Undefined
     # Side by side they need a page's width; one below the other they fit a phone.
-    wide = sum(map(len, domain)) > _BESIDE
+    wide = sum(len(short.get(name, name)) for name in domain) > _BESIDE
     return channel(
         f"{field}:N",
         title=None,
         scale=alt.Scale(domain=list(domain), range=[each[n % len(each)] for n in range(len(domain))]),
-        legend=alt.Legend(columns=1 if wide else len(domain), labelLimit=330, symbolOpacity=1),
+        legend=alt.Legend(columns=1 if wide else len(domain), labelLimit=330, symbolOpacity=1, labelExpr=said),
     )
 
 
