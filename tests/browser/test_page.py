@@ -22,12 +22,8 @@ from loadline.result.store import Run
 
 WIDTHS, SCHEMES = (1280, 390), ("light", "dark")
 
-# What is drawn only when it comes near is drawn for print.
-DRAWN = """() => {
-  window.dispatchEvent(new Event('beforeprint'));
-  return [...document.querySelectorAll('.chart')].filter(place => !place.closest('details:not([open])'))
-    .every(place => ['done', 'failed'].includes(place.dataset.drawn));
-}"""
+DRAWN = """() => [...document.querySelectorAll('.chart')].filter(place => !place.closest('details:not([open])'))
+  .every(place => ['done', 'failed'].includes(place.dataset.drawn))"""
 
 
 @dataclass
@@ -99,6 +95,19 @@ def test_a_page_draws_every_chart_quietly_and_fits_its_width(
         assert seen.page.locator(".chart[data-drawn=done] svg").count() == places.count()
         assert seen.page.evaluate("document.documentElement.scrollWidth") == width
         seen.quiet()
+
+
+def test_what_is_not_folded_is_drawn_when_the_page_has_loaded_and_what_is_when_it_opens(
+    browser: Browser, page_file: Path
+) -> None:
+    with opened(browser, page_file) as seen:
+        drawn = seen.page.locator(".chart[data-drawn=done] svg")
+        assert drawn.count() == seen.page.locator("main > section:not(#points) .chart").count() > 4
+        point = seen.page.locator("details.point").first
+        assert point.locator(".chart[data-drawn]").count() == 0
+        point.locator("> summary").click()
+        seen.drawn()
+        assert point.locator(".chart[data-drawn=done] svg").count() == point.locator(".chart").count() == 4
 
 
 def test_charts_have_a_mark_for_every_point_that_has_figures(browser: Browser, page_file: Path) -> None:
@@ -338,3 +347,53 @@ def test_the_page_of_a_comparison_is_drawn_at_any_width_and_inert(browser: Brows
         assert found.page.locator("#verdicts tbody tr").count() == 3
         assert found.page.evaluate("document.documentElement.scrollWidth") <= width
         found.quiet()
+
+
+def test_a_chart_in_less_room_than_it_was_drawn_for_keeps_its_proportions(browser: Browser, page_file: Path) -> None:
+    """As on paper, which is narrower than the window."""
+    with opened(browser, page_file) as seen:
+        seen.page.add_style_tag(content=".chart { max-width: 250px; }")
+        wide, high, drawn_wide, drawn_high = seen.page.locator("#iops svg").first.evaluate(
+            "({clientWidth, clientHeight, viewBox}) => "
+            "[clientWidth, clientHeight, viewBox.baseVal.width, viewBox.baseVal.height]"
+        )
+        assert wide == 250 < drawn_wide
+        assert high == pytest.approx(drawn_high * wide / drawn_wide, abs=2)
+
+
+def test_on_paper_heads_of_tables_do_not_stick(browser: Browser, page_file: Path) -> None:
+    with opened(browser, page_file) as seen:
+        seen.page.emulate_media(media="print")
+        assert seen.page.locator("#results th").first.evaluate("head => getComputedStyle(head).position") == "static"
+        # A button isn't painted where a head is repeated on the next sheet.
+        assert (
+            seen.page.locator("#results th button").first.evaluate("it => getComputedStyle(it).display") == "contents"
+        )
+
+
+def test_two_sides_are_drawn_quietly_on_linear_and_logarithmic_scales(browser: Browser, tmp_path: Path) -> None:
+    rows = [
+        measured(f"p{number}", rate, mean_ms, target="", system=system, access_class=access)
+        for system, rate, mean_ms, wide in (("old", 100.0, 9.0, 1), ("new", 200.0, 4.0, 90))
+        for number, access in enumerate(("random", "sequential"))
+        for rate, mean_ms in [(rate * wide**number, mean_ms / wide**number)]
+    ]
+    with opened(browser, write(Contents("t", (), rows, ()), tmp_path / "x.html")) as seen:
+        seen.drawn()
+        assert seen.marks("iops", "mark-rect.role-mark") == 2
+        assert seen.marks("iops", "mark-symbol.role-mark") == 2
+        seen.quiet()
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_numbers_of_components_stay_within_their_cells(browser: Browser, tmp_path: Path, width: int) -> None:
+    components = {f"component {number}": 1.0 - number / 20 for number in range(9)}
+    rows = [solved(f"a-point-of-a-long-name-{number}", components) for number in range(3)]
+    with opened(browser, write(Contents("t", (), rows, ()), tmp_path / "x.html"), width) as seen:
+        seen.drawn()
+        wide = "marks => marks.map(mark => mark.getBoundingClientRect().width)"
+        cell = min(seen.page.locator("#components").locator("g.mark-rect.role-mark path").evaluate_all(wide))
+        texts = seen.page.locator("#components").locator("g.mark-text.role-mark text")
+        assert max(texts.evaluate_all(wide)) <= cell
+        assert texts.filter(has_text="▲").count() == 3
+        seen.quiet()

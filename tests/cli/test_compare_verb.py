@@ -87,6 +87,21 @@ def test_a_failed_point_fails_its_threshold(loadline: Loadline, two_runs: list[s
     assert "can't be judged" in said.out
 
 
+def test_what_prevents_most_verdicts_is_said_first(loadline: Loadline, two_runs: list[str]) -> None:
+    quick = run_of(loadline.store, [replace(run("", 900.0).rows[0], quick=True)]).id
+    first, *_ = loadline("compare", two_runs[0], quick).out.splitlines()
+    assert re.match(r"(\d+) of \1 figures can't be told, because", first)
+    assert "quick run" in first
+    assert not loadline("compare", *two_runs, "--figures", "iops").out.startswith("1 of 1")
+
+
+def test_a_table_that_is_written_is_not_printed_too(loadline: Loadline, two_runs: list[str]) -> None:
+    said = loadline("compare", *two_runs, "-o", "out.md").out
+    assert "figures against" in said
+    assert "wrote out.md" in said
+    assert "verdict" not in said
+
+
 def test_files_are_of_their_endings(loadline: Loadline, two_runs: list[str]) -> None:
     threshold = ("--fail-if", "*.iops < 0.95 * baseline")
     for ending in ("csv", "md", "json", "xml"):

@@ -6,12 +6,13 @@ import dataclasses
 from collections.abc import Sequence
 from pathlib import Path
 
+import altair as alt
 import pytest
 from results import failed, measured, run_of, solved
 
 from loadline.reporting.charts import NAMES, OF_ALL, OF_POINT
 from loadline.reporting.charts.frame import far, names, scale
-from loadline.reporting.charts.panel import Panel
+from loadline.reporting.charts.panel import Panel, looks
 from loadline.reporting.charts.theme import DARK, LIGHT, Palette
 from loadline.reporting.contents import Contents
 from loadline.reporting.detail import Detail, details
@@ -174,6 +175,14 @@ def test_rows_of_one_name_are_told_apart_by_what_differs() -> None:
     assert names(of_layouts) == ["p · layout raid5", "p · layout raid10"]
     assert names([measured("p", run="a-1-x"), measured("p", run="a-2-x")]) == ["p · 1", "p · 2"]
     assert names([measured("p"), measured("p")]) == ["p", "p (2)"]
+    long = [measured("p", run="20260101-120000-s-disk"), measured("p", run="20260101-130000-s-array")]
+    assert names(long) == ["p · disk", "p · array"]
+    assert names([measured("p", target="/mnt/a/disk"), measured("p", target="/dev/sdy")]) == [
+        "p · disk",
+        "p · /dev/sdy",
+    ]
+    same = [measured("p", target="/mnt/a/disk"), measured("p", target="/mnt/b/disk")]
+    assert names(same) == ["p · /mnt/a/disk", "p · /mnt/b/disk"]
 
 
 def test_a_wide_range_asks_for_a_logarithmic_scale() -> None:
@@ -233,3 +242,44 @@ def test_repetitions_and_targets_are_named_where_they_differ() -> None:
     assert names(rows) == [
         f"p · {target}, repetition {number}" for number in (1, 2) for target in ("all together", "/dev/sdx")
     ]
+
+
+def of_two_systems(*points: str) -> list[Result]:
+    rates = {"old": 100.0, "new": 300.0}
+    return [
+        dataclasses.replace(solved(point, system=system), total=Flow(iops=rate))
+        for system, rate in rates.items()
+        for point in points
+    ]
+
+
+@pytest.mark.parametrize("chart", ["iops", "latency"])
+def test_points_of_one_name_stand_beside_each_other_in_a_colour_a_side(chart: str) -> None:
+    panel, *_ = panels(chart, of_two_systems("log", "mail"))
+    assert [(row["name"], row["side"]) for row in panel.data["points"]] == [
+        (name, side) for side in ("old", "new") for name in ("log", "mail")
+    ]
+    layers = panel.spec(400)["layer"]
+    assert all(layer["encoding"]["yOffset"]["scale"]["domain"] == ["old", "new"] for layer in layers)
+    assert layers[0]["encoding"]["color"]["scale"]["range"] == [LIGHT.series1, LIGHT.series2]
+
+
+def test_rows_without_their_like_or_of_too_many_sides_have_names_of_their_own() -> None:
+    for rows in (
+        [solved("log", system="old"), solved("mail", system="new")],
+        [solved("log", tags={"drives": str(number)}) for number in range(7)],
+    ):
+        (panel,) = panels("iops", rows)
+        assert all("side" not in row and " · " in row["name"] for row in panel.data["points"])
+
+
+def test_rows_of_components_and_hosts_are_in_the_order_of_their_names() -> None:
+    (panel,) = panels("components", of_two_systems("log", "mail"))
+    assert [row["name"] for row in panel.data["points"]][::2] == ["log · old", "log · new", "mail · old", "mail · new"]
+
+
+def test_a_legend_of_runs_says_what_tells_their_ids_apart() -> None:
+    runs = ["20260101-120000-s-disk", "20260101-130000-s-array"]
+    legend = looks(alt.Color, "side", runs, LIGHT.series).to_dict()["legend"]
+    assert legend["labelExpr"] == f'{{"{runs[0]}": "disk", "{runs[1]}": "array"}}[datum.label]'
+    assert "labelExpr" not in looks(alt.Color, "side", ["old", "new"], LIGHT.series).to_dict()["legend"]

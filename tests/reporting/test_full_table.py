@@ -106,3 +106,26 @@ def test_rows_that_are_compared_have_their_side_behind_their_point() -> None:
     heads, rows = full_table([measured("a"), measured("a")], ["old", "new"])
     assert [head.name for head in heads[:2]] == ["point", "side"]
     assert [row.cells[1].said for row in rows] == ["old", "new"]
+
+
+def test_figures_come_before_what_a_row_comes_from() -> None:
+    heads, _ = full_table([measured("a", run="r", tags={"a": "b"}), measured("a", run="s", target="/dev/sdy")])
+    main = [head.name for head in heads if head.main]
+    assert main[:3] == ["point", "iops", "bytes_per_s"]
+    assert main[-3:] == ["target", "tags", "run"]
+
+
+def test_what_all_rows_were_asked_for_alike_is_no_main_column() -> None:
+    for depths, shown in (((32, 32), False), ((1, 32), True), ((32,), True)):
+        heads, _ = full_table([measured("a", outstanding_asked=depth) for depth in depths])
+        assert [head.main for head in heads if head.name == "outstanding_asked"] == [shown]
+
+
+def test_ids_of_runs_are_cut_to_what_tells_them_apart_and_kept_whole_beside_it() -> None:
+    runs = ("20260101-120000-typical-12-disk", "20260101-130000-typical-12-emulated-dl360")
+    heads, rows = full_table([measured("a", run=run) for run in runs], runs)
+    assert [(row.cells[1].said, row.cells[1].raw, row.cells[1].whole) for row in rows] == [
+        ("disk", runs[0], runs[0]),
+        ("emulated-dl360", runs[1], runs[1]),
+    ]
+    assert "run" not in {head.name for head in heads if head.main}

@@ -13,7 +13,7 @@ from loadline.judging.compare import RESOLUTION, check_common, compare
 from loadline.judging.fail_if import judge_thresholds, parse_threshold
 from loadline.judging.sources import sources_of
 from loadline.reporting.compare_files import FORMATS, comparison_object, conclusions_object, writable, write
-from loadline.reporting.compare_table import comparison_table, summary, threshold_lines
+from loadline.reporting.compare_table import comparison_table, summary, threshold_lines, untold
 from loadline.reporting.compare_words import good_for, what_matters
 from loadline.reporting.compared import Compared, compared_of
 from loadline.reporting.export import envelope
@@ -105,16 +105,23 @@ def command(
             said = {"comparison": comparison_object(comparison, tried), "conclusions": conclusions_object(compared)}
             output.document(envelope(comparison.results, runs, **said))
         else:
-            _show(compared)
+            _show(compared, briefly=file is not None)
             if file is not None:
                 output.say(f"wrote {file}")
     failing = {"fails", "missing", "unsure"} if fail_unsure else {"fails", "missing"}
     return 1 if any(one.state in failing for one in tried) else 0
 
 
-def _show(compared: Compared) -> None:
+def _show(compared: Compared, *, briefly: bool) -> None:
+    """`briefly` leaves out the table, which a file has."""
     comparison = compared.comparison
-    if compared.listed:
+    why = untold(comparison)
+    if why:
+        output.say(output.folded(harmless(f"{why}.")))
+    if briefly:
+        for note in comparison_table(comparison, stands=compared.stands or None).notes:
+            output.say(output.folded(note))
+    elif compared.listed:
         output.show(comparison_table(comparison, output.table_width(), compared.stands or None))
     else:
         output.say(output.folded(f"{summary(comparison)}. -o FILE and --json have each of them."))

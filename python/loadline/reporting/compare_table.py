@@ -247,6 +247,21 @@ def summary(comparison: Comparison) -> str:
     return f"{_figures_said(len(comparison.cells))} against {comparison.baseline}: {said}{tested}"
 
 
+def untold(comparison: Comparison) -> str:
+    """Why most of it can't be told, to be said before it; nothing if half of it can."""
+    why = [
+        "intervals are too wide" if _by_chance(cell) else cell.why
+        for cell in comparison.cells
+        if cell.verdict == "can't tell"
+    ]
+    if 2 * len(why) <= len(comparison.cells):
+        return ""
+    [(first, times)] = Counter(why).most_common(1)
+    of = "" if times == len(why) else f" of {times}"
+    said = f"{len(why)} of {_figures_said(len(comparison.cells))} can't be told"
+    return f"{said}{f', because{of}: {first}' if first else ''}"
+
+
 def threshold_lines(tried: Sequence[Tried]) -> Iterator[str]:
     """What thresholds came to: a line for each point that fails or isn't sure, and one for each that holds."""
     said = {"fails": "fails", "unsure": "isn't sure", "missing": "can't be judged"}

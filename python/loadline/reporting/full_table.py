@@ -12,19 +12,7 @@ from loadline.result.schema import COLUMNS, Column, Result
 
 #: Shown at once; the others when they are asked for.
 MAIN = (
-    *(
-        "point",
-        "run",
-        "system",
-        "target",
-        "repeat",
-        "tags",
-        "outstanding_asked",
-        "offered_per_s",
-        "iops",
-        "iops_ci95",
-        "bytes_per_s",
-    ),
+    *("point", "outstanding_asked", "offered_per_s", "iops", "iops_ci95", "bytes_per_s"),
     *(
         "latency_mean_ns",
         "read_latency_mean_ns",
@@ -33,6 +21,7 @@ MAIN = (
         "write_latency_p99_ns",
     ),
     *("steady", "cpu_fraction", "busy_fraction", "saturation_iops", "limit", "bottleneck", "error"),
+    *("repeat", "system", "target", "tags", "run"),
 )
 
 # Of what figure a half-width is.
@@ -70,11 +59,12 @@ class Head:
 
 @dataclass(frozen=True, slots=True)
 class Cell:
-    """What is said, the raw value (None: unknown), and the classes of its style."""
+    """What is said, the raw value (None: unknown), the classes of its style, and where it's cut, the whole."""
 
     said: str
     raw: str | None
     kind: str
+    whole: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,15 +80,20 @@ def full_table(results: Sequence[Result], sides: Sequence[str] = ()) -> tuple[li
     """Heads and rows; the point's name comes first, then its side, the main columns, and the others.
 
     Args:
-        sides: of each row, where rows are compared.
+        sides: of each row, where rows are compared or have several sources.
     """
+    from loadline.reporting.charts.frame import cut_runs
+
     results = [without_figures(result) for result in results]
     # Of one run, system or target its name isn't needed in every row.
     alone = {
         name
-        for name in ("run", "system", "target", "repeat")
-        if len({getattr(result, name) for result in results}) == 1
+        for name in ("run", "system", "target", "repeat", "outstanding_asked")
+        if len({getattr(result, name) for result in results}) == 1 and (len(results) > 1 or name != "outstanding_asked")
     }
+    several = "run" not in alone
+    # The side tells runs apart, in fewer letters.
+    alone |= {"run"} if sides else set()
     known = [
         column
         for column in COLUMNS
@@ -110,9 +105,12 @@ def full_table(results: Sequence[Result], sides: Sequence[str] = ()) -> tuple[li
     ways = [(column, _kind(column, head), _unit(column.name)) for column, head in zip(known, heads, strict=True)]
     rows = [Row([_cell(*way, result) for way in ways], *_marks(result)) for result in results]
     if sides:
-        heads.insert(1, Head("side", "side", "", "What is compared with the others.", main=True))
-        for row, side in zip(rows, sides, strict=True):
-            row.cells.insert(1, Cell(side, side, "text"))
+        # Ids of runs are long, and take the width that the figures need.
+        short = cut_runs(sides)
+        heads.insert(1, Head("side", "side", "", "What tells the row from others of its name.", main=True))
+        for row, side, result in zip(rows, sides, results, strict=True):
+            whole = f"{side}, run {result.run}" if several and side != result.run else side
+            row.cells.insert(1, Cell(short.get(side, side), side, "text side", whole))
     return heads, rows
 
 

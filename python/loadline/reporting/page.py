@@ -37,10 +37,13 @@ def page(contents: Contents) -> str:
     """
     needs("duckdb", "a page")
     with unchecked():
+        from loadline.reporting.charts.frame import source
+
         figures = Figures()
         charts, lacking = _of_all(contents, figures)
         points = _of_points(contents, figures)
-    heads, rows = full_table(contents.points)
+        origins = source(contents.points)
+    heads, rows = full_table(contents.points, origins if any(origins) else ())
     return rendered(
         figures,
         title=contents.title,

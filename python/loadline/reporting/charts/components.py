@@ -4,18 +4,21 @@ from __future__ import annotations
 
 import altair as alt
 
-from loadline.reporting.charts.frame import names
-from loadline.reporting.charts.panel import TWO_LINES, Panel, chart_of, rows_height
+from loadline.reporting.charts.frame import names, together
+from loadline.reporting.charts.panel import ROOM, TWO_LINES, Panel, chart_of, rows_height
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
 
 # Below it a component is left out: it limits nothing.
 _IDLE = 0.01
 
+# Pixels of a cell in which "100 ▲" has room, and "100".
+_BESIDE, _NUMBER = 42, 24
+
 
 def draw(contents: Contents, palette: Palette) -> list[Panel]:
     """One panel: a column a component, the busiest first, a row a point; none if no row is a model's."""
-    points = [point for point in contents.means if point.components]
+    points = together([point for point in contents.means if point.components])
     highest: dict[str, float] = {}
     for point in points:
         for component, busy in point.components.items():
@@ -30,6 +33,8 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
             "place": place,
             "busy": point.components[component],
             "said": f"{100 * point.components[component]:.0f}" + (" ▲" if component == point.bottleneck else ""),
+            "number": f"{100 * point.components[component]:.0f}",
+            "mark": "▲" if component == point.bottleneck else "",
             "full": point.components[component] > 0.55,
         }
         for name, point in zip(names(points), points, strict=True)
@@ -51,6 +56,11 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
         opacity=alt.Opacity("busy:Q", scale=alt.Scale(domain=[0, 1], range=[0.04, 1], clamp=True), legend=None)
     )
     ink = alt.condition("datum.full", alt.value(palette.paper), alt.value(palette.ink))
-    text = base.mark_text().encode(text=alt.Text("said:N"), color=ink)
+    # On a phone a cell has no room for a number and its mark beside each other: the mark stands above it.
+    narrow = f"{ROOM} < {_BESIDE * len(shown)}"
+    size = alt.ExprRef(f"{ROOM} < {_NUMBER * len(shown)} ? 8 : 11")
+    said, down = alt.ExprRef(f"{narrow} ? datum.number : datum.said"), alt.ExprRef(f"{narrow} ? 3 : 0")
+    text = base.mark_text(text=said, fontSize=size, dy=down).encode(color=ink)
+    above = base.mark_text(text=alt.ExprRef(f"{narrow} ? datum.mark : ''"), fontSize=7, dy=-7).encode(color=ink)
     height = rows_height([str(value["name"]) for value in values])
-    return [Panel("Utilisation of components, %", [cells, text], {"points": values}, height, "▲ the bottleneck")]
+    return [Panel("Utilisation of components, %", [cells, text, above], {"points": values}, height, "▲ the bottleneck")]

@@ -3,9 +3,12 @@
 from __future__ import annotations
 
 import math
+import re
+from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from loadline.reporting.compared import MOST_SIDES
 from loadline.reporting.model_table import swept_keys
 from loadline.result.schema import Result
 from loadline.workload.profile import CLASSES
@@ -30,10 +33,11 @@ def source(results: Sequence[Result]) -> list[str]:
         name: len({getattr(result, name) for result in results}) > 1
         for name in ("origin", "system", "target", "run", "repeat")
     }
+    shorter = _places({result.target for result in results})
     told = [
         [result.origin] * several["origin"]
         + [result.system or ""] * several["system"]
-        + [_target(result)] * (several["target"] and not result.system)
+        + [shorter[result.target]] * (several["target"] and not result.system)
         + [f"{key.rpartition('.')[2]} {result.tags[key]}" for key in keys if key in result.tags]
         for result in results
     ]
@@ -43,20 +47,55 @@ def source(results: Sequence[Result]) -> list[str]:
     for parts, result in zip(told, results, strict=True):
         runs.setdefault(tuple(parts), set()).add(result.run)
     # The run's id is long; it is named only where nothing else tells rows apart.
-    short = _short({result.run for result in results})
+    short = short_runs({result.run for result in results})
     return [
         ", ".join(filter(None, [*parts, short[result.run] if len(runs[tuple(parts)]) > 1 else ""]))
         for parts, result in zip(told, results, strict=True)
     ]
 
 
-def _target(result: Result) -> str:
-    return "all together" if result.target == "*" else result.target
+def set_beside(results: Sequence[Result]) -> tuple[list[dict[str, str]], list[str]]:
+    """For each row its `name`, and its `side` where rows of one name can stand beside each other; and the sides."""
+    origins = source(results)
+    sides = list(dict.fromkeys(origins))
+    pairs = Counter((result.point, origin) for result, origin in zip(results, origins, strict=True))
+    few = 1 < len(sides) <= MOST_SIDES and all(sides) and max(pairs.values()) == 1
+    if not few or len({point for point, _ in pairs}) == len(pairs):
+        return [{"name": name} for name in names(results)], []
+    starred = {result.point for result in results if result.quick}
+    named = (result.point + ("*" if result.point in starred else "") for result in results)
+    return [{"name": name, "side": side} for name, side in zip(named, origins, strict=True)], sides
 
 
-def _short(runs: set[str]) -> dict[str, str]:
-    """The ids without the words that all of them begin and end with."""
-    words = {run: run.split("-") for run in runs}
+def together(results: Sequence[Result]) -> list[Result]:
+    """The rows, those of one name behind each other."""
+    order = {point: place for place, point in enumerate(dict.fromkeys(result.point for result in results))}
+    return sorted(results, key=lambda result: order[result.point])
+
+
+def _places(targets: set[str]) -> dict[str, str]:
+    """Targets in words; of files and directories the last part of the path, where it tells them apart."""
+    last = {target: target if target.startswith("/dev/") else target.rpartition("/")[2] or target for target in targets}
+    times = Counter(last.values())
+    said = {target: part if times[part] == 1 else target for target, part in last.items()}
+    return {target: "all together" if target == "*" else word for target, word in said.items()}
+
+
+# Of a run's id what says when it began.
+_STAMP = re.compile(r"\d{8}-\d{6}-")
+
+
+def cut_runs(sides: Sequence[str]) -> dict[str, str]:
+    """Shorter names of sides that all are stored runs; of others nothing."""
+    short = short_runs(set(sides)) if all(map(_STAMP.match, sides)) else {}
+    # In the sides' order: a page of the same results has the same bytes.
+    return {side: short[side] for side in dict.fromkeys(sides) if side in short}
+
+
+def short_runs(runs: set[str]) -> dict[str, str]:
+    """The ids without when they began, if they differ in more, and without the words that all begin and end with."""
+    told = {run: _STAMP.sub("", run, count=1) for run in runs}
+    words = {run: (told if len(set(told.values())) == len(runs) else {run: run})[run].split("-") for run in runs}
     first = next((n for n, at in enumerate(zip(*words.values(), strict=False)) if len(set(at)) > 1), 0)
     backwards = zip(*(reversed(parts) for parts in words.values()), strict=False)
     last = next((n for n, at in enumerate(backwards) if len(set(at)) > 1), 0)

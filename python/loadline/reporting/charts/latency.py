@@ -6,30 +6,33 @@ from typing import Any
 
 import altair as alt
 
-from loadline.reporting.charts.frame import axis_side, by_class, far, names, scale, ticks
-from loadline.reporting.charts.panel import SIDE, TWO_LINES, Panel, chart_of, rows_height
+from loadline.reporting.charts.frame import axis_side, by_class, far, scale, set_beside, ticks
+from loadline.reporting.charts.panel import SIDE, TWO_LINES, Panel, beside, chart_of, looks, rows_height, sides_height
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
 from loadline.reporting.table import milliseconds
+
+# A side's room within its point's row, for the number stands above its mark.
+_SIDE = 24
 
 
 def draw(contents: Contents, palette: Palette) -> list[Panel]:
     """A panel a class and direction: the mean, and the 99th percentile where it is known."""
     points = contents.means
-    labels = names(points)
+    places, sides = set_beside(points)
     panels = []
     for access, numbers in by_class(points).items():
         for direction in ("read", "write"):
-            flows = [(n, labels[n], getattr(points[n], direction)) for n in numbers]
+            flows = [(n, places[n], getattr(points[n], direction)) for n in numbers]
             values = [
                 {
-                    "name": label,
+                    **place,
                     "mean": flow.latency_mean_ns / 1e6,
                     "p99": None if flow.latency_p99_ns is None else flow.latency_p99_ns / 1e6,
                     "said": milliseconds(flow.latency_mean_ns),
                     "tail": milliseconds(flow.latency_p99_ns),
                 }
-                for n, label, flow in flows
+                for n, place, flow in flows
                 if flow.latency_mean_ns is not None and not points[n].error
             ]
             if values:
@@ -37,9 +40,16 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
                 shown = [value[key] for value in values for key in ("mean", "p99")]
                 values = [{**value, "far": far(value["mean"], shown)} for value in values]
                 tails = any(value["p99"] is not None for value in values)
-                height = rows_height([value["name"] for value in values], least=34 if tails else 22)
+                rows = [value["name"] for value in values]
+                least = 34 if tails else 22
+                height = sides_height(rows, sides, _SIDE) if sides else rows_height(rows, least)
                 note = "● mean, ◇ 99th percentile" if tails else "mean"
                 layers = _panel(values, getattr(palette, direction), palette, tails)
+                if sides:
+                    # The first layer's legend is that of all.
+                    colour = looks(alt.Color, "side", sides, palette.series)
+                    marks = [layer.encode(color=colour) for layer in layers[:-1]]
+                    layers = [layer.encode(yOffset=beside(sides)) for layer in [*marks, layers[-1]]]
                 panels.append(Panel(title, layers, {"points": values}, height, note))
     return panels
 
@@ -51,6 +61,7 @@ def _panel(values: list[dict[str, Any]], colour: str, palette: Palette, tails: b
         y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelExpr=TWO_LINES, grid=True)),
         tooltip=[
             alt.Tooltip("name:N"),
+            *([alt.Tooltip("side:N")] if "side" in values[0] else []),
             alt.Tooltip("said:N", title="mean, ms"),
             alt.Tooltip("tail:N", title="99th percentile, ms"),
         ],

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import altair as alt
 
-from loadline.reporting.charts.frame import SEPARATOR
+from loadline.reporting.charts.frame import SEPARATOR, cut_runs
 from loadline.reporting.charts.theme import SHAPES, Palette
 
 #: Vega's name for the width of the plot in pixels, without its axes; pages and pictures define it.
@@ -28,8 +29,11 @@ TWO_LINES = (
 )
 
 
+# Between two points whose sides stand beside each other, in pixels.
+_GAP = 10
+
 # Letters of a legend whose entries stand side by side.
-_BESIDE = 30
+_BESIDE = 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -60,17 +64,35 @@ def chart_of(name: str) -> alt.Chart:
 def told_apart(chart: alt.Chart, field: str, values: Sequence[str], palette: Palette) -> alt.Chart:
     """The chart with colour and shape by category, and one legend for both: it takes explicit domains for that."""
     domain = list(dict.fromkeys(values))
-    # Side by side they need a page's width; one below the other they fit a phone.
-    wide = sum(map(len, domain)) > _BESIDE
-    legend = alt.Legend(columns=1 if wide else len(domain), labelLimit=330)
-
-    def scale(looks: Sequence[str]) -> alt.Scale:
-        return alt.Scale(domain=domain, range=[looks[n % len(looks)] for n in range(len(domain))])
-
     return chart.encode(
-        color=alt.Color(f"{field}:N", title=None, scale=scale(palette.series), legend=legend),
-        shape=alt.Shape(f"{field}:N", title=None, scale=scale(SHAPES), legend=legend),
+        color=looks(alt.Color, field, domain, palette.series), shape=looks(alt.Shape, field, domain, SHAPES)
     )
+
+
+def looks(channel: Any, field: str, domain: Sequence[str], each: Sequence[str]) -> Any:
+    """A look for each category, with a legend."""
+    # Ids of runs are cut by a phone's width to what all of them begin with.
+    short = cut_runs(domain)
+    said = f"{json.dumps(short)}[datum.label]" if short else alt.Undefined
+    # Side by side they need a page's width; one below the other they fit a phone.
+    wide = sum(len(short.get(name, name)) for name in domain) > _BESIDE
+    return channel(
+        f"{field}:N",
+        title=None,
+        scale=alt.Scale(domain=list(domain), range=[each[n % len(each)] for n in range(len(domain))]),
+        legend=alt.Legend(columns=1 if wide else len(domain), labelLimit=330, symbolOpacity=1, labelExpr=said),
+    )
+
+
+def beside(sides: Sequence[str]) -> alt.YOffset:
+    """The place of each side within a point's row."""
+    # Without a band dots would be as far from their like as from the next row's.
+    return alt.YOffset("side:N", sort=None, scale=alt.Scale(type="band", domain=list(sides), paddingInner=0.12))
+
+
+def sides_height(names: Sequence[str], sides: Sequence[str], least: int = 15) -> int:
+    """Room for a row a point, in which each side has that many pixels."""
+    return len(set(names)) * (len(sides) * least + _GAP)
 
 
 def rows_height(labels: Sequence[str], least: int = 22) -> int:

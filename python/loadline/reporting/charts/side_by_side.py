@@ -10,14 +10,11 @@ import altair as alt
 from loadline.judging.compare import Comparison
 from loadline.judging.matching import Match
 from loadline.reporting.charts.frame import far, scale, ticks
-from loadline.reporting.charts.panel import SIDE, TWO_LINES, Panel, chart_of
+from loadline.reporting.charts.panel import SIDE, TWO_LINES, Panel, beside, chart_of, looks, sides_height
 from loadline.reporting.charts.theme import SHAPES, Palette
 from loadline.reporting.compare_table import head, value_of
 from loadline.reporting.compared import MOST_SIDES, Compared
 from loadline.workload.profile import CLASSES
-
-# Of a bar, and between two points, in pixels.
-_BAR, _GAP = 15, 10
 
 # More bars in one panel nobody reads.
 _MOST_BARS = 90
@@ -84,15 +81,15 @@ def _panel(title: str, values: list[dict[str, Any]], figure: str, sides: Sequenc
     words, _ = head(figure)
     unit = words.partition(", ")[2] or ("I/Os a second" if "iops" in figure else words)
     form = "~s" if "iops" in figure else "~r"
-    colour = _looks("side", present, palette.series, alt.Color)
+    colour = looks(alt.Color, "side", present, palette.series)
     base = chart_of("cells").encode(
         y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelExpr=TWO_LINES, grid=axis["type"] == "log")),
-        yOffset=alt.YOffset("side:N", sort=None, scale=alt.Scale(domain=present, paddingInner=0.12)),
+        yOffset=beside(present),
         x=alt.X("value:Q", title=unit, scale=alt.Scale(**axis), axis=alt.Axis(**ticks(known, form=form))),
         tooltip=[alt.Tooltip("name:N"), alt.Tooltip("side:N"), alt.Tooltip("said:N", title=words)],
     )
     if axis["type"] == "log":
-        shape = _looks("side", present, SHAPES, alt.Shape)
+        shape = looks(alt.Shape, "side", present, SHAPES)
         marks = base.mark_point(filled=True, size=60, opacity=1).encode(color=colour, shape=shape)
         ink: Any = palette.ink
     else:
@@ -100,15 +97,7 @@ def _panel(title: str, values: list[dict[str, Any]], figure: str, sides: Sequenc
         ink = alt.ExprRef(f"datum.far ? '{palette.paper}' : '{palette.ink}'")
     spread = base.mark_rule(strokeWidth=1.5, color=palette.ink).encode(x=alt.X("low:Q"), x2=alt.X2("high:Q"))
     text = base.mark_text(align=SIDE, dx=alt.ExprRef("datum.far ? -6 : 6"), color=ink)
-    height = len({value["name"] for value in values}) * (len(present) * _BAR + _GAP)
+    height = sides_height([value["name"] for value in values], present)
     note = "with 95 % intervals, where these are known"
     layers = [marks, spread, text.encode(x=alt.X("beside:Q"), text=alt.Text("said:N"))]
     return Panel(title, layers, {"cells": values}, height, note)
-
-
-def _looks(field: str, domain: Sequence[str], looks: Sequence[str], channel: Any) -> Any:
-    wide = sum(map(len, domain)) > 30
-    legend = alt.Legend(columns=1 if wide else len(domain), labelLimit=330)
-    return channel(
-        f"{field}:N", title=None, scale=alt.Scale(domain=list(domain), range=list(looks)[: len(domain)]), legend=legend
-    )

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import altair as alt
 
-from loadline.reporting.charts.frame import axis_side, names
+from loadline.reporting.charts.frame import axis_side, names, together
 from loadline.reporting.charts.panel import TWO_LINES, Panel, chart_of, rows_height
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
@@ -12,7 +12,7 @@ from loadline.reporting.contents import Contents
 
 def draw(contents: Contents, palette: Palette) -> list[Panel]:
     """One panel, or none if neither was sampled."""
-    points = contents.means
+    points = together(contents.means)
     kinds = (("host CPU", "cpu_fraction"), ("device busy", "busy_fraction"))
     values = [
         {"name": name, "of": kind, "share": getattr(point, column)}

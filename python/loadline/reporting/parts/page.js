@@ -11,13 +11,12 @@
     vegaEmbed(place, { ...spec, params: [room], layer: structuredClone(layers[spec.layer]) }, options).then(() => { place.dataset.drawn = "done"; }, failed);
   };
 
-  // A chart is drawn when it comes near: two hundred points would take long at once.
-  const near = new IntersectionObserver((entries) => {
-    for (const entry of entries) if (entry.isIntersecting) { near.unobserve(entry.target); draw(entry.target); }
-  }, { rootMargin: "400px" });
+  // What isn't folded is drawn at once, whether or not anybody scrolls there: printers and screenshots don't. Two hundred
+  // points would take long, and are folded.
   const places = [...document.querySelectorAll(".chart")];
-  places.forEach((place) => near.observe(place));
-  window.addEventListener("beforeprint", () => places.filter((place) => !place.closest("details:not([open])")).forEach(draw));
+  const shown = () => places.filter((place) => !place.closest("details:not([open])")).forEach(draw);
+  document.addEventListener("toggle", shown, true);
+  shown();
 
   const table = document.getElementById("results");
   const heads = [...table.tHead.rows[0].cells];
