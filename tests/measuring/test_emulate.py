@@ -6,6 +6,7 @@ import json
 import os
 import signal
 import subprocess
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -384,6 +385,44 @@ class TestBlockDevice:
             block._sweep()
             assert others.exists(), "its keeper lives"
         assert str(folder) not in Path("/proc/mounts").read_text()
+
+    def test_what_is_left_is_taken_down_although_its_mount_was_forced_away(
+        self, device: tuple[Path, subprocess.Popen[str]]
+    ) -> None:
+        node, process = device
+        folder = folder_of(node)
+        command("umount", "--lazy", folder / "mnt")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == 0
+        gone(node, folder)
+
+    def test_no_other_file_system_is_touched_when_no_loop_device_is_had(self, loadline: Loadline) -> None:
+        tools = loadline.folder / "tools"
+        tools.mkdir()
+        (tools / "losetup").write_text("#!/bin/sh\necho no more of them >&2\nexit 1\n")
+        (tools / "losetup").chmod(0o755)
+        words = ("emulate", described(loadline.folder), "--size", "16M", "--block", "--for", "1s")
+        with mounted(Path("none"), loadline.folder / "photos", ("-t", "tmpfs")) as photos:
+            said = loadline(*words, environment={"PATH": f"{tools}:{os.environ['PATH']}"})
+            assert (said.code, "no more of them" in said.err) == (3, True), said.err
+            assert photos.is_mount()
+
+    @pytest.mark.parametrize("noted", ["{}", ""])
+    def test_a_device_that_is_another_files_by_now_is_left_alone(
+        self, noted: str, empty_loop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = tmp_path / "loadline-block-abcdefgh"
+        (folder / "mnt").mkdir(parents=True)
+        for name, content in (("loop", noted.format(empty_loop)), ("keeper", f"{2**22 + 1}"), ("address", "")):
+            (folder / name).write_text(content)
+        command("mkfs.ext4", "-q", empty_loop)
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        monkeypatch.chdir(tmp_path)
+        with mounted(empty_loop, tmp_path / "photos") as photos:
+            block._sweep()
+            assert photos.is_mount()
+            assert Path(f"/sys/block/{empty_loop.name}/loop").exists()
+            assert not (folder / "mnt").exists()
 
     def test_file_systems_with_a_strange_place_or_on_a_partition_are_unmounted(
         self, device: tuple[Path, subprocess.Popen[str]], tmp_path: Path

@@ -28,20 +28,31 @@ _KEEPER_PID = "keeper"
 _PATIENCE_S = 3.0
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
+# Which loop device is ours says the file behind it, never a name that was noted: names are given anew. Its own name is
+# the folder's, which is all of its path that is left when somebody has forced the mount away.
 _DOWN = """
-folder=$1
+folder=$1 name=${1##*/}
+ours() {
+    case $(cat "$1/loop/backing_file") in
+        "$folder/mnt/$name" | "$folder/mnt/$name (deleted)" | "/$name" | "/$name (deleted)") ;;
+        *) false ;;
+    esac
+}
 down() {
-    if loop=$(cat "$folder/loop"); then
-        for node in "$loop"p* "$loop"; do
-            umount -AR "$node" || umount -ARl "$node"
-            swapoff "$node"
-            delpart "$loop" "${node#"$loop"p}"
+    for disk in /sys/block/loop*; do
+        ours "$disk" || continue
+        loop=/dev/${disk##*/}
+        for part in "$disk/${disk##*/}"p* "$disk"; do
+            [ -e "$part" ] || continue
+            umount -AR "/dev/${part##*/}" || umount -ARl "/dev/${part##*/}"
+            swapoff "/dev/${part##*/}"
+            [ "$part" = "$disk" ] || delpart "$loop" "${part##*p}"
         done
         losetup -d "$loop"
-    fi
+    done
     umount "$folder/mnt" || umount -l "$folder/mnt"
     wait
-    rm -f "$folder/loop" "$folder/address" "$folder/keeper" "$folder/said"
+    rm -f "$folder/address" "$folder/keeper" "$folder/said"
     rmdir "$folder/mnt" "$folder"
 }
 """
@@ -56,15 +67,14 @@ trap '' HUP INT TERM
 trap 'down >/dev/null 2>&1' EXIT
 mkdir "$folder/mnt" && echo $$ >"$folder/keeper" && printf %s "$uri" >"$folder/address" || exit 1
 {
-    nbdfuse "$folder/mnt/disk" "$uri" 2>&1 >&3 | { head -c 300 >"$folder/said"; cat; }
+    nbdfuse "$folder/mnt/$name" "$uri" 2>&1 >&3 | { head -c 300 >"$folder/said"; cat; }
 } </dev/null >/dev/null 3>&1 2>&1 &
 fuse=$!
 until mountpoint -q "$folder/mnt"; do
     kill -0 "$fuse" 2>/dev/null || { cat "$folder/said" >&2; exit 1; }
     sleep 0.02
 done
-losetup --find --show --direct-io=on "$folder/mnt/disk" >"$folder/loop" || exit 1
-cat "$folder/loop"
+losetup --find --show --direct-io=on "$folder/mnt/$name" || exit 1
 read -r _
 """
 )
@@ -98,9 +108,9 @@ def attached(uri: str, held: Callable[[str], None] = lambda _: None) -> Iterator
     """
     check()
     _sweep()
-    folder = tempfile.mkdtemp(prefix=_FOLDER)
+    folder = Path(tempfile.mkdtemp(prefix=_FOLDER)).resolve()  # as the kernel says it
     keeper = subprocess.Popen(
-        ["sh", "-c", _KEEPER, "sh", folder, uri],
+        ["sh", "-c", _KEEPER, "sh", str(folder), uri],
         stdin=subprocess.PIPE,
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
@@ -124,7 +134,7 @@ def attached(uri: str, held: Callable[[str], None] = lambda _: None) -> Iterator
                 held(device)
                 keeper.communicate()
         if keeper.returncode < 0:
-            _take_down(Path(folder))
+            _take_down(folder)
 
 
 def _environment() -> dict[str, str]:
@@ -133,7 +143,7 @@ def _environment() -> dict[str, str]:
 
 def _sweep() -> None:
     """Takes down the devices whose keepers were killed: a shell that has the folder among its words is one."""
-    for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
+    for folder in Path(tempfile.gettempdir()).resolve().glob(f"{_FOLDER}*"):
         with contextlib.suppress(OSError):
             keeper = (folder / _KEEPER_PID).read_text().strip()
             try:
