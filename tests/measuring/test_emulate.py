@@ -279,8 +279,9 @@ def folder_of(node: Path) -> Path:
     return Path(Path(f"/sys/block/{node.name}/loop/backing_file").read_text().strip()).parent.parent
 
 
-def keeper_of(folder: Path) -> int:
-    return int((folder / "keeper").read_text())
+def keeper_of(process: subprocess.Popen[str]) -> int:
+    """The only process that it starts."""
+    return int(command("pgrep", "--parent", str(process.pid)))
 
 
 def gone(node: Path, folder: Path) -> None:
@@ -353,7 +354,7 @@ class TestBlockDevice:
         node, process = device
         folder = folder_of(node)
         for asked in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            os.kill(keeper_of(folder), asked)
+            os.kill(keeper_of(process), asked)
         command("mkfs.ext4", "-q", node)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=60) == 0
@@ -364,7 +365,7 @@ class TestBlockDevice:
     ) -> None:
         node, process = device
         folder = folder_of(node)
-        os.kill(keeper_of(folder), signal.SIGKILL)
+        os.kill(keeper_of(process), signal.SIGKILL)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=60) == 0
         gone(node, folder)
@@ -374,7 +375,7 @@ class TestBlockDevice:
     ) -> None:
         node, process = device
         folder = folder_of(node)
-        os.kill(keeper_of(folder), signal.SIGKILL)
+        os.kill(keeper_of(process), signal.SIGKILL)
         process.kill()
         process.wait()
         assert Path(f"/sys/block/{node.name}/loop").exists()
@@ -385,6 +386,39 @@ class TestBlockDevice:
             block._sweep()
             assert others.exists(), "its keeper lives"
         assert str(folder) not in Path("/proc/mounts").read_text()
+
+    def test_a_device_is_left_alone_while_its_server_lives(self, device: tuple[Path, subprocess.Popen[str]]) -> None:
+        node, process = device
+        folder = folder_of(node)
+        os.kill(keeper_of(process), signal.SIGKILL)
+        block._sweep()
+        assert (folder / "address").exists()
+        command("mkfs.ext4", "-q", node)
+
+    def test_a_device_is_left_alone_while_its_keeper_waits_for_who_has_it(
+        self, device: tuple[Path, subprocess.Popen[str]]
+    ) -> None:
+        node, process = device
+        folder = folder_of(node)
+        with node.open("rb"):
+            process.kill()
+            process.wait()
+            block._sweep()
+            assert (folder / "address").exists()
+        gone(node, folder)
+
+    def test_a_device_that_is_only_starting_is_left_alone(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        folder = tmp_path / "loadline-block-abcdefgh"
+        folder.mkdir()
+        block._sweep()
+        with block._locked(folder, "nbd://127.0.0.1:1"):
+            block._sweep()
+            assert (folder / "address").read_text() == "nbd://127.0.0.1:1"
+        block._sweep()
+        assert not folder.exists()
 
     def test_what_is_left_is_taken_down_although_its_mount_was_forced_away(
         self, device: tuple[Path, subprocess.Popen[str]]
@@ -413,8 +447,8 @@ class TestBlockDevice:
     ) -> None:
         folder = tmp_path / "loadline-block-abcdefgh"
         (folder / "mnt").mkdir(parents=True)
-        for name, content in (("loop", noted.format(empty_loop)), ("keeper", f"{2**22 + 1}"), ("address", "")):
-            (folder / name).write_text(content)
+        (folder / "loop").write_text(noted.format(empty_loop))
+        (folder / "address").touch()
         command("mkfs.ext4", "-q", empty_loop)
         monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
         monkeypatch.chdir(tmp_path)

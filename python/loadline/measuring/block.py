@@ -8,6 +8,7 @@ It heeds no signal but the one that can't be refused; what it leaves behind then
 from __future__ import annotations
 
 import contextlib
+import fcntl
 import json
 import os
 import shutil
@@ -21,10 +22,15 @@ from loadline import _core
 from loadline.errors import InputError, TargetError, ToolError
 from loadline.host.device import BlockDevice
 
-_TOOLS = {"nbdfuse": "libnbd-bin", "losetup": "mount", "umount": "mount", "mountpoint": "util-linux"}
+_TOOLS = {
+    "nbdfuse": "libnbd-bin",
+    "losetup": "mount",
+    "umount": "mount",
+    "mountpoint": "util-linux",
+    "flock": "util-linux",
+}
 _FOLDER = "loadline-block-"
 _ADDRESS = "address"
-_KEEPER_PID = "keeper"
 _PATIENCE_S = 3.0
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
@@ -52,23 +58,24 @@ down() {
     done
     umount "$folder/mnt" || umount -l "$folder/mnt"
     wait
-    rm -f "$folder/address" "$folder/keeper" "$folder/said"
+    rm -f "$folder/address" "$folder/said"
     rmdir "$folder/mnt" "$folder"
 }
 """
 
-# Says the device's name once it's there, then waits for the end of its input. nbdfuse says something of every request
-# that fails, and would stand still if nobody took it.
+# Says the device's name once it's there, then waits for the end of its input. It locks the address as we do, and
+# nbdfuse doesn't, so that the lock ends with the last of those who take the device down. nbdfuse says something of every
+# request that fails, and would stand still if nobody took it.
 _KEEPER = (
     _DOWN
     + """
 uri=$2
 trap '' HUP INT TERM
 trap 'down >/dev/null 2>&1' EXIT
-mkdir "$folder/mnt" && echo $$ >"$folder/keeper" && printf %s "$uri" >"$folder/address" || exit 1
+exec 9<"$folder/address" && flock --shared --nonblock 9 && mkdir "$folder/mnt" || exit 1
 {
     nbdfuse "$folder/mnt/$name" "$uri" 2>&1 >&3 | { head -c 300 >"$folder/said"; cat; }
-} </dev/null >/dev/null 3>&1 2>&1 &
+} </dev/null >/dev/null 3>&1 2>&1 9>&- &
 fuse=$!
 until mountpoint -q "$folder/mnt"; do
     kill -0 "$fuse" 2>/dev/null || { cat "$folder/said" >&2; exit 1; }
@@ -109,32 +116,34 @@ def attached(uri: str, held: Callable[[str], None] = lambda _: None) -> Iterator
     check()
     _sweep()
     folder = Path(tempfile.mkdtemp(prefix=_FOLDER)).resolve()  # as the kernel says it
-    keeper = subprocess.Popen(
-        ["sh", "-c", _KEEPER, "sh", str(folder), uri],
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        env=_environment(),
-        text=True,
-        errors="replace",
-        start_new_session=True,  # Ctrl-C is for us
-    )
-    assert keeper.stdout is not None
-    try:
-        device = keeper.stdout.readline().strip()
-        if not device:
-            said = " ".join(keeper.communicate()[1].split())[:300]
-            raise TargetError(f"no block device can be made of {uri}: {said or 'it ends at once'}", "See dmesg | tail.")
-        yield device
-    finally:
-        with contextlib.suppress(BrokenPipeError):
-            try:
-                keeper.communicate(timeout=_PATIENCE_S)
-            except subprocess.TimeoutExpired:
-                held(device)
-                keeper.communicate()
-        if keeper.returncode < 0:
-            _take_down(folder)
+    with _locked(folder, uri):
+        keeper = subprocess.Popen(
+            ["sh", "-c", _KEEPER, "sh", str(folder), uri],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            env=_environment(),
+            text=True,
+            errors="replace",
+            start_new_session=True,  # Ctrl-C is for us
+        )
+        assert keeper.stdout is not None
+        try:
+            device = keeper.stdout.readline().strip()
+            if not device:
+                said = " ".join(keeper.communicate()[1].split())[:300]
+                why = f"no block device can be made of {uri}: {said or 'it ends at once'}"
+                raise TargetError(why, "See dmesg | tail.")
+            yield device
+        finally:
+            with contextlib.suppress(BrokenPipeError):
+                try:
+                    keeper.communicate(timeout=_PATIENCE_S)
+                except subprocess.TimeoutExpired:
+                    held(device)
+                    keeper.communicate()
+            if keeper.returncode < 0:
+                _take_down(folder)
 
 
 def _environment() -> dict[str, str]:
@@ -142,16 +151,25 @@ def _environment() -> dict[str, str]:
 
 
 def _sweep() -> None:
-    """Takes down the devices whose keepers were killed: a shell that has the folder among its words is one."""
+    """Takes down the devices whose server and keeper were killed: with the last of them the address's lock ended."""
     for folder in Path(tempfile.gettempdir()).resolve().glob(f"{_FOLDER}*"):
         with contextlib.suppress(OSError):
-            keeper = (folder / _KEEPER_PID).read_text().strip()
-            try:
-                words = Path("/proc", keeper, "cmdline").read_bytes().split(b"\0")
-            except FileNotFoundError:
-                words = []
-            if os.fsencode(folder) not in words and folder.stat().st_uid == os.getuid():
+            if folder.is_symlink() or folder.stat().st_uid != os.getuid():
+                continue
+            with (folder / _ADDRESS).open("r+b") as address:
+                fcntl.flock(address, fcntl.LOCK_EX | fcntl.LOCK_NB)
                 _take_down(folder)
+
+
+@contextmanager
+def _locked(folder: Path, uri: str) -> Iterator[None]:
+    """Has the address lie in the folder, whole and locked from the first moment, until the end of the `with`."""
+    with (folder / f".{_ADDRESS}").open("w", encoding="utf-8") as address:
+        fcntl.flock(address, fcntl.LOCK_SH)
+        address.write(uri)
+        address.flush()
+        Path(address.name).replace(folder / _ADDRESS)
+        yield
 
 
 def _take_down(folder: Path) -> None:
