@@ -360,14 +360,28 @@ class TestBlockDevice:
         assert process.wait(timeout=60) == 0
         gone(node, folder)
 
-    def test_what_a_killed_keeper_leaves_is_taken_down_at_the_end(
-        self, device: tuple[Path, subprocess.Popen[str]], loadline: Loadline
+    def test_a_killed_keeper_is_told_and_what_it_leaves_is_taken_down_at_the_end(
+        self, device: tuple[Path, subprocess.Popen[str]]
     ) -> None:
         node, process = device
         folder = folder_of(node)
+        assert process.stderr is not None
         os.kill(keeper_of(process), signal.SIGKILL)
+        assert any(f"the shell that keeps {node} was killed: the device goes on" in line for line in process.stderr)
+        command("mkfs.ext4", "-q", node)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=60) == 3
+        gone(node, folder)
+
+    def test_it_ends_and_says_so_when_nbdfuse_does(self, loadline: Loadline) -> None:
+        words = (described(loadline.folder), "--size", "64M", "--block", "--json")
+        process = loadline.start("emulate", *words)
+        assert process.stdout is not None
+        node = Path(json.loads(process.stdout.readline())["device"])
+        folder = folder_of(node)
+        os.kill(int(command("pgrep", "--full", f"^nbdfuse {folder}/")), signal.SIGKILL)
+        _, err = process.communicate(timeout=60)
+        assert (process.returncode, f"nbdfuse has ended: {node} gives only I/O errors" in err) == (3, True), err
         gone(node, folder)
 
     def test_what_is_left_when_all_were_killed_is_taken_down_by_the_next(

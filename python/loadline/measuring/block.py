@@ -11,11 +11,13 @@ import contextlib
 import fcntl
 import json
 import os
+import select
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from dataclasses import dataclass
 from pathlib import Path
 
 from loadline import _core
@@ -63,9 +65,9 @@ down() {
 }
 """
 
-# Says the device's name once it's there, then waits for the end of its input. It locks the address as we do, and
-# nbdfuse doesn't, so that the lock ends with the last of those who take the device down. nbdfuse says something of every
-# request that fails, and would stand still if nobody took it.
+# Says the device's name and nbdfuse's shell once it's there, then waits for the end of its input. It locks the address
+# as we do, and nbdfuse doesn't, so that the lock ends with the last of those who take the device down. nbdfuse says
+# something of every request that fails, and would stand still if nobody took it.
 _KEEPER = (
     _DOWN
     + """
@@ -81,10 +83,32 @@ until mountpoint -q "$folder/mnt"; do
     kill -0 "$fuse" 2>/dev/null || { cat "$folder/said" >&2; exit 1; }
     sleep 0.02
 done
-losetup --find --show --direct-io=on "$folder/mnt/$name" || exit 1
+loop=$(losetup --find --show --direct-io=on "$folder/mnt/$name") || exit 1
+echo "$loop $fuse"
 read -r _
 """
 )
+
+
+@dataclass(frozen=True, slots=True)
+class Attached:
+    """A block device and who makes it: `keeper`, our shell; `fuse`, a descriptor of the process in which nbdfuse is."""
+
+    name: str
+    keeper: subprocess.Popen[str]
+    fuse: int
+
+    @property
+    def is_kept(self) -> bool:
+        """Whether the shell lives that takes it down after a kill of ours."""
+        return self.keeper.poll() is None
+
+    @property
+    def works(self) -> bool:
+        """Whether nbdfuse lives, without which it gives only I/O errors."""
+        look = select.poll()
+        look.register(self.fuse, select.POLLIN)
+        return not look.poll(0)
 
 
 def check() -> None:
@@ -103,8 +127,8 @@ def check() -> None:
 
 
 @contextmanager
-def attached(uri: str, held: Callable[[str], None] = lambda _: None) -> Iterator[str]:
-    """The name of a block device that is the server's export, until the end of the `with`.
+def attached(uri: str, held: Callable[[str], None] = lambda _: None) -> Iterator[Attached]:
+    """A block device that is the server's export, until the end of the `with`.
 
     File systems that are mounted from it or its partitions are unmounted then. Whoever has it open is waited for;
     `held` is told its name when that takes seconds. An exception, such as Ctrl-C, ends the waiting: the device goes
@@ -129,12 +153,13 @@ def attached(uri: str, held: Callable[[str], None] = lambda _: None) -> Iterator
         )
         assert keeper.stdout is not None
         try:
-            device = keeper.stdout.readline().strip()
+            device, _, fuse = keeper.stdout.readline().strip().rpartition(" ")
             if not device:
                 said = " ".join(keeper.communicate()[1].split())[:300]
                 why = f"no block device can be made of {uri}: {said or 'it ends at once'}"
                 raise TargetError(why, "See dmesg | tail.")
-            yield device
+            with _process(int(fuse)) as descriptor:
+                yield Attached(device, keeper, descriptor)
         finally:
             with contextlib.suppress(BrokenPipeError):
                 try:
@@ -144,6 +169,19 @@ def attached(uri: str, held: Callable[[str], None] = lambda _: None) -> Iterator
                     keeper.communicate()
             if keeper.returncode < 0:
                 _take_down(folder)
+
+
+@contextmanager
+def _process(number: int) -> Iterator[int]:
+    """A descriptor of the process in which nbdfuse is, which can be read once that has ended."""
+    try:
+        descriptor = os.pidfd_open(number)
+    except ProcessLookupError:
+        raise TargetError("nbdfuse ended as soon as there was a block device", "See dmesg | tail.") from None
+    try:
+        yield descriptor
+    finally:
+        os.close(descriptor)
 
 
 def _environment() -> dict[str, str]:
