@@ -489,6 +489,24 @@ class TestBlockDevice:
             assert not part.exists(), "who has the number next isn't partitioned"
             assert not any(point.is_mount() for point in points)
 
+    def test_a_partition_that_is_in_use_goes_before_its_device(
+        self, device: tuple[Path, subprocess.Popen[str]], tmp_path: Path
+    ) -> None:
+        node, process = device
+        folder = folder_of(node)
+        assert process.stderr is not None
+        with partition(node, 1, MIB, 100 * MIB) as part:
+            command("mkfs.ext4", "-q", part)
+            (tmp_path / "place").mkdir()
+            command("mount", part, tmp_path / "place")
+            with subprocess.Popen(["cat"], stdin=subprocess.PIPE, cwd=tmp_path / "place") as inside:
+                process.send_signal(signal.SIGINT)
+                assert any(f"{node} is still in use" in line for line in process.stderr)
+                inside.communicate()
+            assert process.wait(timeout=60) == 0
+            gone(node, folder)
+            assert not part.exists()
+
     def test_what_it_is_frozen_for_is_written_at_the_end_all_the_same(self, loadline: Loadline, tmp_path: Path) -> None:
         words = (described(loadline.folder), "--size", "64M", "--data", loadline.folder / "data")
         content = os.urandom(MIB)

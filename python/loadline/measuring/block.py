@@ -30,6 +30,7 @@ _TOOLS = {
     "umount": "mount",
     "mountpoint": "util-linux",
     "flock": "util-linux",
+    "delpart": "util-linux",
 }
 _FOLDER = "loadline-block-"
 _ADDRESS = "address"
@@ -37,9 +38,10 @@ _PATIENCE_S = 3.0
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 # Which loop device is ours says the file behind it, never a name that was noted: names are given anew. Its own name is
-# the folder's, which is all of its path that is left when somebody has forced the mount away.
+# the folder's, which is all of its path that is left when somebody has forced the mount away. A partition that is in use
+# when its device is detached would stay, and be one of whatever has the device next.
 _DOWN = """
-folder=$1 name=${1##*/}
+folder=$1 name=${1##*/} waits=
 ours() {
     case $(cat "$1/loop/backing_file") in
         "$folder/mnt/$name" | "$folder/mnt/$name (deleted)" | "/$name" | "/$name (deleted)") ;;
@@ -54,9 +56,11 @@ down() {
             [ -e "$part" ] || continue
             umount -AR "/dev/${part##*/}" || umount -ARl "/dev/${part##*/}"
             swapoff "/dev/${part##*/}"
-            [ "$part" = "$disk" ] || delpart "$loop" "${part##*p}"
         done
-        losetup -d "$loop"
+        for part in "$disk/${disk##*/}"p*; do
+            while [ -e "$part" ] && ours "$disk" && ! delpart "$loop" "${part##*p}" && [ "$waits" ]; do sleep 0.1; done
+        done
+        ours "$disk" && losetup -d "$loop"
     done
     umount "$folder/mnt" || umount -l "$folder/mnt"
     wait
@@ -71,7 +75,7 @@ down() {
 _KEEPER = (
     _DOWN
     + """
-uri=$2
+uri=$2 waits=yes
 trap '' HUP INT TERM
 trap 'down >/dev/null 2>&1' EXIT
 exec 9<"$folder/address" && flock --shared --nonblock 9 && mkdir "$folder/mnt" || exit 1
