@@ -5,10 +5,11 @@ from __future__ import annotations
 import json
 import os
 import signal
+import socket
 import subprocess
 import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -272,6 +273,38 @@ class TestFaults:
             said = loadline("fault", address, "latency 10")
             assert said.code == 2
             assert "x10" in said.err
+
+
+@contextmanager
+def stuck(path: Path) -> Iterator[None]:
+    """A server that takes nobody more, as one that was stopped while many came."""
+    with socket.socket(socket.AF_UNIX) as server, ExitStack() as clients:
+        server.bind(str(path))
+        server.listen(0)
+        with suppress(BlockingIOError):
+            while True:
+                client = clients.enter_context(socket.socket(socket.AF_UNIX))
+                client.setblocking(False)
+                client.connect(str(path))
+        yield
+
+
+class TestStuckServer:
+    def test_a_fault_of_a_server_that_takes_nobody_is_given_up(self, loadline: Loadline) -> None:
+        path = loadline.folder / "socket"
+        with stuck(path):
+            said = loadline("fault", f"nbd+unix:///?socket={path}", "clear")
+        assert (said.code, "nothing came within 5 s; is it stopped?" in said.err) == (3, True), said.err
+
+    def test_a_server_that_takes_nobody_holds_up_no_other(self, loadline: Loadline) -> None:
+        folder = loadline.folder / "loadline-emulate-abcdefgh"
+        folder.mkdir()
+        with stuck(folder / "nbd.sock"):
+            os.utime(folder, (0, 0))
+            words = ("emulate", described(loadline.folder), "--size", "16M", "--for", "10ms")
+            said = loadline(*words, environment={"TMPDIR": str(loadline.folder)})
+            assert said.code == 0, said.err
+            assert folder.exists()
 
 
 def folder_of(node: Path) -> Path:

@@ -20,9 +20,9 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from pathlib import Path
 
-from loadline import _core
 from loadline.errors import InputError, TargetError, ToolError
 from loadline.host.device import BlockDevice
+from loadline.measuring import emulate
 
 _TOOLS = {
     "nbdfuse": "libnbd-bin",
@@ -38,8 +38,8 @@ _PATIENCE_S = 3.0
 _PATH = "/usr/local/sbin:/usr/local/bin:/usr/sbin:/usr/bin:/sbin:/bin"
 
 # Which loop device is ours says the file behind it, never a name that was noted: names are given anew. Its own name is
-# the folder's, which is all of its path that is left when somebody has forced the mount away. A partition that is in use
-# when its device is detached would stay, and be one of whatever has the device next.
+# the folder's, which is all of its path that is left when somebody has forced the mount away. A partition that is in
+# use when its device is detached would stay, and be one of whatever has the device next.
 _DOWN = """
 folder=$1 name=${1##*/} waits=
 ours() {
@@ -233,7 +233,7 @@ def emulator_of(device: BlockDevice) -> str | None:
         return None
     try:
         address = (folder / _ADDRESS).read_text("utf-8")
-        json.loads(_core.ask_emulator(address, "stats"))
+        json.loads(emulate.ask(address, "stats"))
     except (OSError, ValueError):
         return None
     return address
