@@ -189,6 +189,11 @@ class TestServing:
             said = loadline("emulate", *words, "--for", "1s")
             assert (said.code, message in said.err) == (code, True), (words, said.err)
 
+    def test_with_json_a_failure_is_an_object_on_a_line_too(self, loadline: Loadline) -> None:
+        said = loadline("emulate", described(loadline.folder), "--json")
+        (line,) = said.out.splitlines()
+        assert json.loads(line)["error"]["kind"] == "input"
+
     def test_a_path_with_a_space_is_said_as_a_shell_takes_it(self, loadline: Loadline) -> None:
         socket = loadline.folder / "a socket"
         with served(loadline, described(loadline.folder), "--size", "16M", "--listen", socket) as (address, process):
@@ -413,7 +418,9 @@ class TestBlockDevice:
         node = Path(json.loads(process.stdout.readline())["device"])
         folder = folder_of(node)
         os.kill(int(command("pgrep", "--full", f"^nbdfuse {folder}/")), signal.SIGKILL)
-        _, err = process.communicate(timeout=60)
+        out, err = process.communicate(timeout=60)
+        ended, failed = map(json.loads, out.splitlines())
+        assert (ended["event"], failed["error"]["kind"]) == ("ended", "tool")
         assert (process.returncode, f"nbdfuse has ended: {node} gives only I/O errors" in err) == (3, True), err
         gone(node, folder)
 

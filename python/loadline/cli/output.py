@@ -81,11 +81,14 @@ def finding(check: str, point: str, message: str, remedy: str) -> dict[str, Any]
 
 
 def failure(error: LoadlineError, *, as_json: bool) -> None:
-    """An error: one message with its remedy, and with `--json` the object on standard output as well."""
+    """An error: one message with its remedy, and with `--json` the object on standard output as well.
+
+    That is one line, as some verbs say an object a line.
+    """
     if as_json:
         from loadline.reporting.export import envelope
 
-        document(envelope(error=error_body(error)))
+        say(json.dumps(envelope(error=error_body(error)), ensure_ascii=False))
     complain(error)
 
 
