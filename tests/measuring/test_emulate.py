@@ -563,8 +563,9 @@ class TestBlockDevice:
         with mounted(loadline.folder / "data", tmp_path / "mount", ("-o", "loop")) as point:
             assert (point / "file").read_bytes() == content
 
-    def test_a_device_in_use_is_waited_for_until_ctrl_c_comes_again(
-        self, device: tuple[Path, subprocess.Popen[str]]
+    @pytest.mark.parametrize("again", [signal.SIGINT, signal.SIGTERM])
+    def test_a_device_in_use_is_waited_for_until_it_is_asked_again(
+        self, device: tuple[Path, subprocess.Popen[str]], again: signal.Signals
     ) -> None:
         node, process = device
         folder = folder_of(node)
@@ -572,7 +573,7 @@ class TestBlockDevice:
         with node.open("rb"):
             process.send_signal(signal.SIGTERM)
             assert any(f"{node} is still in use" in line for line in process.stderr)
-            process.send_signal(signal.SIGINT)
+            process.send_signal(again)
             assert process.wait(timeout=60) == 130
         gone(node, folder)
 

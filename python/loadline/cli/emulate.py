@@ -133,14 +133,14 @@ def _attached(emulator: Emulator) -> Iterator[Attached]:
 
 @contextmanager
 def _until_asked() -> Iterator[threading.Event]:
-    """An event that Ctrl-C, SIGTERM and the end of the terminal set, meanwhile; Ctrl-C after that interrupts."""
+    """An event that Ctrl-C, SIGTERM and the end of the terminal set, meanwhile; any of them after that interrupts."""
     asked = threading.Event()
     asked_ns = 0
 
-    def ask(number: int, _: object) -> None:
+    def ask(_: int, __: object) -> None:
         nonlocal asked_ns
         # Programs that start others may pass on what the terminal has sent to all: that is still the first one.
-        if number == signal.SIGINT and asked.is_set() and time.monotonic_ns() - asked_ns > _ONE_KEY_NS:
+        if asked.is_set() and time.monotonic_ns() - asked_ns > _ONE_KEY_NS:
             raise KeyboardInterrupt
         asked_ns = asked_ns or time.monotonic_ns()
         asked.set()
