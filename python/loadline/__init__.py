@@ -7,9 +7,11 @@ Start reading at ARCHITECTURE.md, then workload/profile.py, result/schema.py and
 from __future__ import annotations
 
 from importlib import import_module
-from typing import TYPE_CHECKING, Any
 
+TYPE_CHECKING = False  # as in typing, whose import takes long, and before the command line can tell of Ctrl-C
 if TYPE_CHECKING:
+    from typing import Any
+
     from loadline.judging.audit import audit
     from loadline.judging.compare import compare
     from loadline.judging.sources import import_results

@@ -225,3 +225,10 @@ class TestOnATerminal:
             code, shown = typed(loadline, str(device), "run", three(tmp_path), device)
             assert code == 0, shown
             assert "mixed" in shown
+
+
+def test_ctrl_c_while_it_is_being_loaded_is_told_in_a_line(loadline: Loadline) -> None:
+    (loadline.folder / "click.py").write_text("import os, signal\nos.kill(os.getpid(), signal.SIGINT)\n")
+    path = os.pathsep.join((str(loadline.folder), os.environ.get("PYTHONPATH", "")))
+    said = loadline("suites", environment={"PYTHONPATH": path})
+    assert (said.code, said.err) == (130, "loadline: interrupted before there was a result\n")

@@ -6,9 +6,11 @@ import json
 import os
 import re
 import signal
+import socket
 import subprocess
+import tempfile
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
 
 import pytest
@@ -188,6 +190,11 @@ class TestServing:
             said = loadline("emulate", *words, "--for", "1s")
             assert (said.code, message in said.err) == (code, True), (words, said.err)
 
+    def test_with_json_a_failure_is_an_object_on_a_line_too(self, loadline: Loadline) -> None:
+        said = loadline("emulate", described(loadline.folder), "--json")
+        (line,) = said.out.splitlines()
+        assert json.loads(line)["error"]["kind"] == "input"
+
     def test_a_path_with_a_space_is_said_as_a_shell_takes_it(self, loadline: Loadline) -> None:
         socket = loadline.folder / "a socket"
         with served(loadline, described(loadline.folder), "--size", "16M", "--listen", socket) as (address, process):
@@ -276,13 +283,46 @@ class TestFaults:
             assert "x10" in said.err
 
 
+@contextmanager
+def stuck(path: Path) -> Iterator[None]:
+    """A server that takes nobody more, as one that was stopped while many came."""
+    with socket.socket(socket.AF_UNIX) as server, ExitStack() as clients:
+        server.bind(str(path))
+        server.listen(0)
+        with suppress(BlockingIOError):
+            while True:
+                client = clients.enter_context(socket.socket(socket.AF_UNIX))
+                client.setblocking(False)
+                client.connect(str(path))
+        yield
+
+
+class TestStuckServer:
+    def test_a_fault_of_a_server_that_takes_nobody_is_given_up(self, loadline: Loadline) -> None:
+        path = loadline.folder / "socket"
+        with stuck(path):
+            said = loadline("fault", f"nbd+unix:///?socket={path}", "clear")
+        assert (said.code, "nothing came within 5 s; is it stopped?" in said.err) == (3, True), said.err
+
+    def test_a_server_that_takes_nobody_holds_up_no_other(self, loadline: Loadline) -> None:
+        folder = loadline.folder / "loadline-emulate-abcdefgh"
+        folder.mkdir()
+        with stuck(folder / "nbd.sock"):
+            os.utime(folder, (0, 0))
+            words = ("emulate", described(loadline.folder), "--size", "16M", "--for", "10ms")
+            said = loadline(*words, environment={"TMPDIR": str(loadline.folder)})
+            assert said.code == 0, said.err
+            assert folder.exists()
+
+
 def folder_of(node: Path) -> Path:
     """Where a block device's keeper has what it made."""
     return Path(Path(f"/sys/block/{node.name}/loop/backing_file").read_text().strip()).parent.parent
 
 
-def keeper_of(folder: Path) -> int:
-    return int((folder / "keeper").read_text())
+def keeper_of(process: subprocess.Popen[str]) -> int:
+    """The only process that it starts."""
+    return int(command("pgrep", "--parent", str(process.pid)))
 
 
 def gone(node: Path, folder: Path) -> None:
@@ -355,20 +395,36 @@ class TestBlockDevice:
         node, process = device
         folder = folder_of(node)
         for asked in (signal.SIGTERM, signal.SIGINT, signal.SIGHUP):
-            os.kill(keeper_of(folder), asked)
+            os.kill(keeper_of(process), asked)
         command("mkfs.ext4", "-q", node)
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=60) == 0
         gone(node, folder)
 
-    def test_what_a_killed_keeper_leaves_is_taken_down_at_the_end(
-        self, device: tuple[Path, subprocess.Popen[str]], loadline: Loadline
+    def test_a_killed_keeper_is_told_and_what_it_leaves_is_taken_down_at_the_end(
+        self, device: tuple[Path, subprocess.Popen[str]]
     ) -> None:
         node, process = device
         folder = folder_of(node)
-        os.kill(keeper_of(folder), signal.SIGKILL)
+        assert process.stderr is not None
+        os.kill(keeper_of(process), signal.SIGKILL)
+        assert any(f"the shell that keeps {node} was killed: the device goes on" in line for line in process.stderr)
+        command("mkfs.ext4", "-q", node)
         process.send_signal(signal.SIGTERM)
-        assert process.wait(timeout=60) == 0
+        assert process.wait(timeout=60) == 3
+        gone(node, folder)
+
+    def test_it_ends_and_says_so_when_nbdfuse_does(self, loadline: Loadline) -> None:
+        words = (described(loadline.folder), "--size", "64M", "--block", "--json")
+        process = loadline.start("emulate", *words)
+        assert process.stdout is not None
+        node = Path(json.loads(process.stdout.readline())["device"])
+        folder = folder_of(node)
+        os.kill(int(command("pgrep", "--full", f"^nbdfuse {folder}/")), signal.SIGKILL)
+        out, err = process.communicate(timeout=60)
+        ended, failed = map(json.loads, out.splitlines())
+        assert (ended["event"], failed["error"]["kind"]) == ("ended", "tool")
+        assert (process.returncode, f"nbdfuse has ended: {node} gives only I/O errors" in err) == (3, True), err
         gone(node, folder)
 
     def test_what_is_left_when_all_were_killed_is_taken_down_by_the_next(
@@ -376,7 +432,7 @@ class TestBlockDevice:
     ) -> None:
         node, process = device
         folder = folder_of(node)
-        os.kill(keeper_of(folder), signal.SIGKILL)
+        os.kill(keeper_of(process), signal.SIGKILL)
         process.kill()
         process.wait()
         assert Path(f"/sys/block/{node.name}/loop").exists()
@@ -387,6 +443,77 @@ class TestBlockDevice:
             block._sweep()
             assert others.exists(), "its keeper lives"
         assert str(folder) not in Path("/proc/mounts").read_text()
+
+    def test_a_device_is_left_alone_while_its_server_lives(self, device: tuple[Path, subprocess.Popen[str]]) -> None:
+        node, process = device
+        folder = folder_of(node)
+        os.kill(keeper_of(process), signal.SIGKILL)
+        block._sweep()
+        assert (folder / "address").exists()
+        command("mkfs.ext4", "-q", node)
+
+    def test_a_device_is_left_alone_while_its_keeper_waits_for_who_has_it(
+        self, device: tuple[Path, subprocess.Popen[str]]
+    ) -> None:
+        node, process = device
+        folder = folder_of(node)
+        with node.open("rb"):
+            process.kill()
+            process.wait()
+            block._sweep()
+            assert (folder / "address").exists()
+        gone(node, folder)
+
+    def test_a_device_that_is_only_starting_is_left_alone(
+        self, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        folder = tmp_path / "loadline-block-abcdefgh"
+        folder.mkdir()
+        block._sweep()
+        with block._locked(folder, "nbd://127.0.0.1:1"):
+            block._sweep()
+            assert (folder / "address").read_text() == "nbd://127.0.0.1:1"
+        block._sweep()
+        assert not folder.exists()
+
+    def test_what_is_left_is_taken_down_although_its_mount_was_forced_away(
+        self, device: tuple[Path, subprocess.Popen[str]]
+    ) -> None:
+        node, process = device
+        folder = folder_of(node)
+        command("umount", "--lazy", folder / "mnt")
+        process.send_signal(signal.SIGTERM)
+        assert process.wait(timeout=60) == 0
+        gone(node, folder)
+
+    def test_no_other_file_system_is_touched_when_no_loop_device_is_had(self, loadline: Loadline) -> None:
+        tools = loadline.folder / "tools"
+        tools.mkdir()
+        (tools / "losetup").write_text("#!/bin/sh\necho no more of them >&2\nexit 1\n")
+        (tools / "losetup").chmod(0o755)
+        words = ("emulate", described(loadline.folder), "--size", "16M", "--block", "--for", "1s")
+        with mounted(Path("none"), loadline.folder / "photos", ("-t", "tmpfs")) as photos:
+            said = loadline(*words, environment={"PATH": f"{tools}:{os.environ['PATH']}"})
+            assert (said.code, "no more of them" in said.err) == (3, True), said.err
+            assert photos.is_mount()
+
+    @pytest.mark.parametrize("noted", ["{}", ""])
+    def test_a_device_that_is_another_files_by_now_is_left_alone(
+        self, noted: str, empty_loop: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    ) -> None:
+        folder = tmp_path / "loadline-block-abcdefgh"
+        (folder / "mnt").mkdir(parents=True)
+        (folder / "loop").write_text(noted.format(empty_loop))
+        (folder / "address").touch()
+        command("mkfs.ext4", "-q", empty_loop)
+        monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
+        monkeypatch.chdir(tmp_path)
+        with mounted(empty_loop, tmp_path / "photos") as photos:
+            block._sweep()
+            assert photos.is_mount()
+            assert Path(f"/sys/block/{empty_loop.name}/loop").exists()
+            assert not (folder / "mnt").exists()
 
     def test_file_systems_with_a_strange_place_or_on_a_partition_are_unmounted(
         self, device: tuple[Path, subprocess.Popen[str]], tmp_path: Path
@@ -405,6 +532,24 @@ class TestBlockDevice:
             assert not part.exists(), "who has the number next isn't partitioned"
             assert not any(point.is_mount() for point in points)
 
+    def test_a_partition_that_is_in_use_goes_before_its_device(
+        self, device: tuple[Path, subprocess.Popen[str]], tmp_path: Path
+    ) -> None:
+        node, process = device
+        folder = folder_of(node)
+        assert process.stderr is not None
+        with partition(node, 1, MIB, 100 * MIB) as part:
+            command("mkfs.ext4", "-q", part)
+            (tmp_path / "place").mkdir()
+            command("mount", part, tmp_path / "place")
+            with subprocess.Popen(["cat"], stdin=subprocess.PIPE, cwd=tmp_path / "place") as inside:
+                process.send_signal(signal.SIGINT)
+                assert any(f"{node} is still in use" in line for line in process.stderr)
+                inside.communicate()
+            assert process.wait(timeout=60) == 0
+            gone(node, folder)
+            assert not part.exists()
+
     def test_what_it_is_frozen_for_is_written_at_the_end_all_the_same(self, loadline: Loadline, tmp_path: Path) -> None:
         words = (described(loadline.folder), "--size", "64M", "--data", loadline.folder / "data")
         content = os.urandom(MIB)
@@ -421,8 +566,9 @@ class TestBlockDevice:
         with mounted(loadline.folder / "data", tmp_path / "mount", ("-o", "loop")) as point:
             assert (point / "file").read_bytes() == content
 
-    def test_a_device_in_use_is_waited_for_until_ctrl_c_comes_again(
-        self, device: tuple[Path, subprocess.Popen[str]]
+    @pytest.mark.parametrize("again", [signal.SIGINT, signal.SIGTERM])
+    def test_a_device_in_use_is_waited_for_until_it_is_asked_again(
+        self, device: tuple[Path, subprocess.Popen[str]], again: signal.Signals
     ) -> None:
         node, process = device
         folder = folder_of(node)
@@ -430,7 +576,7 @@ class TestBlockDevice:
         with node.open("rb"):
             process.send_signal(signal.SIGTERM)
             assert any(f"{node} is still in use" in line for line in process.stderr)
-            process.send_signal(signal.SIGINT)
+            process.send_signal(again)
             assert process.wait(timeout=60) == 130
         gone(node, folder)
 

@@ -6,18 +6,23 @@ Start reading at `VERBS` below, then at run.py.
 
 from __future__ import annotations
 
-import gc
 import sys
-from collections import Counter
-from collections.abc import Sequence
-from dataclasses import dataclass
-from importlib import import_module
-from typing import Any
 
-import click
+try:
+    import gc
+    from collections import Counter
+    from collections.abc import Sequence
+    from dataclasses import dataclass
+    from importlib import import_module
+    from typing import Any
 
-from loadline.cli import output
-from loadline.errors import InputError, InterruptedRun, LoadlineError, StoreError
+    import click
+
+    from loadline.cli import output
+    from loadline.errors import InputError, InterruptedRun, LoadlineError, StoreError
+except KeyboardInterrupt:  # Most of what a start takes is spent here, and there is no `main` yet that could tell it.
+    sys.stderr.write("loadline: interrupted before there was a result\n")
+    sys.exit(130)
 
 
 @dataclass(frozen=True, slots=True)
@@ -123,10 +128,11 @@ def loadline_command() -> None:
 def main(arguments: Sequence[str] | None = None) -> None:
     """Runs the command line and exits; the one place where an error becomes a message and an exit code."""
     words = list(sys.argv[1:] if arguments is None else arguments)
-    # Thousands of rows are kept to the end: to look for cycles among them every 700 objects took a fifth of the time.
-    gc.set_threshold(100_000, 50, 100)
-    output.begin()
     try:
+        # Thousands of rows are kept to the end: to look for cycles among them every 700 objects took a fifth of the
+        # time.
+        gc.set_threshold(100_000, 50, 100)
+        output.begin()
         code = _run(words, as_json="--json" in words)
     except KeyboardInterrupt:  # once more, while the first one was being told
         code = InterruptedRun.exit_code

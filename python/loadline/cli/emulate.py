@@ -19,8 +19,9 @@ import click
 
 from loadline.cli import choice, output
 from loadline.cli.progress import is_screen
-from loadline.errors import InputError
+from loadline.errors import InputError, ToolError
 from loadline.measuring import block
+from loadline.measuring.block import Attached
 from loadline.measuring.emulate import (
     MEMORY_BYTES,
     Emulator,
@@ -106,13 +107,16 @@ def command(
     with _until_asked() as end, serving as emulator:
         with _attached(emulator) if as_block else nullcontext() as device:
             _say_start(emulated.system.said, emulated.size_bytes, emulator, device, as_json=as_json)
-            _watch(emulated.system.said, emulator, end, span_ns, memory_bytes if data is None else data)
+            store = memory_bytes if data is None else data
+            lost = _watch(emulated.system.said, emulator, device, end, span_ns, store)
         _say_end(emulator, as_json=as_json)
+    if lost is not None:
+        raise lost
     return 0
 
 
 @contextmanager
-def _attached(emulator: Emulator) -> Iterator[str]:
+def _attached(emulator: Emulator) -> Iterator[Attached]:
     """The block device, until the end of the `with`; what file systems on it still have to write isn't held up then."""
 
     def held(device: str) -> None:
@@ -129,14 +133,14 @@ def _attached(emulator: Emulator) -> Iterator[str]:
 
 @contextmanager
 def _until_asked() -> Iterator[threading.Event]:
-    """An event that Ctrl-C, SIGTERM and the end of the terminal set, meanwhile; Ctrl-C after that interrupts."""
+    """An event that Ctrl-C, SIGTERM and the end of the terminal set, meanwhile; any of them after that interrupts."""
     asked = threading.Event()
     asked_ns = 0
 
-    def ask(number: int, _: object) -> None:
+    def ask(_: int, __: object) -> None:
         nonlocal asked_ns
         # Programs that start others may pass on what the terminal has sent to all: that is still the first one.
-        if number == signal.SIGINT and asked.is_set() and time.monotonic_ns() - asked_ns > _ONE_KEY_NS:
+        if asked.is_set() and time.monotonic_ns() - asked_ns > _ONE_KEY_NS:
             raise KeyboardInterrupt
         asked_ns = asked_ns or time.monotonic_ns()
         asked.set()
@@ -152,15 +156,16 @@ def _until_asked() -> Iterator[threading.Event]:
             signal.signal(number, handler)
 
 
-def _say_start(said: str, size_bytes: int, emulator: Emulator, device: str | None, *, as_json: bool) -> None:
+def _say_start(said: str, size_bytes: int, emulator: Emulator, device: Attached | None, *, as_json: bool) -> None:
     if as_json:
-        _object(event="serving", system=said, address=emulator.address, size_bytes=size_bytes, device=device)
+        name = None if device is None else device.name
+        _object(event="serving", system=said, address=emulator.address, size_bytes=size_bytes, device=name)
         return
     output.say(emulator.address)
     sys.stdout.flush()
     output.warn(f"{said} is served, {format_size(size_bytes)}; Ctrl-C ends it")
     if device is not None:
-        output.say(device)
+        output.say(device.name)
         sys.stdout.flush()
     output.note(f"with NBD in the kernel: {_client(emulator.address)}")
     output.note(f"faults: loadline fault {shlex.quote(emulator.address)} 'latency x10 for 30s'")
@@ -178,14 +183,21 @@ def _object(**body: Any) -> None:
     sys.stdout.flush()
 
 
-def _watch(said: str, emulator: Emulator, end: threading.Event, span_ns: int | None, store: int | str) -> None:
-    """Shows what is served once a second, and says what happens, until it's to end.
+def _watch(
+    said: str,
+    emulator: Emulator,
+    device: Attached | None,
+    end: threading.Event,
+    span_ns: int | None,
+    store: int | str,
+) -> ToolError | None:
+    """Shows what is served once a second, and says what happens, until it's to end; gives what was lost meanwhile.
 
     Args:
         store: bytes of memory that data may take, or the file that has them.
     """
     began_ns, last = time.monotonic_ns(), emulator.stats()
-    complaint, lasting = _Once(store), _Lasting()
+    complaint, lasting, lost = _Once(store), _Lasting(), None
     with _shown(said) as show:
         over = False
         while not over:
@@ -198,6 +210,16 @@ def _watch(said: str, emulator: Emulator, end: threading.Event, span_ns: int | N
             complaint.look(now, reading)
             show(now, reading)
             last = now
+            if device is not None and not device.works:
+                output.warn(f"nbdfuse has ended: {device.name} gives only I/O errors, and is taken down")
+                return ToolError(f"nbdfuse ended, and {device.name} with it", "See dmesg | tail, and start again.")
+            if device is not None and not device.is_kept and lost is None:
+                output.warn(
+                    f"the shell that keeps {device.name} was killed: the device goes on, and is taken down at the end,"
+                    " but after kill -9 only when the next one is made"
+                )
+                lost = ToolError(f"the shell that kept {device.name} was killed", "The device was taken down without.")
+    return lost
 
 
 def _is_over(began_ns: int, span_ns: int | None) -> bool:

@@ -90,11 +90,12 @@ def failure(error: LoadlineError, *, as_json: bool) -> None:
     """An error: one message with its remedy, and with `--json` the object on standard output as well.
 
     Of a run that it ended the object has the points that are kept.
+    That is one line, as some verbs say an object a line.
     """
     if as_json:
         from loadline.reporting.export import envelope
 
-        document(envelope(*_kept(error), error=error_body(error)))
+        say(json.dumps(envelope(*_kept(error), error=error_body(error)), ensure_ascii=False))
     complain(error)
 
 

@@ -6,12 +6,15 @@ Start reading at `describe`, then `serve`.
 from __future__ import annotations
 
 import contextlib
+import errno
 import hashlib
 import json
 import os
+import queue
 import shutil
 import socket
 import tempfile
+import threading
 import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,6 +40,7 @@ Served: TypeAlias = "_core.Served"
 MEMORY_BYTES = 1 << 30
 
 _FOLDER, _SOCKET = "loadline-emulate-", "nbd.sock"
+_PATIENCE_S = 5.0
 
 #: Where an emulated system is the target of a run.
 PREFIX = "emulated:"
@@ -200,6 +204,7 @@ def _sweep() -> None:
     """
     for folder in Path(tempfile.gettempdir()).glob(f"{_FOLDER}*"):
         with contextlib.suppress(OSError), socket.socket(socket.AF_UNIX) as knock:
+            knock.setblocking(False)  # A server that was stopped lets who knocks wait for ever.
             try:
                 status = folder.stat()
                 if status.st_uid == os.getuid() and status.st_mtime < time.time() - 60:
@@ -219,7 +224,7 @@ def fault(address: str, sentence: str) -> str:
     """
     nbd.parse(address)
     try:
-        understood: str = json.loads(_core.ask_emulator(address, f"fault {sentence}"))
+        understood: str = json.loads(ask(address, f"fault {sentence}"))
     except ValueError as error:
         raise refusal(address, error) from None
     except OSError as error:
@@ -228,6 +233,31 @@ def fault(address: str, sentence: str) -> str:
             "Give the address that loadline emulate printed, while it runs.",
         ) from None
     return understood
+
+
+def ask(address: str, line: str) -> str:
+    """What a system that another process emulates answers to a line.
+
+    Raises:
+        ValueError: it takes no such line. OSError: nobody answers there, or not within seconds.
+    """
+    answers: queue.SimpleQueue[str | ValueError | OSError] = queue.SimpleQueue()
+
+    def wait() -> None:
+        try:
+            answers.put(_core.ask_emulator(address, line))
+        except (ValueError, OSError) as error:
+            answers.put(error)
+
+    # A server that was stopped is connected to for as long as it likes, and no signal ends that.
+    threading.Thread(target=wait, daemon=True).start()
+    try:
+        answer = answers.get(timeout=_PATIENCE_S)
+    except queue.Empty:
+        raise TimeoutError(errno.ETIMEDOUT, f"nothing came within {_PATIENCE_S:.0f} s; is it stopped?") from None
+    if isinstance(answer, str):
+        return answer
+    raise answer
 
 
 def late_share(before: Served | None, after: Served) -> float | None:
