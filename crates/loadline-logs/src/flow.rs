@@ -93,12 +93,17 @@ impl Flow {
 
     /// What came after `earlier`, an older state of the same counters, within `duration_ns`. Counters that ran
     /// backwards count as 0; the maximum is unknown; the deviation is given where the difference of the sums of
-    /// squares is sound.
+    /// squares is sound. I/Os are those whose latencies were taken, if any were: fio counts them when they are sent, and bytes and
+    /// latencies when they end.
     #[must_use]
     pub fn since(&self, earlier: &Flow, duration_ns: u64) -> Flow {
         let samples = self.latency_samples.saturating_sub(earlier.latency_samples);
         let mut span = Flow {
-            ios: self.ios.saturating_sub(earlier.ios),
+            ios: if samples > 0 {
+                samples
+            } else {
+                self.ios.saturating_sub(earlier.ios)
+            },
             bytes: self.bytes.saturating_sub(earlier.bytes),
             latency_samples: samples,
             histogram: self.histogram.since(&earlier.histogram),
