@@ -264,6 +264,15 @@ def test_points_of_one_name_stand_beside_each_other_in_a_colour_a_side(chart: st
     assert layers[0]["encoding"]["color"]["scale"]["range"] == [LIGHT.series1, LIGHT.series2]
 
 
+def test_load_lines_stand_beside_each_other_too_behind_the_loads_that_were_asked_for() -> None:
+    asked = of_two_systems("log")
+    lines = [dataclasses.replace(row, limit="mean<=30ms") for row in asked]
+    panel, *_ = panels("iops", [row for pair in zip(asked, lines, strict=True) for row in pair])
+    assert {(row["name"], row["side"]) for row in panel.data["points"]} == {
+        (name, side) for side in ("old", "new") for name in ("log", "log · at the load line")
+    }
+
+
 def test_rows_without_their_like_or_of_too_many_sides_have_names_of_their_own() -> None:
     for rows in (
         [solved("log", system="old"), solved("mail", system="new")],

@@ -89,7 +89,8 @@ def finding(check: str, point: str, message: str, remedy: str) -> dict[str, Any]
 def failure(error: LoadlineError, *, as_json: bool) -> None:
     """An error: one message with its remedy, and with `--json` the object on standard output as well.
 
-    The object is one line, as some verbs say an object a line. Of a run that the error ended it has the points that are kept.
+    The object is one line, as some verbs say an object a line. Of a run that the error ended it has the points that are
+    kept.
     """
     if as_json:
         from loadline.reporting.export import envelope

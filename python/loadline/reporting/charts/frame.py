@@ -58,12 +58,15 @@ def set_beside(results: Sequence[Result]) -> tuple[list[dict[str, str]], list[st
     """For each row its `name`, and its `side` where rows of one name can stand beside each other; and the sides."""
     origins = source(results)
     sides = list(dict.fromkeys(origins))
-    pairs = Counter((result.point, origin) for result, origin in zip(results, origins, strict=True))
+    asked = {result.point for result in results if not result.limit}
+    lines = [SEPARATOR + "at the load line" if one.limit and one.point in asked else "" for one in results]
+    points = [result.point + line for result, line in zip(results, lines, strict=True)]
+    pairs = Counter(zip(points, origins, strict=True))
     few = 1 < len(sides) <= MOST_SIDES and all(sides) and max(pairs.values()) == 1
-    if not few or len({point for point, _ in pairs}) == len(pairs):
+    if not few or len(set(points)) == len(pairs):
         return [{"name": name} for name in names(results)], []
     starred = {result.point for result in results if result.quick}
-    named = (result.point + ("*" if result.point in starred else "") for result in results)
+    named = (one.point + "*" * (one.point in starred) + line for one, line in zip(results, lines, strict=True))
     return [{"name": name, "side": side} for name, side in zip(named, origins, strict=True)], sides
 
 
