@@ -9,7 +9,7 @@
 //! - Trimming and writing zeroes cost the command of a write and move no data (assumed; drives of the time knew neither, and
 //!   controllers of today note both in their maps). What the cache holds of the range stays.
 //! - What is lost is answered after the command, and so are reads of which the cache has all (assumed: an array that has lost data
-//!   takes the volume offline).
+//!   takes the volume offline). A flush is lost where no drive has power.
 
 use crate::Error;
 use crate::array::Array;
@@ -185,7 +185,7 @@ impl Emulation {
         }
         let pending = Pending {
             tag: request.tag,
-            lost: request.action != Action::Flush && self.is_lost(request.address, request.bytes),
+            lost: self.is_lost(request.address, request.bytes),
             strikes: self.strikes,
         };
         let place = self.keep(pending);
@@ -257,7 +257,7 @@ impl Emulation {
         let Pending { tag, lost, strikes } = self.requests[place as usize];
         self.free.push(place);
         // What was lost on the way is lost, too.
-        let lost = lost || strikes != self.strikes && bytes > 0 && self.is_lost(address, bytes);
+        let lost = lost || strikes != self.strikes && self.is_lost(address, bytes);
         Step::Answered { tag, at, lost }
     }
 
@@ -268,9 +268,12 @@ impl Emulation {
         }
     }
 
+    /// A flush has no bytes, and is of all drives.
     fn is_lost(&self, address: u64, bytes: u32) -> bool {
-        self.array()
-            .is_some_and(|array| array.layout().is_lost(address, bytes))
+        self.array().is_some_and(|array| match bytes {
+            0 => array.is_dark(),
+            _ => array.layout().is_lost(address, bytes),
+        })
     }
 
     /// Which faults of drives there can be.

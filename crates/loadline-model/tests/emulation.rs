@@ -233,6 +233,20 @@ fn more_failures_than_redundancy_lose_data_until_a_drive_returns() {
 }
 
 #[test]
+fn a_flush_fails_while_no_drive_has_power() {
+    let settings = [
+        ("volume.layout", "jbod"),
+        ("pool.drives", "1"),
+        ("pool.write_cache", "true"),
+    ];
+    let mut emulation = emulation(&settings);
+    emulation.strike(Strike::Fails(0)).unwrap();
+    assert_eq!(alone(&mut emulation, Action::Flush, 0), (0.05, true));
+    emulation.strike(Strike::Returns(0)).unwrap();
+    assert!(!alone(&mut emulation, Action::Flush, 0).1);
+}
+
+#[test]
 fn without_redundancy_only_what_lay_on_the_drive_is_lost() {
     let mut emulation = emulation(&[("volume.layout", "raid0")]);
     emulation.strike(Strike::Fails(1)).unwrap();
@@ -280,10 +294,11 @@ fn arrays() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
         prop::sample::select(layouts.to_vec()),
         prop::sample::select(vec!["off", "write-back", "write-through"]),
         any::<bool>(),
+        any::<bool>(),
         0..2usize,
         0..2usize,
     )
-        .prop_map(|(layout, mode, rebuilds, spares, failed)| {
+        .prop_map(|(layout, mode, rebuilds, buffers, spares, failed)| {
             let mut settings = CACHE.to_vec();
             settings.extend([
                 ("cache.mode", mode),
@@ -294,6 +309,7 @@ fn arrays() -> impl Strategy<Value = Vec<(&'static str, &'static str)>> {
             if rebuilds {
                 settings.push(("pool.rebuild_rate", "500MB/s"));
             }
+            settings.push(("pool.write_cache", ["false", "true"][usize::from(buffers)]));
             if layout.starts_with('v') {
                 settings.push(("pool.spares", ["0", "1"][spares]));
             }
@@ -330,7 +346,11 @@ proptest! {
             }
             let (tag, at, _) = next(&mut emulation);
             let (way, address, bytes) = requests.draw();
-            emulation.submit(request(tag, action(way), address, bytes), at);
+            let asked = match step % 5 {
+                0 => request(tag, Action::Flush, 0, 0),
+                _ => request(tag, action(way), address, bytes),
+            };
+            emulation.submit(asked, at);
         }
         for _ in 0..16 {
             next(&mut emulation);

@@ -401,6 +401,10 @@ impl Array {
         if !self.drives_buffer {
             return Step::Done;
         }
+        // Nobody would wake it if nothing were ordered.
+        if self.is_dark() {
+            return Step::Done;
+        }
         for disk in (0..self.layout.disks()).filter(|disk| !self.dead.contains(disk)) {
             context.op(self.parts.disk(disk), Work::Flush);
         }

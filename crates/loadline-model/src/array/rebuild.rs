@@ -84,6 +84,11 @@ impl Array {
         self.dead.contains(&disk)
     }
 
+    /// Whether no drive has power.
+    pub(crate) fn is_dark(&self) -> bool {
+        (0..self.layout.disks()).all(|disk| self.is_dead(disk))
+    }
+
     /// Whether a failed drive's content was wholly rebuilt in spare space.
     pub(crate) fn has_content(&self, disk: u32) -> bool {
         let rebuilt = |rebuild: &Rebuild| {
