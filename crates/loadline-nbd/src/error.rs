@@ -60,3 +60,9 @@ impl std::error::Error for Error {
         }
     }
 }
+
+/// The system's reason without its number.
+pub fn reason(error: &std::io::Error) -> String {
+    let said = error.to_string();
+    said.split(" (os error").next().unwrap_or(&said).to_owned()
+}

@@ -125,6 +125,7 @@ impl Serving {
                         self.done(tag, wait::SYNC, now);
                     }
                 }
+                Order::Tell(said) => self.tell(said),
                 Order::Stop => return false,
             }
         }

@@ -98,6 +98,8 @@ pub enum Order {
     Begin(Floor),
     /// The disk has, or hasn't, what these requests waited for.
     Synced(Vec<u32>, bool),
+    /// Something has happened, in a sentence for who asks.
+    Tell(String),
     /// Ends.
     Stop,
 }

@@ -2,6 +2,7 @@
 
 use super::{Extent, extend};
 use crate::Error;
+use crate::error::reason;
 use crate::wire::Refusal;
 use rustix::fs::{FallocateFlags, FlockOperation, SeekFrom, fallocate, flock, seek};
 use rustix::io::Errno;
@@ -37,8 +38,8 @@ impl DataFile {
             .truncate(false)
             .mode(0o600)
             .open(path);
-        let file = opened.map_err(|error| wrong(reason(&error)))?;
-        let found = file.metadata().map_err(|error| wrong(reason(&error)))?;
+        let file = opened.map_err(|error| wrong(unusable(&error)))?;
+        let found = file.metadata().map_err(|error| wrong(unusable(&error)))?;
         if !found.is_file() {
             return Err(wrong(
                 "is not a regular file: name a file to keep data in".into(),
@@ -61,7 +62,7 @@ impl DataFile {
         let sized = data.file.set_len(size_bytes);
         sized
             .and_then(|()| data.file.sync_all())
-            .map_err(|error| wrong(reason(&error)))?;
+            .map_err(|error| wrong(unusable(&error)))?;
         Ok(data)
     }
 
@@ -185,9 +186,6 @@ impl Drop for DataFile {
     }
 }
 
-/// The system's reason without its number.
-fn reason(error: &std::io::Error) -> String {
-    let said = error.to_string();
-    let words = said.split(" (os error").next().unwrap_or(&said);
-    format!("can't be used ({words}): name another file")
+fn unusable(error: &std::io::Error) -> String {
+    format!("can't be used ({}): name another file", reason(error))
 }
