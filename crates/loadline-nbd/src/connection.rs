@@ -1,8 +1,8 @@
 //! One client's socket: bytes that came and weren't understood yet, replies that wait to be sent.
 
-use crate::handshake::{Handshake, Session};
+use crate::handshake::{CONTEXT_ID, Handshake, Session};
 use crate::store::Store;
-use crate::wire::{Head, Refusal};
+use crate::wire::{Head, REQUEST_BYTES, Refusal, chunk};
 use loadline_model::units::Time;
 use rustix::event::epoll::EventFlags;
 use rustix::fd::OwnedFd;
@@ -61,6 +61,17 @@ pub enum Tail {
         /// How many.
         bytes: usize,
     },
+    /// What a range consists of, as it is when it's sent; its head, too, is written then.
+    Extents {
+        /// The client's mark.
+        cookie: u64,
+        /// First byte.
+        address: u64,
+        /// How many.
+        bytes: u32,
+        /// How many extents at most.
+        most: usize,
+    },
     /// These bytes.
     Bytes(Vec<u8>),
 }
@@ -68,7 +79,7 @@ pub enum Tail {
 impl Tail {
     fn bytes(&self) -> usize {
         match self {
-            Tail::Nothing => 0,
+            Tail::Nothing | Tail::Extents { .. } => 0,
             Tail::Data { bytes, .. } => *bytes,
             Tail::Bytes(bytes) => bytes.len(),
         }
@@ -154,6 +165,11 @@ impl Connection {
         self.in_flight >= MOST_IN_FLIGHT || self.talk_bytes >= MOST_TALK
     }
 
+    /// Whether there are requests that came in a turn before, and are taken first.
+    pub fn behind(&self) -> bool {
+        matches!(self.phase, Phase::Requests) && self.input.len() >= REQUEST_BYTES
+    }
+
     /// Whether all is said on both sides.
     pub fn over(&self) -> bool {
         matches!(self.phase, Phase::Leaving) && self.in_flight == 0 && self.replies.is_empty()
@@ -208,6 +224,7 @@ impl Connection {
 
     /// Sends what the kernel takes, but no more than a piece.
     pub fn send(&mut self, store: &Store, scratch: &mut [u8]) -> Result<(), Gone> {
+        self.find_extents(store);
         let (bytes, failed) = {
             let mut slices = Vec::with_capacity(2 * self.replies.len().min(SLICES / 4) + 2);
             let failed = self.gather(store, scratch, &mut slices);
@@ -242,6 +259,30 @@ impl Connection {
         }
     }
 
+    /// Finds the extents that the first reply is to have. One reply in a turn: it takes time, and replies that a client doesn't read
+    /// would take memory.
+    fn find_extents(&mut self, store: &Store) {
+        let Some(Reply { head, tail, .. }) = self.replies.front_mut() else {
+            return;
+        };
+        let Tail::Extents {
+            cookie,
+            address,
+            bytes,
+            most,
+        } = *tail
+        else {
+            return;
+        };
+        let mut data = CONTEXT_ID.to_be_bytes().to_vec();
+        for extent in store.extents(address, bytes, most) {
+            data.extend(extent.bytes.to_be_bytes());
+            data.extend(extent.state().to_be_bytes());
+        }
+        *head = Head::chunk(cookie, chunk::BLOCK_STATUS, data.len() as u32);
+        *tail = Tail::Bytes(data);
+    }
+
     /// Collects what is to be sent next, up to what can't be read.
     fn gather<'a>(
         &'a self,
@@ -261,6 +302,8 @@ impl Connection {
             sent = 0;
             match &reply.tail {
                 Tail::Nothing => {}
+                // Not before it's the first one.
+                Tail::Extents { .. } => return None,
                 Tail::Bytes(bytes) => {
                     slices.push(IoSlice::new(&bytes[before..]));
                     whole += bytes.len() - before;
@@ -300,7 +343,8 @@ impl Connection {
         self.sent += bytes;
         while let Some(first) = self.replies.front() {
             let whole = first.head.bytes().len() + first.tail.bytes();
-            if self.sent < whole {
+            let unmade = matches!(first.tail, Tail::Extents { .. });
+            if self.sent < whole || unmade {
                 break;
             }
             self.sent -= whole;

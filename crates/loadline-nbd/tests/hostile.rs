@@ -3,14 +3,17 @@
 mod client;
 
 use client::*;
+use loadline_model::emulation::{Request as Ask, Step};
+use loadline_model::fault::Strike;
 use loadline_model::units::Time;
-use loadline_nbd::Fixed;
+use loadline_nbd::{Device, Fixed};
 use proptest::prelude::*;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
+use std::sync::mpsc::{Receiver, Sender, channel};
 
 const SIZE: u64 = 1 << 20;
 
@@ -207,6 +210,29 @@ fn clients_that_never_read_their_answers_cost_no_memory() {
 }
 
 #[test]
+fn block_status_that_nobody_reads_costs_no_memory() {
+    let served = serve(64 << 20, |_| {});
+    let mut other = Client::simple(&served.socket);
+    for page in (0..1024).step_by(2) {
+        assert_eq!(other.write(page * 4096, &[1; 4096]), Ok(()));
+    }
+    let before = resident_bytes();
+    let clients: Vec<_> = (0..16)
+        .map(|_| {
+            let mut client = Client::structured(&served.socket);
+            for _ in 0..1024 {
+                client.say(BLOCK_STATUS, 0, 0, 4 << 20);
+            }
+            client
+        })
+        .collect();
+    assert!(other.read(0, 512).is_ok());
+    let grown = resident_bytes().saturating_sub(before);
+    assert!(grown < 16 << 20, "{grown} bytes of 16 clients");
+    drop(clients);
+}
+
+#[test]
 fn writes_that_announce_much_and_send_little_cost_no_memory() {
     let served = serve(1 << 30, |_| {});
     let before = resident_bytes();
@@ -224,6 +250,56 @@ fn writes_that_announce_much_and_send_little_cost_no_memory() {
     drop(half_open);
     // Their places are free again: nothing is under way once they have gone.
     while served.server.stats().unwrap().clients > 1 {}
+}
+
+/// Answers at once, tells what it was asked, and holds the server up at the first request until it's told to go on.
+struct Gate(Fixed, Sender<Ask>, Option<Receiver<()>>);
+
+impl Device for Gate {
+    fn submit(&mut self, request: Ask, at: Time) {
+        if let Some(open) = self.2.take() {
+            let _ = open.recv();
+        }
+        let _ = self.1.send(request);
+        self.0.submit(request, at);
+    }
+
+    fn advance(&mut self, until: Time, budget: &mut u64) -> Step {
+        self.0.advance(until, budget)
+    }
+
+    fn next_event(&mut self) -> Option<Time> {
+        self.0.next_event()
+    }
+
+    fn now(&self) -> Time {
+        self.0.now()
+    }
+
+    fn strike(&mut self, strike: Strike) -> Result<String, loadline_model::Error> {
+        self.0.strike(strike)
+    }
+}
+
+#[test]
+fn a_client_that_asks_for_much_at_once_leaves_the_others_their_turn() {
+    let (to, asked) = channel();
+    let (open, gate) = channel();
+    let served = serve(SIZE, |setup| {
+        setup.device = Box::new(Gate(Fixed::new(Time::ZERO), to, Some(gate)));
+    });
+    let mut greedy = Client::simple(&served.socket);
+    let mut modest = Client::simple(&served.socket);
+    let burst: Vec<u8> = (0..1000)
+        .flat_map(|it| request(READ, 0, it, 512, 512))
+        .collect();
+    greedy.say(READ, 0, 512, 512);
+    greedy.stream.write_all(&burst).unwrap();
+    modest.say(READ, 0, 0, 512);
+    open.send(()).unwrap();
+    assert!(modest.reply(512).1.is_ok());
+    let before = asked.try_iter().position(|it| it.address == 0).unwrap();
+    assert!(before <= 2 * 128 + 1, "{before} requests came first");
 }
 
 #[test]

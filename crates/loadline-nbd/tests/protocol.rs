@@ -158,6 +158,50 @@ fn trims_and_zeroes_read_as_zeroes_and_are_holes() {
 }
 
 #[test]
+fn block_status_of_many_extents_tells_the_first_ones_and_goes_on_where_it_ended() {
+    let folder = tempfile::tempdir().unwrap();
+    for kept in [false, true] {
+        let served = serve(8 << 20, |setup| {
+            if kept {
+                setup.store = in_file(&folder.path().join("data"), 8 << 20);
+            }
+        });
+        let mut client = Client::structured(&served.socket);
+        for at in (0..2u64 << 20).step_by(16_384) {
+            assert_eq!(client.write(at, &[1; 8192]), Ok(()));
+        }
+        let (mut at, mut found) = (0u32, Vec::new());
+        while at < 8 << 20 {
+            let rest = (8 << 20) - at;
+            let words = client.ask(BLOCK_STATUS, 0, at.into(), rest, &[]).unwrap();
+            assert!(words.len() <= 64 * 8);
+            for extent in words.chunks(8) {
+                let bytes = u32::from_be_bytes(extent[..4].try_into().unwrap());
+                found.push((at, extent[7] == 0));
+                at += bytes;
+            }
+        }
+        assert_eq!(at, 8 << 20);
+        let expected: Vec<_> = (0..256).map(|it| (it * 8192, it % 2 == 0)).collect();
+        assert_eq!(found, expected);
+    }
+}
+
+#[test]
+fn block_status_and_reads_that_are_asked_at_once_are_all_answered() {
+    let served = serve(SIZE, |_| {});
+    let mut client = Client::structured(&served.socket);
+    let asked: Vec<_> = (0..300u64)
+        .map(|it| client.say([READ, BLOCK_STATUS, BLOCK_STATUS][it as usize % 3], 0, 0, 512))
+        .collect();
+    let mut answered: Vec<_> = asked.iter().map(|_| client.reply(512)).collect();
+    answered.sort_by_key(|it| it.0);
+    for ((cookie, result), asked) in answered.into_iter().zip(asked) {
+        assert_eq!((cookie, result.is_ok()), (asked, true));
+    }
+}
+
+#[test]
 fn requests_beyond_the_end_fail_and_change_nothing() {
     let served = serve(SIZE, |_| {});
     for mut client in [

@@ -4,8 +4,7 @@ use super::{EVENTS, EXTENTS, Serving, ZEROES};
 use crate::connection::{Reply, Tail};
 use crate::flight::{Flight, wait};
 use crate::floor::Way;
-use crate::handshake::CONTEXT_ID;
-use crate::wire::{Head, Refusal, Request, chunk, command, flag};
+use crate::wire::{Head, Refusal, Request, command, flag};
 use loadline_model::emulation::{Action, Request as Ask, Step};
 use loadline_model::units::Time;
 use std::cmp::Reverse;
@@ -168,14 +167,13 @@ impl Serving {
             }
             (command::BLOCK_STATUS, None) => {
                 let one = flight.request.flags & flag::REQ_ONE != 0;
-                let most = if one { 1 } else { EXTENTS };
-                let mut data = CONTEXT_ID.to_be_bytes().to_vec();
-                for extent in self.store.extents(address, bytes, most) {
-                    data.extend(extent.bytes.to_be_bytes());
-                    data.extend(extent.state().to_be_bytes());
-                }
-                let head = Head::chunk(cookie, chunk::BLOCK_STATUS, data.len() as u32);
-                (head, Tail::Bytes(data))
+                let tail = Tail::Extents {
+                    cookie,
+                    address,
+                    bytes,
+                    most: if one { 1 } else { EXTENTS },
+                };
+                (Head::default(), tail)
             }
             (_, refusal) => (Head::simple(cookie, refusal), Tail::Nothing),
         };

@@ -1,6 +1,6 @@
 //! What comes in: clients, their bytes, and orders of other threads.
 
-use super::{LISTENER, MOST_CLIENTS, Order, PATIENCE, Serving, key};
+use super::{LISTENER, MOST_CLIENTS, Order, PATIENCE, REQUESTS, Serving, key};
 use crate::connection::{Connection, Gone, Phase};
 use crate::flight::{Flight, action, ask, refusal, wait};
 use crate::floor::Place;
@@ -187,7 +187,7 @@ impl Serving {
         input: &[u8],
         now: Time,
     ) -> Result<usize, Gone> {
-        let mut taken = 0;
+        let (mut taken, mut requests) = (0, 0);
         loop {
             let rest = &input[taken..];
             if rest.is_empty() || self.full(connection) {
@@ -206,6 +206,11 @@ impl Serving {
                     let Some(head) = rest.first_chunk::<REQUEST_BYTES>() else {
                         return Ok(taken);
                     };
+                    if requests == REQUESTS {
+                        self.touch(slot, connection);
+                        return Ok(taken);
+                    }
+                    requests += 1;
                     let request = Request::read(head).ok_or(Gone)?;
                     taken += REQUEST_BYTES;
                     self.request(slot, connection, request, now);

@@ -13,8 +13,6 @@ const PAGES: usize = 512;
 const TABLE: u64 = (PAGE * PAGES) as u64;
 /// Memory that a table takes besides its pages.
 const TABLE_COST: u64 = (PAGES * size_of::<Option<Page>>()) as u64;
-/// Tables looked at for one list of extents, so that none takes long.
-const MOST_TABLES: u64 = 4096;
 
 static NOTHING: [u8; PAGE] = [0; PAGE];
 
@@ -149,30 +147,26 @@ impl Memory {
         bytes
     }
 
-    /// See [`super::Store::extents`].
+    /// See [`super::Store::extents`]. Tables that are empty or full take no time, and each of the others ends an extent.
     pub fn extents(&self, address: u64, bytes: u32, most: usize) -> Vec<Extent> {
         let mut extents = Vec::new();
         let end = address + u64::from(bytes);
         let mut at = address;
-        let last_table = (address / TABLE + MOST_TABLES).min(end.div_ceil(TABLE));
-        'all: while at < end && at / TABLE < last_table {
+        while at < end {
             let table_end = end.min((at / TABLE + 1) * TABLE);
-            let Some(table) = self.tables.get(&(at / TABLE)) else {
-                if !extend(&mut extents, most, (table_end - at) as u32, true) {
-                    break;
+            let table = self.tables.get(&(at / TABLE));
+            let whole = (table_end - at) as u32;
+            let filled = match table {
+                Some(table) if table.used < PAGES => {
+                    pieces(at, table_end - at).all(|(_, page, _, length)| {
+                        let hole = table.pages[page].is_none();
+                        extend(&mut extents, most, length as u32, hole)
+                    })
                 }
-                at = table_end;
-                continue;
+                table => extend(&mut extents, most, whole, table.is_none()),
             };
-            for (_, page, _, length) in pieces(at, table_end - at) {
-                if !extend(
-                    &mut extents,
-                    most,
-                    length as u32,
-                    table.pages[page].is_none(),
-                ) {
-                    break 'all;
-                }
+            if !filled {
+                break;
             }
             at = table_end;
         }

@@ -58,7 +58,7 @@ impl Store {
         }
     }
 
-    /// What a range, or its beginning, consists of: at least one extent, at most `most`.
+    /// What a range, or its beginning, consists of: at least one extent, at most `most`, which is also what limits the work.
     pub fn extents(&self, address: u64, bytes: u32, most: usize) -> Vec<Extent> {
         match self {
             Store::Memory(memory) => memory.extents(address, bytes, most),
