@@ -65,6 +65,8 @@ pub struct Handshake {
     stage: Stage,
     zeroes: bool,
     session: Session,
+    /// The name of the export for which block status was chosen last.
+    context_of: Option<&'static [u8]>,
 }
 
 /// The server's first words.
@@ -80,6 +82,7 @@ impl Default for Handshake {
             stage: Stage::Flags,
             zeroes: true,
             session: Session::default(),
+            context_of: None,
         }
     }
 }
@@ -152,6 +155,10 @@ impl Handshake {
             return Outcome::Close;
         };
         let length = length as usize;
+        if number == option::SET_META_CONTEXT {
+            // What was chosen before is no longer, even if this fails.
+            self.context_of = None;
+        }
         if length > LONGEST_OPTION {
             if number == option::EXPORT_NAME {
                 return Outcome::Close;
@@ -181,14 +188,16 @@ impl Handshake {
     ) -> Outcome {
         let mut say = |kind: u32, data: &[u8]| reply(out, number, kind, data);
         match number {
-            option::EXPORT_NAME if known(data) => {
-                self.session.durable = data == DURABLE;
+            option::EXPORT_NAME => {
+                let Some(name) = known(data) else {
+                    return Outcome::Close;
+                };
+                self.choose(name);
                 out.extend(export.size_bytes.to_be_bytes());
                 out.extend(self.can().to_be_bytes());
                 out.resize(out.len() + if self.zeroes { 124 } else { 0 }, 0);
                 return Outcome::Ready(self.session);
             }
-            option::EXPORT_NAME => return Outcome::Close,
             option::ABORT => {
                 say(answer::ACK, &[]);
                 return Outcome::Close;
@@ -218,6 +227,11 @@ impl Handshake {
             _ => say(answer::UNSUPPORTED, &[]),
         }
         Outcome::Wait
+    }
+
+    fn choose(&mut self, name: &'static [u8]) {
+        self.session.durable = name == DURABLE;
+        self.session.context = self.context_of == Some(name);
     }
 
     fn can(&self) -> u16 {
@@ -251,11 +265,11 @@ impl Handshake {
             say(answer::INVALID, b"the lengths don't fit");
             return Outcome::Wait;
         };
-        if !known(name) {
+        let Some(name) = known(name) else {
             say(answer::UNKNOWN, b"the export's name is empty, or dsync");
             return Outcome::Wait;
-        }
-        self.session.durable = name == DURABLE;
+        };
+        self.choose(name);
         let mut piece = |kind: u16, data: &[&[u8]]| {
             say(
                 answer::INFO,
@@ -300,17 +314,17 @@ impl Handshake {
             say(answer::INVALID, b"negotiate structured replies first");
             return;
         }
-        if !known(name) {
+        let Some(name) = known(name) else {
             say(answer::UNKNOWN, b"the export's name is empty, or dsync");
             return;
-        }
+        };
         let list = |query: &&[u8]| !set && *query == b"base:";
         let meant = (!set && queries.is_empty())
             || queries
                 .iter()
                 .any(|query| *query == CONTEXT.as_bytes() || list(query));
         if set {
-            self.session.context = meant;
+            self.context_of = meant.then_some(name);
         }
         if meant {
             let id = if set { CONTEXT_ID } else { 0 };
@@ -323,9 +337,9 @@ impl Handshake {
     }
 }
 
-/// Whether something is served under that name.
-fn known(name: &[u8]) -> bool {
-    name.is_empty() || name == DURABLE
+/// The name, if something is served under it.
+fn known(name: &[u8]) -> Option<&'static [u8]> {
+    [&[][..], DURABLE].into_iter().find(|it| *it == name)
 }
 
 fn reply(out: &mut Vec<u8>, option: u32, kind: u32, data: &[u8]) {

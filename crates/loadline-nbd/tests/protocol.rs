@@ -100,6 +100,33 @@ fn block_status_needs_structured_replies_and_a_context() {
 }
 
 #[test]
+fn a_choice_of_contexts_ends_with_the_next_one_even_if_that_fails_and_is_of_one_export() {
+    let served = serve(SIZE, |_| {});
+    let empty = vec![0; 6];
+    let dsync = b"\0\0\0\x05dsync\0\0".to_vec();
+    let right = contexts(&["base:allocation"]);
+    let unknown = b"\0\0\0\x04nope\0\0\0\0".to_vec();
+    let cases = [
+        (right.clone(), &empty, Ok(())),
+        (right, &dsync, Err(EINVAL)),
+        (unknown, &empty, Err(EINVAL)),
+        (vec![0], &empty, Err(EINVAL)),
+        (vec![0; 9000], &empty, Err(EINVAL)),
+        (contexts(&[]), &empty, Err(EINVAL)),
+    ];
+    for (second, export, expected) in cases {
+        let mut client = Client::knock(&served.socket);
+        client.option(8, &[]);
+        client.structured = true;
+        client.option(10, &contexts(&["base:allocation"]));
+        client.option(10, &second);
+        assert_eq!(client.option(7, export).last().unwrap().0, 1);
+        let status = client.ask(BLOCK_STATUS, 0, 0, 512, &[]);
+        assert_eq!(status.map(|_| ()), expected, "{} bytes", second.len());
+    }
+}
+
+#[test]
 fn what_is_written_reads_back_with_simple_and_structured_replies_on_other_connections() {
     let served = serve(SIZE, |_| {});
     let mut one = Client::simple(&served.socket);
