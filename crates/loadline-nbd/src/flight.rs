@@ -1,5 +1,6 @@
 //! Requests under way: what each of them still waits for.
 
+use crate::handshake::Session;
 use crate::wire::{LONGEST_BYTES, Refusal, Request, SECTOR_BYTES, command, flag};
 use loadline_model::emulation::{Action, Request as Ask};
 use loadline_model::units::Time;
@@ -44,12 +45,14 @@ pub struct Flight {
 }
 
 /// Why a request can't be done as it stands.
-pub fn refusal(request: &Request, size_bytes: u64, context: bool) -> Option<Refusal> {
+pub fn refusal(request: &Request, size_bytes: u64, session: Session) -> Option<Refusal> {
     let known = match request.command {
-        command::READ => flag::FUA | flag::DF,
-        command::WRITE | command::TRIM | command::FLUSH | command::CACHE => flag::FUA,
+        command::READ if session.structured => flag::FUA | flag::DF,
+        command::READ | command::WRITE | command::TRIM | command::FLUSH | command::CACHE => {
+            flag::FUA
+        }
         command::WRITE_ZEROES => flag::FUA | flag::NO_HOLE | flag::FAST_ZERO,
-        command::BLOCK_STATUS if context => flag::FUA | flag::REQ_ONE,
+        command::BLOCK_STATUS if session.context => flag::FUA | flag::REQ_ONE,
         _ => return Some(Refusal::Invalid),
     };
     if request.flags & !known != 0 {

@@ -252,6 +252,9 @@ fn requests_that_make_no_sense_are_refused_and_the_next_one_answered() {
     let mut client = Client::simple(&served.socket);
     assert_eq!(client.ask(99, 0, 0, 512, &[]), Err(EINVAL));
     assert_eq!(client.ask(READ, 0x80, 0, 512, &[]), Err(EINVAL));
+    let whole = |client: &mut Client| client.ask(READ, DF, 0, 512, &[]);
+    assert_eq!(whole(&mut client), Err(EINVAL));
+    assert!(whole(&mut Client::structured(&served.socket)).is_ok());
     assert_eq!(client.read(0, 0), Err(EINVAL));
     assert_eq!(client.ask(FLUSH, 0, 0, 512, &[]), Err(EINVAL));
     assert_eq!(client.read(0, (32 << 20) + 1), Err(EOVERFLOW));
@@ -259,7 +262,7 @@ fn requests_that_make_no_sense_are_refused_and_the_next_one_answered() {
     assert_eq!(client.write(0, &long), Err(EOVERFLOW));
     assert_eq!(client.read(0, 512), Ok(vec![0; 512]));
     let stats = served.server.stats().unwrap();
-    assert_eq!((stats.answers, stats.failed), (1, 6));
+    assert_eq!((stats.answers, stats.failed), (2, 7));
 }
 
 #[test]

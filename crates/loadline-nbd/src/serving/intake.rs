@@ -280,7 +280,7 @@ impl Serving {
         connection.stirred = now;
         self.lively = connection.process;
         self.requests += 1;
-        let refused = refusal(&request, self.export.size_bytes, connection.session.context);
+        let refused = refusal(&request, self.export.size_bytes, connection.session);
         let action = action(&request).filter(|_| refused.is_none() && !self.calibrating);
         let way = self.way();
         let waking = way.longest_waking();

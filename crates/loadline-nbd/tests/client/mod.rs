@@ -15,6 +15,7 @@ use std::path::{Path, PathBuf};
 
 pub const FUA: u16 = 1;
 pub const NO_HOLE: u16 = 2;
+pub const DF: u16 = 4;
 pub const REQ_ONE: u16 = 8;
 pub const READ: u16 = 0;
 pub const WRITE: u16 = 1;
