@@ -152,8 +152,6 @@ pub mod chunk {
     pub const BLOCK_STATUS: u16 = 5;
     /// An error with a message.
     pub const ERROR: u16 = (1 << 15) + 1;
-    /// `base:allocation`: takes no room.
-    pub const HOLE: u32 = 1;
     /// `base:allocation`: reads as zeroes.
     pub const ZERO: u32 = 2;
 }

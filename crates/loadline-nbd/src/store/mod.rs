@@ -93,13 +93,10 @@ pub struct Extent {
 }
 
 impl Extent {
-    /// Its `base:allocation`.
+    /// Its `base:allocation`. Never that it's a hole, which would say that it has no room: neither memory nor a file can tell a
+    /// hole from zeroes that are to keep their room.
     pub fn state(self) -> u32 {
-        if self.hole {
-            chunk::HOLE | chunk::ZERO
-        } else {
-            0
-        }
+        if self.hole { chunk::ZERO } else { 0 }
     }
 }
 
