@@ -268,8 +268,8 @@ impl Emulation {
         }
     }
 
-    /// A flush has no bytes, and is of all drives.
-    fn is_lost(&self, address: u64, bytes: u32) -> bool {
+    /// Whether a request of that range would be lost now. A flush has no bytes, and is of all drives.
+    pub fn is_lost(&self, address: u64, bytes: u32) -> bool {
         self.array().is_some_and(|array| match bytes {
             0 => array.is_dark(),
             _ => array.layout().is_lost(address, bytes),

@@ -13,6 +13,11 @@ pub trait Device: Send {
     /// Takes a request at an instant that is neither before [`Device::now`] nor after [`Device::next_event`].
     fn submit(&mut self, request: Request, at: Time);
 
+    /// Whether a request of that range, of no bytes for a flush, would be lost now.
+    fn is_lost(&self, _address: u64, _bytes: u32) -> bool {
+        false
+    }
+
     /// Lets time pass up to `until`, but no further than to the next answer, and through at most `budget` events, which are
     /// counted off.
     fn advance(&mut self, until: Time, budget: &mut u64) -> Step;
@@ -53,6 +58,10 @@ pub trait Device: Send {
 impl Device for Emulation {
     fn submit(&mut self, request: Request, at: Time) {
         self.submit(request, at);
+    }
+
+    fn is_lost(&self, address: u64, bytes: u32) -> bool {
+        self.is_lost(address, bytes)
     }
 
     fn advance(&mut self, until: Time, budget: &mut u64) -> Step {

@@ -304,7 +304,9 @@ impl Serving {
         if let Some(action) = action {
             let verdict = self.faults.verdict(action, now);
             flight.factor = verdict.factor;
-            flight.refusal = verdict.fail.then_some(Refusal::Io);
+            // Known before its data come, so that what is refused isn't stored either.
+            let lost = self.device.is_lost(request.address, request.bytes);
+            flight.refusal = (verdict.fail || lost).then_some(Refusal::Io);
             flight.waits |= wait::DEVICE;
             // Neither before what has happened nor after what is to happen, if the device lags behind.
             let latest = self.device.next_event().map_or(asked, |it| it.min(asked));
