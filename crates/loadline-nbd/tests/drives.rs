@@ -44,3 +44,26 @@ fn what_is_refused_while_its_drive_has_failed_is_not_there_when_it_returns() {
     assert_eq!(client.flush(), Ok(()));
     assert_eq!(served.server.stats().unwrap().in_flight, 0);
 }
+
+#[test]
+fn an_order_that_cannot_strike_is_answered_with_the_reason() {
+    let mirrored = [
+        ("volume.layout", "raid1"),
+        ("pool.drives", "2"),
+        ("pool.rebuild_rate", "50MB/s"),
+    ];
+    let served = emulated(&mirrored);
+    let uri = served.server.uri().to_owned();
+    let order = |said: &str| loadline_nbd::ask(&uri, &format!("fault {said}"));
+    let refused = |said: &str| order(said).unwrap_err().to_string();
+    assert!(refused("drive 1 returns").contains("drive 1 hasn't failed"));
+    assert!(refused("drive 1 is replaced").contains("drive 1 hasn't failed"));
+    assert!(order("drive 1 fails").is_ok());
+    assert!(refused("drive 1 fails").contains("has failed already"));
+    assert!(order("drive 0 fails").is_ok());
+    assert!(refused("drive 0 is replaced").contains("nothing to rebuild"));
+    let told = served.server.events().unwrap();
+    assert!(told[0].starts_with("drive 1 fails at"), "{told:?}");
+    assert_eq!(told[1], "drive 1 has failed: raid1 is degraded");
+    assert_eq!(told.len(), 4, "{told:?}");
+}

@@ -58,12 +58,19 @@ impl Serving {
         self.events.drain(..).collect()
     }
 
-    /// Takes a fault; gives it as it was understood.
+    /// Takes a fault; gives it as it was understood. One that is to strike now and can't is refused.
     pub(super) fn fault(&mut self, sentence: &str) -> Result<String, String> {
         let now = self.now();
-        let understood = self.faults.add(sentence, now);
-        let understood = understood.map_err(why)?;
-        self.tell(understood.clone());
+        // Whatever is due before has its turn, so that what strikes then is this one.
+        self.strike(now);
+        let understood = self.faults.add(sentence, now).map_err(why)?;
+        let mut said = vec![understood.clone()];
+        for strike in self.faults.strikes(now) {
+            said.push(self.device.strike(strike).map_err(why)?);
+        }
+        for sentence in said {
+            self.tell(sentence);
+        }
         Ok(understood)
     }
 }
