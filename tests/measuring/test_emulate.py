@@ -183,7 +183,8 @@ class TestServing:
             (fast, "--size", "1M", "--fault", "latency x10 " * 9000): (2, "one fault at a time"),
             (fast, "--size", "1M", "--data", "no/where/data"): (3, "no/where/data can't be used (No such file"),
             (fast, "--size", "1M", "--data", fast.parent): (3, "(Is a directory)\nName another file."),
-            (fast, "--size", "1M", "--data", "long"): (3, "Give the device that size, or name another file."),
+            (fast, "--size", "1M", "--data", "long"): (3, "Give the device that size (--size 1048577), or"),
+            (fast, "--size", "2M", "--data", "long"): (3, "or make it longer with truncate -s 2097152."),
         }
         (loadline.folder / "long").write_bytes(bytes(MIB + 1))
         for words, (code, message) in cases.items():

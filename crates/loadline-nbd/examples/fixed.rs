@@ -2,9 +2,8 @@
 
 use loadline_model::sim::Seed;
 use loadline_model::units::Time;
-use loadline_nbd::{DataFile, Fixed, Memory, Server, Setup, Store};
+use loadline_nbd::{Fixed, Keep, Server, Setup};
 use std::io::Read;
-use std::path::Path;
 
 fn main() -> Result<(), Box<dyn std::error::Error>> {
     let arguments: Vec<String> = std::env::args().skip(1).collect();
@@ -12,16 +11,16 @@ fn main() -> Result<(), Box<dyn std::error::Error>> {
         return Err("use: fixed SOCKET SIZE_BYTES DELAY_NS [FILE]".into());
     };
     let size_bytes = size.parse()?;
-    let store = match file {
-        [] => Store::Memory(Memory::new(1 << 30)),
-        [path, ..] => Store::File(DataFile::open(Path::new(path), size_bytes)?),
+    let keep = match file {
+        [] => Keep::Memory(1 << 30),
+        [path, ..] => Keep::File(path.into()),
     };
     let server = Server::start(Setup {
         address: address.clone(),
         title: "a fixed delay".to_owned(),
         size_bytes,
         device: Box::new(Fixed::new(Time::from_ns(delay.parse()?))),
-        store,
+        keep,
         seed: Seed(0),
         faults: Vec::new(),
     })?;

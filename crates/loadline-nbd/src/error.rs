@@ -13,7 +13,7 @@ pub enum Error {
         /// What is wrong, and the remedy.
         why: String,
     },
-    /// The data file won't do; it is unchanged, except that it may have been made or become longer.
+    /// The data file won't do; it is unchanged.
     Data {
         /// The file.
         path: PathBuf,

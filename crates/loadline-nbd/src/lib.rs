@@ -23,4 +23,4 @@ pub use device::{Device, Fixed};
 pub use error::Error;
 pub use server::{Server, Setup};
 pub use stats::{LATE, LATE_FRACTION, Stats, Way};
-pub use store::{DataFile, Memory, Store};
+pub use store::Keep;

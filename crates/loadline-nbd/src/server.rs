@@ -7,7 +7,7 @@ use crate::handshake::Export;
 use crate::listener::Listener;
 use crate::serving::{Order, Parts, Serving};
 use crate::stats::Stats;
-use crate::store::Store;
+use crate::store::Keep;
 use crate::sync::wake;
 use crate::wire::SECTOR_BYTES;
 use loadline_model::fault::Faults;
@@ -30,7 +30,7 @@ pub struct Setup {
     /// When.
     pub device: Box<dyn Device>,
     /// What.
-    pub store: Store,
+    pub keep: Keep,
     /// Of what is drawn by faults.
     pub seed: Seed,
     /// Sentences that say what goes wrong, and when.
@@ -50,14 +50,15 @@ impl Server {
     /// Opens the socket, measures the way, and serves.
     ///
     /// # Errors
-    /// [`Error::Argument`] for a size or an address that can't be, [`Error::System`] for what the system refuses.
+    /// [`Error::Argument`] for a size or an address that can't be, [`Error::Data`] for a data file that won't do,
+    /// [`Error::System`] for what the system refuses.
     pub fn start(setup: Setup) -> Result<Self, Error> {
         let Setup {
             address,
             title,
             size_bytes,
             device,
-            store,
+            keep,
             seed,
             faults: sentences,
         } = setup;
@@ -87,6 +88,8 @@ impl Server {
             .map_err(|error| Error::system("an eventfd")(error.into()))?;
         let waker = Arc::new(waker);
         let (orders, received) = channel();
+        // Last, so that a start that fails leaves no file behind.
+        let store = keep.open(size_bytes)?;
         let parts = Parts {
             listener,
             first: theirs,

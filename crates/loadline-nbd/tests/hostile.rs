@@ -6,7 +6,7 @@ use client::*;
 use loadline_model::emulation::{Request as Ask, Step};
 use loadline_model::fault::Strike;
 use loadline_model::units::Time;
-use loadline_nbd::{Device, Fixed};
+use loadline_nbd::{Device, Fixed, Keep};
 use proptest::prelude::*;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::cell::RefCell;
@@ -143,7 +143,7 @@ proptest! {
         for kept in [false, true] {
             let served = serve(size, |setup| {
                 if kept {
-                    setup.store = in_file(&file, size);
+                    setup.keep = Keep::File(file.clone());
                 }
             });
             let mut clients = [Client::simple(&served.socket), Client::structured(&served.socket)];

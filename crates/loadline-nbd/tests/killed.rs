@@ -5,7 +5,7 @@ mod client;
 use client::*;
 use loadline_model::sim::Seed;
 use loadline_model::units::Time;
-use loadline_nbd::{Fixed, Server, Setup};
+use loadline_nbd::{Fixed, Keep, Server, Setup};
 use std::io::{BufRead, BufReader, Read, Write};
 use std::path::Path;
 use std::process::{Child, Command, Stdio};
@@ -45,7 +45,7 @@ fn serve_a_file() {
         title: String::new(),
         size_bytes: SIZE,
         device: Box::new(Fixed::new(Time::from_ns(20_000))),
-        store: in_file(Path::new(&words[1]), SIZE),
+        keep: Keep::File(words[1].clone().into()),
         seed: Seed(0),
         faults: Vec::new(),
     });
@@ -150,18 +150,49 @@ fn a_killed_client_loses_no_write_of_another() {
 }
 
 #[test]
-fn a_file_is_served_once_and_never_cut_off() {
+fn a_file_of_another_size_is_refused_and_an_empty_one_taken_and_each_is_served_once() {
     let folder = tempfile::tempdir().unwrap();
     let file = folder.path().join("data");
+    let serve_at = |size| start(size, |setup| setup.keep = Keep::File(file.clone()));
+    let refused = |size| serve_at(size).err().unwrap().to_string();
+    let length = || std::fs::metadata(&file).unwrap().len();
     std::fs::write(&file, vec![3; 8192]).unwrap();
-    let served = serve(1 << 20, |setup| setup.store = in_file(&file, 1 << 20));
-    let mut client = Client::simple(&served.socket);
-    assert_eq!(client.read(8191, 2), Ok(vec![3, 0]));
-    let error = loadline_nbd::DataFile::open(&file, 1 << 20).unwrap_err();
-    assert!(error.to_string().contains("already"), "{error}");
-    drop(client);
+    let short = refused(1 << 20);
+    assert!(
+        short.contains("has 8192 bytes, the device 1048576"),
+        "{short}"
+    );
+    assert!(short.contains("truncate -s 1048576"), "{short}");
+    let long = refused(512);
+    assert!(long.contains("has 8192 bytes, the device 512"), "{long}");
+    assert!(!long.contains("truncate"), "{long}");
+    assert_eq!(length(), 8192);
+    let served = serve_at(8192).unwrap();
+    let read = Client::simple(&served.socket).read(8191, 1);
+    assert_eq!(read, Ok(vec![3]));
+    assert!(refused(8192).contains("already"));
     drop(served);
-    let error = loadline_nbd::DataFile::open(&file, 512).unwrap_err();
-    assert!(error.to_string().contains("1048576 bytes"), "{error}");
-    assert_eq!(std::fs::metadata(&file).unwrap().len(), 1 << 20);
+    std::fs::write(&file, []).unwrap();
+    drop(serve_at(1 << 20).unwrap());
+    assert_eq!(length(), 1 << 20);
+}
+
+#[test]
+fn a_start_that_fails_leaves_no_file_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let file = folder.path().join("data");
+    let of_faults = start(SIZE, |setup| {
+        setup.keep = Keep::File(file.clone());
+        setup.faults = vec!["nonsense".to_owned()];
+    });
+    assert!(of_faults.is_err());
+    let of_address = start(SIZE, |setup| {
+        setup.keep = Keep::File(file.clone());
+        setup.address = "/no/such/folder/socket".to_owned();
+    });
+    assert!(of_address.is_err());
+    assert!(!file.exists());
+    // More than ext4 and tmpfs have room for in a file; where it's made it's as it should be.
+    let of_size = start(1 << 61, |setup| setup.keep = Keep::File(file.clone()));
+    assert_eq!(file.exists(), of_size.is_ok());
 }

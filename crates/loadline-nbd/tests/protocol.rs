@@ -6,7 +6,7 @@ use client::*;
 use loadline_model::emulation::{Action, Request, Step};
 use loadline_model::fault::Strike;
 use loadline_model::units::Time;
-use loadline_nbd::{Device, Fixed};
+use loadline_nbd::{Device, Fixed, Keep};
 use std::io::Write;
 use std::sync::mpsc::{Sender, channel};
 
@@ -194,7 +194,7 @@ fn block_status_of_many_extents_tells_the_first_ones_and_goes_on_where_it_ended(
     for kept in [false, true] {
         let served = serve(8 << 20, |setup| {
             if kept {
-                setup.store = in_file(&folder.path().join("data"), 8 << 20);
+                setup.keep = Keep::File(folder.path().join("data"));
             }
         });
         let mut client = Client::structured(&served.socket);
@@ -223,7 +223,14 @@ fn block_status_and_reads_that_are_asked_at_once_are_all_answered() {
     let served = serve(SIZE, |_| {});
     let mut client = Client::structured(&served.socket);
     let asked: Vec<_> = (0..300u64)
-        .map(|it| client.say([READ, BLOCK_STATUS, BLOCK_STATUS][it as usize % 3], 0, 0, 512))
+        .map(|it| {
+            client.say(
+                [READ, BLOCK_STATUS, BLOCK_STATUS][it as usize % 3],
+                0,
+                0,
+                512,
+            )
+        })
         .collect();
     let mut answered: Vec<_> = asked.iter().map(|_| client.reply(512)).collect();
     answered.sort_by_key(|it| it.0);
@@ -287,7 +294,7 @@ fn a_client_that_says_goodbye_gets_the_answers_that_it_waits_for() {
 #[test]
 fn memory_that_is_full_refuses_data_and_takes_zeroes() {
     let served = serve(1 << 30, |setup| {
-        setup.store = loadline_nbd::Store::Memory(loadline_nbd::Memory::new(1 << 20));
+        setup.keep = Keep::Memory(1 << 20);
     });
     let mut client = Client::simple(&served.socket);
     assert_eq!(client.write(0, &vec![1; 2 << 20]), Err(ENOSPC));

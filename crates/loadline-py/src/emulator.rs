@@ -5,7 +5,7 @@ use std::path::PathBuf;
 
 use loadline_model::sim::Seed;
 use loadline_model::units::Time;
-use loadline_nbd::{DataFile, Device, Error, Fixed, Memory, Server, Setup, Stats, Store, Way, ask};
+use loadline_nbd::{Device, Error, Fixed, Keep, Server, Setup, Stats, Way, ask};
 use pyo3::exceptions::{PyOSError, PyRuntimeError, PyValueError};
 use pyo3::prelude::*;
 use pyo3::types::{IntoPyDict, PyDict};
@@ -86,17 +86,14 @@ impl PyEmulator {
         };
         let title = system.map_or("a fixed delay", |it| &it.0.description().title);
         let title = title.to_owned();
+        let keep = data.map_or(Keep::Memory(memory_bytes), Keep::File);
         let started = py.detach(|| {
-            let store = match data {
-                Some(path) => Store::File(DataFile::open(&path, size_bytes)?),
-                None => Store::Memory(Memory::new(memory_bytes)),
-            };
             Server::start(Setup {
                 address,
                 title,
                 size_bytes,
                 device,
-                store,
+                keep,
                 seed,
                 faults,
             })

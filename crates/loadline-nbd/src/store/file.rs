@@ -22,15 +22,16 @@ pub struct DataFile {
 }
 
 impl DataFile {
-    /// Opens a file or makes it, and gives it that size. Data of a longer file are never cut off.
+    /// Opens a file of that size, or makes one. An empty file gets that size; what is in another isn't for this device.
     ///
     /// # Errors
-    /// [`Error::Data`] if it can't be opened, is no regular file, is longer than that, or serves elsewhere already.
+    /// [`Error::Data`] if it can't be opened, is no regular file, has another size, or serves elsewhere already.
     pub fn open(path: &Path, size_bytes: u64) -> Result<Self, Error> {
         let wrong = |why: String| Error::Data {
             path: path.to_owned(),
             why,
         };
+        let new = path.symlink_metadata().is_err();
         let opened = OpenOptions::new()
             .read(true)
             .write(true)
@@ -53,16 +54,27 @@ impl DataFile {
         let data = DataFile {
             file: Arc::new(file),
         };
-        if found.len() > size_bytes {
-            let long = found.len();
+        let has = found.len();
+        if has == size_bytes {
+            return Ok(data);
+        }
+        if has > 0 {
+            let longer = if has < size_bytes {
+                format!(" or make it longer with truncate -s {size_bytes}")
+            } else {
+                String::new()
+            };
             return Err(wrong(format!(
-                "has {long} bytes, the device only {size_bytes}: give the device that size, or name another file"
+                "has {has} bytes, the device {size_bytes}: give the device that size (--size {has}), or name another file{longer}"
             )));
         }
         let sized = data.file.set_len(size_bytes);
-        sized
-            .and_then(|()| data.file.sync_all())
-            .map_err(|error| wrong(unusable(&error)))?;
+        sized.and_then(|()| data.file.sync_all()).map_err(|error| {
+            if new {
+                let _ = std::fs::remove_file(path);
+            }
+            wrong(unusable(&error))
+        })?;
         Ok(data)
     }
 

@@ -3,12 +3,36 @@
 mod file;
 mod memory;
 
+use crate::Error;
 use crate::wire::{Refusal, chunk};
-pub use file::DataFile;
-pub use memory::Memory;
+use file::DataFile;
+use memory::Memory;
 use std::fs::File;
 use std::io::IoSlice;
+use std::path::PathBuf;
 use std::sync::Arc;
+
+/// Where data are to be kept.
+#[derive(Debug, Clone)]
+pub enum Keep {
+    /// In memory, of which they take so many bytes at most; gone with the server.
+    Memory(u64),
+    /// In a sparse file of the device's size, which is made if there is none.
+    File(PathBuf),
+}
+
+impl Keep {
+    /// Opens it for a device of so many bytes.
+    ///
+    /// # Errors
+    /// Those of [`DataFile::open`].
+    pub fn open(&self, size_bytes: u64) -> Result<Store, Error> {
+        Ok(match self {
+            Keep::Memory(most_bytes) => Store::Memory(Memory::new(*most_bytes)),
+            Keep::File(path) => Store::File(DataFile::open(path, size_bytes)?),
+        })
+    }
+}
 
 /// Data of a device. Callers see to it that places lie on the device.
 #[derive(Debug)]

@@ -8,7 +8,7 @@
 
 use loadline_model::sim::Seed;
 use loadline_model::units::Time;
-use loadline_nbd::{DataFile, Fixed, Memory, Server, Setup, Store};
+use loadline_nbd::{Error, Fixed, Keep, Server, Setup};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
@@ -39,6 +39,11 @@ pub struct Served {
 
 /// Serves so many bytes behind no delay, with what the test wants different.
 pub fn serve(size_bytes: u64, change: impl FnOnce(&mut Setup)) -> Served {
+    start(size_bytes, change).unwrap()
+}
+
+/// As [`serve`], where that may fail.
+pub fn start(size_bytes: u64, change: impl FnOnce(&mut Setup)) -> Result<Served, Error> {
     let folder = tempfile::tempdir().unwrap();
     let socket = folder.path().join("nbd.sock");
     let mut setup = Setup {
@@ -46,21 +51,16 @@ pub fn serve(size_bytes: u64, change: impl FnOnce(&mut Setup)) -> Served {
         title: "a test".to_owned(),
         size_bytes,
         device: Box::new(Fixed::new(Time::ZERO)),
-        store: Store::Memory(Memory::new(64 << 20)),
+        keep: Keep::Memory(64 << 20),
         seed: Seed(1),
         faults: Vec::new(),
     };
     change(&mut setup);
-    let server = Server::start(setup).unwrap();
-    Served {
-        server,
+    Ok(Served {
+        server: Server::start(setup)?,
         socket,
         _folder: folder,
-    }
-}
-
-pub fn in_file(path: &Path, size_bytes: u64) -> Store {
-    Store::File(DataFile::open(path, size_bytes).unwrap())
+    })
 }
 
 pub struct Client {
