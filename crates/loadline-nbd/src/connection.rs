@@ -190,11 +190,10 @@ impl Connection {
         !self.replies.is_empty()
     }
 
-    /// Takes what has come, if anything has.
+    /// Takes what has come, if anything has; nothing once the client says no more.
     pub fn receive(&self, room: &mut [u8]) -> Result<Option<usize>, Gone> {
         loop {
             return match recv(&self.socket, &mut *room, RecvFlags::DONTWAIT) {
-                Ok((0, _)) => Err(Gone),
                 Ok((bytes, _)) => Ok(Some(bytes)),
                 Err(Errno::AGAIN) => Ok(None),
                 Err(Errno::INTR) => continue,

@@ -8,6 +8,7 @@ use loadline_model::fault::Strike;
 use loadline_model::units::Time;
 use loadline_nbd::{Device, Fixed, Keep};
 use std::io::Write;
+use std::net::Shutdown;
 use std::sync::mpsc::{Sender, channel};
 
 const SIZE: u64 = 1 << 20;
@@ -288,6 +289,21 @@ fn a_client_that_says_goodbye_gets_the_answers_that_it_waits_for() {
     answered[1] = client.reply(0).0;
     answered.sort_unstable();
     assert_eq!(answered, [1, 2]);
+    assert!(client.hung_up());
+}
+
+#[test]
+fn a_client_that_says_no_more_gets_the_answers_that_it_waits_for() {
+    let served = serve(SIZE, |setup| {
+        setup.device = Box::new(Fixed::new(Time::from_ms(20.0)));
+    });
+    let mut client = Client::simple(&served.socket);
+    let read = client.say(READ, 0, 0, 512);
+    let cut_off = client.say(WRITE, 0, 4096, 512);
+    client.stream.write_all(&[1; 100]).unwrap();
+    client.stream.shutdown(Shutdown::Write).unwrap();
+    assert_eq!(client.reply(512), (read, Ok(vec![0; 512])));
+    assert_eq!(client.reply(0), (cut_off, Err(EIO)));
     assert!(client.hung_up());
 }
 

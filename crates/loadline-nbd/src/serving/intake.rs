@@ -142,6 +142,12 @@ impl Serving {
         let mut room = std::mem::take(&mut self.room);
         let received = connection.receive(&mut room);
         let taken = match received {
+            Ok(Some(0)) => {
+                // It may still wait for answers.
+                self.give_up(connection);
+                connection.phase = Phase::Leaving;
+                Ok(())
+            }
             Ok(Some(bytes)) if connection.input.is_empty() => {
                 let bytes = &room[..bytes];
                 let taken = self.take(slot, connection, bytes, now);
@@ -160,6 +166,16 @@ impl Serving {
             self.lingers_until = now + super::LINGER;
         }
         taken
+    }
+
+    /// The rest of a client's write won't come: it's over, and has failed.
+    pub(super) fn give_up(&mut self, connection: &Connection) {
+        if let Phase::Payload { tag, .. } = connection.phase
+            && let Some(flight) = self.flights.get(tag)
+        {
+            flight.refusal = Some(Refusal::Io);
+            self.landed.push(tag);
+        }
     }
 
     /// Takes bytes that came before there was room for them.

@@ -413,6 +413,7 @@ impl Serving {
         };
         let result = run(self, &mut connection).and_then(|()| self.watch(slot, &mut connection));
         if result.is_err() || connection.over() {
+            self.give_up(&connection);
             self.vacant.push(slot);
         } else {
             self.connections[slot as usize] = Some(connection);
