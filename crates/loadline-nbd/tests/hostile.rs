@@ -3,17 +3,15 @@
 mod client;
 
 use client::*;
-use loadline_model::emulation::{Request as Ask, Step};
-use loadline_model::fault::Strike;
 use loadline_model::units::Time;
-use loadline_nbd::{Device, Fixed, Keep};
+use loadline_nbd::{Fixed, Keep};
 use proptest::prelude::*;
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 use std::cell::RefCell;
 use std::io::{Read, Write};
 use std::net::Shutdown;
 use std::os::unix::net::UnixStream;
-use std::sync::mpsc::{Receiver, Sender, channel};
+use std::sync::mpsc::channel;
 
 const SIZE: u64 = 1 << 20;
 
@@ -256,41 +254,12 @@ fn writes_that_announce_much_and_send_little_cost_no_memory() {
     while left() != (1, 0) {}
 }
 
-/// Answers at once, tells what it was asked, and holds the server up at the first request until it's told to go on.
-struct Gate(Fixed, Sender<Ask>, Option<Receiver<()>>);
-
-impl Device for Gate {
-    fn submit(&mut self, request: Ask, at: Time) {
-        if let Some(open) = self.2.take() {
-            let _ = open.recv();
-        }
-        let _ = self.1.send(request);
-        self.0.submit(request, at);
-    }
-
-    fn advance(&mut self, until: Time, budget: &mut u64) -> Step {
-        self.0.advance(until, budget)
-    }
-
-    fn next_event(&mut self) -> Option<Time> {
-        self.0.next_event()
-    }
-
-    fn now(&self) -> Time {
-        self.0.now()
-    }
-
-    fn strike(&mut self, strike: Strike) -> Result<String, loadline_model::Error> {
-        self.0.strike(strike)
-    }
-}
-
 #[test]
 fn a_client_that_asks_for_much_at_once_leaves_the_others_their_turn() {
     let (to, asked) = channel();
     let (open, gate) = channel();
     let served = serve(SIZE, |setup| {
-        setup.device = Box::new(Gate(Fixed::new(Time::ZERO), to, Some(gate)));
+        setup.device = Box::new(Listening::gated(to, gate));
     });
     let mut greedy = Client::simple(&served.socket);
     let mut modest = Client::simple(&served.socket);

@@ -3,13 +3,12 @@
 mod client;
 
 use client::*;
-use loadline_model::emulation::{Action, Request, Step};
-use loadline_model::fault::Strike;
+use loadline_model::emulation::Action;
 use loadline_model::units::Time;
-use loadline_nbd::{Device, Fixed, Keep};
+use loadline_nbd::{Fixed, Keep};
 use std::io::Write;
 use std::net::Shutdown;
-use std::sync::mpsc::{Sender, channel};
+use std::sync::mpsc::channel;
 
 const SIZE: u64 = 1 << 20;
 const UNSUPPORTED: u32 = (1 << 31) + 1;
@@ -373,38 +372,12 @@ fn factors_whose_product_is_beyond_all_time_hold_an_answer_back_for_ever() {
     assert_eq!((stats.in_flight, stats.answers), (1, 1));
 }
 
-/// Answers at once, and tells what it was asked.
-struct Listening(Fixed, Sender<Request>);
-
-impl Device for Listening {
-    fn submit(&mut self, request: Request, at: Time) {
-        self.1.send(request).unwrap();
-        self.0.submit(request, at);
-    }
-
-    fn advance(&mut self, until: Time, budget: &mut u64) -> Step {
-        self.0.advance(until, budget)
-    }
-
-    fn next_event(&mut self) -> Option<Time> {
-        self.0.next_event()
-    }
-
-    fn now(&self) -> Time {
-        self.0.now()
-    }
-
-    fn strike(&mut self, strike: Strike) -> Result<String, loadline_model::Error> {
-        self.0.strike(strike)
-    }
-}
-
 #[test]
 fn under_the_name_dsync_every_write_is_followed_by_a_flush_before_it_is_answered() {
     for (number, data) in [(7, &b"\0\0\0\x05dsync\0\0"[..]), (1, &b"dsync"[..])] {
         let (to, asked) = channel();
         let served = serve(SIZE, |setup| {
-            setup.device = Box::new(Listening(Fixed::new(Time::ZERO), to));
+            setup.device = Box::new(Listening::new(to));
         });
         let mut client = Client::knock(&served.socket);
         client.say_option(number, data);
@@ -424,7 +397,7 @@ fn under_the_name_dsync_every_write_is_followed_by_a_flush_before_it_is_answered
 fn a_device_is_asked_for_whole_sectors_and_for_a_flush_where_data_must_be_safe() {
     let (to, asked) = channel();
     let served = serve(SIZE, |setup| {
-        setup.device = Box::new(Listening(Fixed::new(Time::ZERO), to));
+        setup.device = Box::new(Listening::new(to));
     });
     let mut client = Client::structured(&served.socket);
     client.write(513, &[1; 100]).unwrap();

@@ -6,12 +6,15 @@
     reason = "each test file uses a part of it"
 )]
 
+use loadline_model::emulation::{Request as Ask, Step};
+use loadline_model::fault::Strike;
 use loadline_model::sim::Seed;
 use loadline_model::units::Time;
-use loadline_nbd::{Error, Fixed, Keep, Server, Setup};
+use loadline_nbd::{Device, Error, Fixed, Keep, Server, Setup};
 use std::io::{Read, Write};
 use std::os::unix::net::UnixStream;
 use std::path::{Path, PathBuf};
+use std::sync::mpsc::{Receiver, Sender};
 
 pub const FUA: u16 = 1;
 pub const NO_HOLE: u16 = 2;
@@ -245,4 +248,43 @@ pub fn contexts(queries: &[&str]) -> Vec<u8> {
         data.extend(query.as_bytes());
     }
     data
+}
+
+/// A device that answers at once and tells what it was asked; one with a gate holds the server up at the first request until that opens.
+pub struct Listening(Fixed, Sender<Ask>, Option<Receiver<()>>);
+
+impl Listening {
+    pub fn new(to: Sender<Ask>) -> Self {
+        Listening(Fixed::new(Time::ZERO), to, None)
+    }
+
+    pub fn gated(to: Sender<Ask>, gate: Receiver<()>) -> Self {
+        Listening(Fixed::new(Time::ZERO), to, Some(gate))
+    }
+}
+
+impl Device for Listening {
+    fn submit(&mut self, request: Ask, at: Time) {
+        if let Some(gate) = self.2.take() {
+            let _ = gate.recv();
+        }
+        let _ = self.1.send(request);
+        self.0.submit(request, at);
+    }
+
+    fn advance(&mut self, until: Time, budget: &mut u64) -> Step {
+        self.0.advance(until, budget)
+    }
+
+    fn next_event(&mut self) -> Option<Time> {
+        self.0.next_event()
+    }
+
+    fn now(&self) -> Time {
+        self.0.now()
+    }
+
+    fn strike(&mut self, strike: Strike) -> Result<String, loadline_model::Error> {
+        self.0.strike(strike)
+    }
 }
