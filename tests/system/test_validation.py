@@ -56,10 +56,13 @@ def test_a_missing_file_is_bad_input_with_a_remedy(tmp_path: Path) -> None:
     with pytest.raises(InputError, match=r"md-raid5-8x2tb\.csv") as refused:
         validate(tmp_path, only=("md-raid5",))
     assert "--only" in refused.value.remedy
-    with pytest.raises(InputError, match="holds no request trace"):
+    (tmp_path / "alone.trace").write_text("R Hit 0 8 9000 1000\n")
+    with pytest.raises(InputError, match=r"holds no NAME\.trace beside a NAME\.diskspecs"):
         validate(tmp_path, only=("traces",))
-    (tmp_path / "mine.trace").write_text("R Hit 0 8 9000 1000\n")
-    with pytest.raises(InputError, match=r"has no mine\.diskspecs or mine\.model beside it"):
+    # Of two drives the one that was made for the trace is read.
+    (tmp_path / "alone.diskspecs").write_text("")
+    (tmp_path / "alone_validate.diskspecs").write_text("")
+    with pytest.raises(InputError, match=r"alone_validate\.diskspecs"):
         validate(tmp_path, only=("traces",))
 
 

@@ -59,7 +59,7 @@ impl Demerit {
     }
 }
 
-/// All traces of a folder, in order of their names.
+/// All traces of a folder that have a drive beside them, in order of their names.
 pub fn cases(folder: &Path) -> Result<Vec<Case>, String> {
     let mut traces: Vec<PathBuf> = std::fs::read_dir(folder)
         .map_err(|error| format!("{}: {error}", folder.display()))?
@@ -70,25 +70,28 @@ pub fn cases(folder: &Path) -> Result<Vec<Case>, String> {
         })
         .collect();
     traces.sort();
-    traces.iter().map(|path| case(folder, path)).collect()
+    let cases = traces.iter().map(|path| case(folder, path));
+    cases.filter_map(Result::transpose).collect()
 }
 
-fn case(folder: &Path, path: &Path) -> Result<Case, String> {
+fn case(folder: &Path, path: &Path) -> Result<Option<Case>, String> {
     let name = path
         .file_stem()
         .unwrap_or_default()
         .to_string_lossy()
         .into_owned();
-    let file = ["", "_validate"]
+    // The one that was made for the trace first.
+    let ends = [
+        "_validate.diskspecs",
+        ".diskspecs",
+        "_validate.model",
+        ".model",
+    ];
+    let file = ends
         .iter()
-        .flat_map(|end| {
-            [
-                format!("{name}{end}.diskspecs"),
-                format!("{name}{end}.model"),
-            ]
-        })
-        .find(|file| folder.join(file).exists())
-        .ok_or_else(|| format!("{name}: neither .diskspecs nor .model is beside the trace"))?;
+        .map(|end| format!("{name}{end}"))
+        .find(|file| folder.join(file).exists());
+    let Some(file) = file else { return Ok(None) };
     let mut read = |file: &str| std::fs::read_to_string(folder.join(file)).ok();
     let drive = from_disksim(&file, &mut read).map_err(|error: Error| error.to_string())?;
     let text = std::fs::read_to_string(path).map_err(|error| error.to_string())?;
@@ -104,12 +107,12 @@ fn case(folder: &Path, path: &Path) -> Result<Case, String> {
         .iter()
         .find(|host| host.0 == name)
         .map(|host| Time::from_ns(host.1));
-    Ok(Case {
+    Ok(Some(Case {
         name,
         rows,
         drive,
         host,
-    })
+    }))
 }
 
 fn row(line: &str) -> Option<Row> {

@@ -16,29 +16,29 @@ from loadline.system.validation.published import published
 
 
 def traces(folder: Path) -> Section:
-    """The demerit figures of all traces of a folder, `NAME.trace` beside `NAME.diskspecs`, `NAME_validate.diskspecs` or
-    `NAME.model`; those of DiskSim beside them where they are known.
+    """The demerit figures of all traces of a folder, `NAME.trace` beside `NAME_validate.diskspecs`, `NAME.diskspecs` or
+    the same as `.model`; those of DiskSim beside them where they are known.
 
     Raises:
-        InputError: there is no trace, a trace has no parameter file, or a file has a line that can't be read.
+        InputError: there is no trace with a parameter file, or a file has a line that can't be read.
     """
-    names = sorted(path.stem for path in folder.glob("*.trace"))
-    if not names:
-        raise InputError(f"{folder} holds no request trace (NAME.trace)", data.REMEDY)
+    drives = {path.stem: _parameters(path) for path in sorted(folder.glob("*.trace"))}
+    known = {name: drive for name, drive in drives.items() if drive is not None}
+    if not known:
+        raise InputError(f"{folder} holds no NAME.trace beside a NAME.diskspecs or NAME.model", data.REMEDY)
     found, files = [], []
-    for name in names:
+    for name, parameters in known.items():
         disk = published()["disksim"]["disk"].get(name, {})
         text, digest = data.read(folder, f"{name}.trace")
-        drive, _ = convert_drive(_parameters(folder, name))
+        drive, _ = convert_drive(parameters)
         measured_ms, modelled_ms = _replayed(folder / f"{name}.trace", text, drive, disk.get("host_sector_ns"))
         title = disk.get("title", name)
-        mean_ms = sum(measured_ms) / len(measured_ms)
+        mean_ms, modelled_mean_ms = (sum(times_ms) / len(times_ms) for times_ms in (measured_ms, modelled_ms))
         rms_ms, disksim_ms = demerit(measured_ms, modelled_ms), disk.get("rms_ms")
         beside = f"; DiskSim {disksim_ms:.3f} ms, {disksim_ms / mean_ms:.1%}" if disksim_ms else ""
         note = f"{rms_ms / mean_ms:.1%} of the mean{beside}"
-        mean = sum(modelled_ms) / len(modelled_ms)
         requests = f"{len(measured_ms)} requests"
-        found.append(Comparison(f"{title}, mean service time", "ms", mean_ms, mean, note=requests))
+        found.append(Comparison(f"{title}, mean service time", "ms", mean_ms, modelled_mean_ms, note=requests))
         found.append(Comparison(f"{title}, demerit figure", "ms", None, rms_ms, most=disksim_ms, note=note))
         files.append((f"{name}.trace", digest))
     about = (
@@ -48,13 +48,10 @@ def traces(folder: Path) -> Section:
     return Section("traces", "Real disks, request by request", about, (), tuple(found), files=tuple(files))
 
 
-def _parameters(folder: Path, name: str) -> Path:
-    """The file that describes a trace's drive."""
-    known = [folder / f"{name}{end}" for end in (".diskspecs", "_validate.diskspecs", ".model", "_validate.model")]
-    found = next((path for path in known if path.is_file()), None)
-    if found is None:
-        raise InputError(f"{folder / name}.trace has no {name}.diskspecs or {name}.model beside it", data.REMEDY)
-    return found
+def _parameters(trace: Path) -> Path | None:
+    """The file that describes a trace's drive, the one that was made for it first; None if there is none."""
+    ends = ("_validate.diskspecs", ".diskspecs", "_validate.model", ".model")
+    return next((path for end in ends if (path := trace.with_name(f"{trace.stem}{end}")).is_file()), None)
 
 
 def demerit(measured: Sequence[float], modelled: Sequence[float]) -> float:
