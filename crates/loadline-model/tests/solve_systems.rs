@@ -124,6 +124,14 @@ fn destages_wait_alike_at_both_drives_of_a_mirror() {
 }
 
 #[test]
+fn no_choice_of_a_copy_avoids_what_is_written_back_to_both() {
+    let system = system("dl360p-g8-p420i", &[]);
+    let mix = stream(&system, 8192, 0.67, 1.0, Arrival::outstanding(1));
+    let off = off(&system, mix, 1, 100_000);
+    assert!(off.abs() < 0.1, "{off:+.3}");
+}
+
+#[test]
 fn writes_smaller_than_a_page_of_the_cache_take_a_page_each() {
     // Beyond what drives write back, and within it.
     for (name, outstanding) in [("dl360-g5-p400i", 4), ("eva-v2-10k", 1)] {
@@ -198,6 +206,8 @@ fn open_loads_are_solved_within_a_tenth_of_what_is_simulated() {
         ("eva-v2-10k", &[], (8192, 0.67, 1.0), 0.3),
         // One drive has its destages one at a time.
         ("perc-h730-1x4tb", &[], (8192, 0.67, 1.0), 0.3),
+        // Reads that go on from each other are together at a drive.
+        ("eva-v2-10k", &[], (4096, 0.95, 0.75), 0.6),
         // Reads that have waited for a window pass the bus one after the other.
         ("eva-v2-10k", &[], (65536, 0.98, 0.0), 0.3),
     ] {

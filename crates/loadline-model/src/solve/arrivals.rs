@@ -39,13 +39,20 @@ impl Drives {
             let used = self.busy(per_ns, 0.0, f64::INFINITY) / self.count;
             rested.mean_ns * (1.0 - used) + single_ns * used
         });
-        let residence = self.arriving_ns(per_ns / self.groups(), scv, first_ns);
+        let residence = self.arriving_ns(per_ns / self.groups(), scv, first_ns, self.choice.share);
         let sets_ns = self.sets_ns(residence, per_ns * residence);
         per_ns * sets_ns.iter().sum::<f64>()
     }
 
-    /// Mean residence of sets at a group to which so many come per ns, without that of their joins; a single access takes `first_ns`.
-    pub(super) fn arriving_ns(&self, each_per_ns: f64, scv: f64, first_ns: f64) -> f64 {
+    /// Mean residence of sets at a group to which so many come per ns, without that of their joins; a single access takes `first_ns`, and so
+    /// large a share of them chooses among copies.
+    pub(super) fn arriving_ns(
+        &self,
+        each_per_ns: f64,
+        scv: f64,
+        first_ns: f64,
+        choosing: f64,
+    ) -> f64 {
         let single = self.curve.at(self.each);
         let settled = (self.curve.tags() / self.each).ceil() as usize + 1;
         let services = (1..=settled).map(|queued| {
@@ -60,9 +67,7 @@ impl Drives {
         let (whole, c2) = service(1);
         let waiting = (queue(each_per_ns, settled, service) / each_per_ns - whole).max(0.0);
         let Choice {
-            copies,
-            shortest,
-            share,
+            copies, shortest, ..
         } = self.choice;
         // Of the sets that choose; those that don't come as they come.
         let chosen = if copies > 1 {
@@ -76,7 +81,7 @@ impl Drives {
         } else {
             1.0
         };
-        let waiting = waiting * (share * chosen + (1.0 - share) * varied(scv, c2));
+        let waiting = waiting * (choosing * chosen + (1.0 - choosing) * varied(scv, c2));
         waiting + self.own_ns(single)
     }
 }

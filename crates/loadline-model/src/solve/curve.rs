@@ -39,6 +39,7 @@ impl Curve {
                     mean_ns: between(begin.mean_ns, end.mean_ns),
                     scv: between(begin.scv, end.scv),
                     way_scv: between(begin.way_scv, end.way_scv),
+                    clump_scv: between(begin.clump_scv, end.clump_scv),
                     background_fraction: between(
                         begin.background_fraction,
                         end.background_fraction,

@@ -115,10 +115,13 @@ pub(super) fn in_phases(
                 .sum::<f64>()
         };
         let mean_ns = sum(|time| time.mean_ns);
+        let varied = |squares_ns: f64| squares_ns / (mean_ns * mean_ns) - 1.0;
         service::ServiceTime {
             mean_ns,
-            scv: sum(|time| time.mean_ns * time.mean_ns * (1.0 + time.scv)) / (mean_ns * mean_ns)
-                - 1.0,
+            scv: varied(sum(|time| time.mean_ns * time.mean_ns * (1.0 + time.scv))),
+            clump_scv: varied(sum(|time| {
+                time.mean_ns * time.mean_ns * (1.0 + time.clump_scv)
+            })),
             way_scv: sum(|time| time.mean_ns * time.mean_ns * time.way_scv) / (mean_ns * mean_ns),
             background_fraction: sum(|time| time.mean_ns * time.background_fraction) / mean_ns,
         }

@@ -4,6 +4,7 @@
 //! data and parity; new ones). `docs/background/solver.md` derives the equations.
 
 use super::curve::Curve;
+use super::fork::Largest;
 use super::grid::{Grid, grid};
 use super::queues::{Queues, between};
 use super::rise::rise;
@@ -55,8 +56,8 @@ pub(super) struct Drives {
 /// What follows from all else of drives, once it has been asked for.
 #[derive(Debug, Clone, Default)]
 pub(super) struct Known {
-    /// What was found of one group of them.
-    queues: OnceLock<Arc<Queues>>,
+    /// What was found of one group of them, where no accesses choose among copies and where some do.
+    queues: [OnceLock<Arc<Queues>>; 2],
     /// Sets that are alone.
     pub(super) alone: OnceLock<Alone>,
     /// By the numbers of the grid that hosts wait for: these, the mean sets, and the sets inside.
@@ -247,7 +248,12 @@ impl Drives {
 
     /// The same drives with each clump taken as one set.
     pub(super) fn clumped(&self) -> Self {
+        let mut curve = self.curve.clone();
+        for (_, time) in &mut curve.points {
+            time.scv = time.clump_scv * self.clump;
+        }
         Drives {
+            curve,
             each: self.each * self.clump,
             most_per_ns: self.most_per_ns / self.clump,
             clump: 1.0,
@@ -282,30 +288,46 @@ impl Drives {
 
     /// Residence of a set among so many others, without that of its join.
     pub(super) fn among_ns(&self, others: f64) -> f64 {
+        let alike = self.alike(others);
+        let pools = self.pools(self.choice.share * (1.0 - alike));
         // The fewer groups, the less their numbers can differ.
-        let alone = self.pools().map(|(share, pools, _)| share / pools);
+        let alone = pools.map(|(share, pools, _)| share / pools);
         let apart = 1.0 - alone.iter().sum::<f64>();
         let mut residence = 0.0;
+        let queued_ns = |choosing: f64| {
+            let known = &self.known.queues[usize::from(choosing > 0.0)];
+            let queues = known.get_or_init(|| self.queues(choosing));
+            queues.residence_ns(others / self.groups())
+        };
         if apart > 0.0 {
-            residence += apart
-                * self
-                    .known
-                    .queues
-                    .get_or_init(|| self.queues())
-                    .residence_ns(others / self.groups());
+            residence += apart * (1.0 - alike) * queued_ns(self.choice.share);
         }
-        for (part, (_, pools, servers)) in alone.into_iter().zip(self.pools()) {
+        if apart > 0.0 && alike > 0.0 {
+            residence += apart * alike * queued_ns(0.0);
+        }
+        for (part, (_, pools, servers)) in alone.into_iter().zip(pools) {
             residence += part * self.only_ns((1.0 + others / pools) / servers);
         }
         residence
     }
 
-    /// Sets that choose among copies and those that don't: their share, the pools within which they do, and the groups of a pool.
-    fn pools(&self) -> [(f64, f64, f64); 2] {
-        let Choice { copies, share, .. } = self.choice;
-        let copies = f64::from(copies).min(self.groups());
+    /// Sets that choose among copies, so large a share, and those that don't: their share, the pools within which they do, and the groups of a pool.
+    fn pools(&self, share: f64) -> [(f64, f64, f64); 2] {
+        let copies = f64::from(self.choice.copies).min(self.groups());
         let groups = self.groups();
         [(share, groups / copies, copies), (1.0 - share, groups, 1.0)]
+    }
+
+    /// Of what a set finds at its drives among so many others, what it can't choose to avoid: what is written back to pairs is at both copies,
+    /// of which one is done first.
+    fn alike(&self, others: f64) -> f64 {
+        if !self.paired || self.choice.copies <= 1 {
+            return 0.0;
+        }
+        let here = self.curve.at(self.queued(others));
+        let found = here.background_fraction * (1.0 + others) / others.max(1e-300);
+        let first = 2.0 - Largest::of(2.0).slowest_ns(1.0, here.way_scv);
+        found.min(1.0) * first
     }
 
     /// Residence at groups at which so many sets always are, 1 if it is less: one leaves and the next comes.
@@ -350,7 +372,6 @@ impl Drives {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::solve::fork::Largest;
 
     fn one() -> Shape {
         Shape {
@@ -367,6 +388,7 @@ mod tests {
             mean_ns: 1e6,
             scv,
             way_scv: scv,
+            clump_scv: scv,
             background_fraction: 0.0,
         };
         Drives {

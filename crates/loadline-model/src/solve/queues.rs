@@ -27,17 +27,15 @@ impl Queues {
 }
 
 impl Drives {
-    /// Queues of one group.
-    pub(super) fn queues(&self) -> Arc<Queues> {
+    /// Queues of one group, where so large a share of the accesses chooses among copies.
+    pub(super) fn queues(&self, choosing: f64) -> Arc<Queues> {
         let Choice {
-            copies,
-            shortest,
-            share,
+            copies, shortest, ..
         } = self.choice;
         let numbers = [
             self.each,
             self.wide,
-            share,
+            choosing,
             f64::from(copies),
             f64::from(u8::from(shortest)),
         ];
@@ -53,15 +51,15 @@ impl Drives {
         let alone = self.curve.first().background_fraction;
         let numbers = numbers.into_iter().chain(shapes).chain([alone]);
         let asked = numbers.chain(times).map(f64::to_bits);
-        QUEUES.ask(asked.collect(), || Arc::new(self.find_queues()))
+        QUEUES.ask(asked.collect(), || Arc::new(self.find_queues(choosing)))
     }
 
-    fn find_queues(&self) -> Queues {
+    fn find_queues(&self, choosing: f64) -> Queues {
         let single_ns = self.curve.at(self.each).mean_ns;
         let step_ns = self.each * self.curve.last().mean_ns;
         let found = USED.map(|used| {
             let per_ns = used / step_ns;
-            let residence = self.arriving_ns(per_ns, 1.0, single_ns);
+            let residence = self.arriving_ns(per_ns, 1.0, single_ns, choosing);
             (per_ns * residence, residence)
         });
         let points = [(0.0, self.only_ns(1.0))].into_iter().chain(found);

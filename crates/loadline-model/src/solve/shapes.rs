@@ -115,7 +115,7 @@ impl Drives {
     }
 
     /// Accesses at a drive where one is: who is there is there with those that others have there.
-    fn queued(&self, others: f64) -> f64 {
+    pub(super) fn queued(&self, others: f64) -> f64 {
         ((1.0 + others / self.groups()) * self.each).max(1.0)
     }
 

@@ -34,6 +34,8 @@ pub struct ServiceTime {
     pub scv: f64,
     /// The same within reads and within writes, without that the two differ: accesses side by side go one way.
     pub way_scv: f64,
+    /// The same of each access with those that go on from it, as one.
+    pub clump_scv: f64,
     /// Share of work in the background among the requests at the drive, as a mean over time.
     pub background_fraction: f64,
 }
@@ -111,6 +113,17 @@ fn ask(
     model.known.0.ask(question, find)
 }
 
+/// What is to be known of a request when it's answered.
+#[derive(Debug, Clone, Copy, Default)]
+struct Submitted {
+    at: Time,
+    /// It is work in the background.
+    background: bool,
+    /// It goes on from the last one.
+    onward: bool,
+    write: bool,
+}
+
 /// One drive and the hosts that keep it busy.
 struct Closed<'a> {
     disk: Disk,
@@ -128,8 +141,8 @@ struct Closed<'a> {
     rng: Rng,
     /// By token: what follows it.
     rewrites: Vec<Option<Request>>,
-    /// By token: when it was submitted, whether it is work in the background, and its way.
-    submitted: Vec<(Time, bool, Way)>,
+    /// By token: the request that is at the drive.
+    submitted: Vec<Submitted>,
     /// The access that is drawn next, if it has been chosen already; and bytes of each that have been passed.
     chosen: Option<usize>,
     passed: Vec<u64>,
@@ -190,7 +203,7 @@ impl<'a> Closed<'a> {
             kind: 1,
             rng: Seed(1).rng(Purpose::Place, 0),
             rewrites: vec![None; queued],
-            submitted: vec![(Time::ZERO, false, Way::Read); queued],
+            submitted: vec![Submitted::default(); queued],
             chosen: None,
             passed: vec![0; load.accesses.len()],
             inside_ns: [0.0; 2],
@@ -213,15 +226,22 @@ impl<'a> Closed<'a> {
         self.inside_ns = [0.0; 2];
         // By way: count, sum, sum of squares.
         let mut sums = [[0.0; 3]; 2];
+        let mut clumps: Vec<f64> = Vec::with_capacity(count);
         let swept = self.swept(count);
         for number in 0..count {
             if swept > 1 && number % (count / swept + 1) == 0 {
                 last = self.sweep_at(number / (count / swept + 1), swept);
             }
-            let (now, way) = self.next();
+            let (now, done) = self.next();
             let ns = ((now - last).ns() as f64 - pause_ns).max(0.0);
-            let sum = &mut sums[usize::from(way == Way::Write)];
+            let sum = &mut sums[usize::from(done.write)];
             *sum = [sum[0] + 1.0, sum[1] + ns, sum[2] + ns * ns];
+            if !done.onward {
+                clumps.push(0.0);
+            }
+            if let Some(clump_ns) = clumps.last_mut() {
+                *clump_ns += ns;
+            }
             last = now;
         }
         let count = count as f64;
@@ -236,6 +256,7 @@ impl<'a> Closed<'a> {
             mean_ns,
             scv: (squares / (mean_ns * mean_ns) - 1.0).max(0.0),
             way_scv: ((squares - between) / (mean_ns * mean_ns)).max(0.0),
+            clump_scv: variation(&clumps),
             background_fraction: self.inside_ns[1] / self.inside_ns.iter().sum::<f64>().max(1.0),
         }
     }
@@ -387,13 +408,13 @@ impl<'a> Closed<'a> {
     }
 
     /// The next answer, whose successor goes on its way.
-    fn next(&mut self) -> (Time, Way) {
+    fn next(&mut self) -> (Time, Submitted) {
         loop {
             if let Some((now, token)) = self.answer_before(Time::from_ns(u64::MAX)) {
-                let (since, background, way) = self.submitted[token as usize];
-                self.inside_ns[usize::from(background)] += (now - since).ns() as f64;
+                let done = self.submitted[token as usize];
+                self.inside_ns[usize::from(done.background)] += (now - done.at).ns() as f64;
                 self.coming.push_back((now + self.pause, token));
-                return (now, way);
+                return (now, done);
             }
         }
     }
@@ -441,7 +462,7 @@ impl<'a> Closed<'a> {
             .take()
             .unwrap_or_else(|| self.draw(token));
         let submitted = &mut self.submitted[token as usize];
-        (submitted.0, submitted.2) = (now, request.way);
+        (submitted.at, submitted.write) = (now, request.way == Way::Write);
         let result = self.disk.enqueue(now, request);
         assert!(result.is_ok(), "{request:?} is refused: {result:?}");
         self.begin(now);
@@ -467,7 +488,9 @@ impl<'a> Closed<'a> {
             (self.turn + 1) % streams
         };
         let access = &self.load.accesses[number];
-        self.submitted[token as usize].1 = access.background;
+        let submitted = &mut self.submitted[token as usize];
+        submitted.background = access.background;
+        submitted.onward = access.place == Place::Onward;
         let bytes = u64::from(access.bytes);
         let Range { start, end } = self.load.span;
         let address = match access.place {
@@ -509,6 +532,14 @@ impl<'a> Closed<'a> {
             Kind::Read | Kind::Rewrite => Way::Read,
         })
     }
+}
+
+/// Squared coefficient of variation; 0 of nothing.
+fn variation(of: &[f64]) -> f64 {
+    let (sum, squares) = of
+        .iter()
+        .fold((0.0, 0.0), |(sum, squares), x| (sum + x, squares + x * x));
+    (squares * of.len() as f64 / f64::max(sum * sum, 1e-300) - 1.0).max(0.0)
 }
 
 /// A number in [0, 1): one of `PRIME - 1` equal parts in turn, and anywhere in it.

@@ -1,8 +1,8 @@
 //! One drive under requests that arrive from outside: where a buffer for writes, or the order of a stream, makes a queueing
 //! formula say too little.
 
-use super::{Closed, Load, Model, Options};
-use crate::sim::{Purpose, Seed, Way};
+use super::{Closed, Load, Model, Options, Submitted};
+use crate::sim::{Purpose, Seed};
 use crate::units::Time;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -136,8 +136,8 @@ impl Open<'_> {
         !self.write_held()
     }
 
-    fn ends_writing(&mut self, background: bool, way: Way) -> bool {
-        let ends = self.most_writing < usize::MAX && background && way == Way::Write;
+    fn ends_writing(&mut self, done: Submitted) -> bool {
+        let ends = self.most_writing < usize::MAX && done.background && done.write;
         self.writing = self.writing.saturating_sub(usize::from(ends));
         ends
     }
@@ -162,21 +162,21 @@ impl Open<'_> {
     /// Everything that happens before the next arrival.
     fn pass(&mut self, until: Time) {
         while let Some((now, token)) = self.closed.answer_before(until) {
-            let (since, background, way) = self.closed.submitted[token as usize];
-            if !background {
-                let ns = (now - since).ns() as f64;
-                let sums = &mut self.sums[usize::from(way == Way::Write)];
+            let done = self.closed.submitted[token as usize];
+            if !done.background {
+                let ns = (now - done.at).ns() as f64;
+                let sums = &mut self.sums[usize::from(done.write)];
                 *sums = [sums[0] + 1.0, sums[1] + ns, sums[2] + ns * ns];
             }
             if self.closed.rewrites[token as usize].is_some() {
                 self.closed
                     .coming
                     .push_back((now + self.closed.pause, token));
-            } else if self.ends_writing(background, way) && self.write_held() {
+            } else if self.ends_writing(done) && self.write_held() {
                 self.closed.submit(now, token);
             } else if let Some(arrived) = self.waiting.pop_front() {
                 self.closed.submit(now, token);
-                self.closed.submitted[token as usize].0 = arrived;
+                self.closed.submitted[token as usize].at = arrived;
             } else {
                 self.free.push(token);
             }
