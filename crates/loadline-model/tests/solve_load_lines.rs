@@ -4,6 +4,7 @@ mod solved;
 
 use loadline_model::sim::Arrival;
 use loadline_model::solve::{Limit, LoadLine, Loads, Solution};
+use loadline_model::units::Bytes;
 use solved::{solve, stream, system};
 
 /// The load line of random 8 KiB I/Os, or of those in order, on a system of the catalog.
@@ -84,4 +85,33 @@ fn a_limit_of_writes_alone_is_looked_for_beyond_the_law_of_little() {
     let all = load_line("eva-v2-10k", 1.0, MEAN, loads);
     let count = |line: &LoadLine| line.kept.iter().filter(|&&kept| kept).count();
     assert!(count(&line) > count(&all) && line.next.is_some());
+}
+
+#[test]
+fn a_load_line_obeys_littles_law_where_nothing_but_the_way_to_a_cache_limits() {
+    for (name, random, read) in [
+        ("eva-v2-10k", 0.0, 1.0),
+        ("eva-v2-10k", 0.5, 1.0),
+        ("eva-v2-10k", 0.0, 0.0),
+        ("perc-h730-1x4tb", 0.0, 1.0),
+    ] {
+        let system = system(name, &[]);
+        let mut cached = stream(&system, 65536, read, random, Arrival::outstanding(1));
+        cached.profile.working_set = Bytes(64 << 20);
+        let (low, high, step) = (1, 4096, 1);
+        let line = system
+            .load_line(&[cached], &MEAN, &Loads { low, high, step }, false)
+            .unwrap();
+        let holds = line.kept.iter().take_while(|&&kept| kept).count();
+        let at = line.solution.at.unwrap();
+        let inside = at.throughput_per_s * at.response_ns / 1e9;
+        assert!(
+            (inside / holds as f64 - 1.0).abs() < 1e-6,
+            "{name} {read} {random}: {inside} inside of {holds}"
+        );
+        assert!(
+            !line.kept[holds..].contains(&true),
+            "{name} {read} {random}: no load beyond keeps the limit"
+        );
+    }
 }

@@ -107,7 +107,7 @@ impl Loads {
     fn by_themselves(
         &self,
         limit: &Limit,
-        mut kept: Vec<bool>,
+        kept: Vec<bool>,
         point: impl Fn(u32) -> Result<Point, Error>,
     ) -> Result<Found, Error> {
         let end = (self.high - self.low) / self.step;
@@ -130,12 +130,21 @@ impl Loads {
             stride = stride.saturating_mul(2);
         }
         let holds = holds as usize;
-        kept.resize(kept.len().max(holds + usize::from(next.is_some())), false);
-        kept[..holds].fill(true);
-        if next.is_some() {
-            kept[holds] = false;
-        }
-        Ok((kept, next))
+        // Of those beyond that the curve says keep it, one is asked.
+        let beyond: Vec<usize> = (holds + 1..kept.len()).filter(|&at| kept[at]).collect();
+        let again = match beyond.get(beyond.len() / 2) {
+            Some(&at) => limit
+                .holds(&point(self.low + self.step * at as u32)?)
+                .then_some(at),
+            None => None,
+        };
+        let last = again.unwrap_or(if next.is_some() {
+            holds
+        } else {
+            holds.saturating_sub(1)
+        });
+        let known = |at: usize| at < holds || Some(at) == again;
+        Ok(((0..=last).map(known).collect(), next))
     }
 }
 

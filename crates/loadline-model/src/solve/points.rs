@@ -297,8 +297,13 @@ impl Solver<'_> {
                 .throughput_per_s
                 .partition_point(|&below| below < x * 1e9);
             let response = f64::from(n) / x - think_ns;
-            let front = front.response_ns[before.min(n as usize - 1)].min(response);
-            let waits = if reading < destaging {
+            let front = if x < front_per_ns {
+                front.response_ns[before.min(n as usize - 1)].min(response)
+            } else {
+                response
+            };
+            let written = self.ways.iter().any(|of| of.way == Way::Write);
+            let waits = if reading < destaging || !written {
                 Way::Read
             } else {
                 Way::Write
