@@ -53,6 +53,24 @@ def test_a_file_of_version_1_1_0_is_its_workers_steps() -> None:
     assert [note for note in notes if "align" not in note] == []
 
 
+BOTH = text("iometer-1.1.0.icf").replace("\tIdle", "\t64 KiB; 100% Read; 0% random")
+
+
+def test_workers_that_go_over_one_range_in_sequence_part_it_with_a_note() -> None:
+    suite, notes = read(BOTH)
+    (one,) = planned(suite)[1].streams
+    assert (one.arrival.jobs, one.profile.start_bytes, one.profile.working_set_bytes) == (2, 4096 * 512, 131072 * 512)
+    assert any("here each job has a part of its own" in note for note in notes)
+
+
+def test_workers_whose_ranges_lie_side_by_side_touch_all_of_them() -> None:
+    suite, notes = read(BOTH.replace("\t131072,4096", "\t131072,135168", 1))
+    for one in (step.streams[0] for step in planned(suite)):
+        assert one.arrival.jobs == 2
+        assert (one.profile.start_bytes, one.profile.working_set_bytes) == (4096 * 512, 2 * 131072 * 512)
+    assert not any("a part of its own" in note for note in notes)
+
+
 def test_a_dated_version_may_cycle_through_outstanding_ios() -> None:
     suite, _ = read(text("iometer-2006.07.27.icf"))
     depths = [(p.streams[0].arrival.queue_depth, p.streams[0].arrival.jobs) for p in planned(suite)]
