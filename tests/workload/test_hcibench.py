@@ -112,6 +112,25 @@ def test_what_a_name_can_t_say_is_noted() -> None:
     assert any("O_DSYNC" in message for _, message in notes.items())
 
 
+def test_a_working_set_in_bytes_becomes_all_of_a_target_whose_size_isn_t_given() -> None:
+    (asked,) = planned(hcibench.read_name(NAME))
+    (stream,) = asked.streams
+    profile = replace(stream.profile, working_set_fraction=None, working_set_bytes=SIZE // 10)
+    asked = replace(asked, streams=(replace(stream, profile=profile),))
+    text, notes = hcibench.write([asked])
+    assert text == NAME.replace("10ws", "100ws") + "\n"
+    assert any(message.startswith("a name says percents") and "--size" in message for _, message in notes.items())
+    assert hcibench.write([asked], size_bytes=SIZE)[0] == NAME + "\n"
+
+
+def test_names_that_come_out_equal_are_written_once_with_a_note() -> None:
+    points = make_plan(load_suite("zone-profile")[0], Options())
+    text, notes = hcibench.write(points)
+    assert len(text.splitlines()) == 1
+    merged = next(names for names, message in notes.items() if "written once" in message)
+    assert merged == tuple(point.name for point in points[1:])
+
+
 @given(st.text())
 def test_any_list_is_a_suite_or_an_error(text: str) -> None:
     survives(lambda content: hcibench.read(content, "x", "x"), text)

@@ -110,12 +110,12 @@ def write(points: Sequence[Point], *, size_bytes: int | None = None) -> tuple[st
     """The nearest names, a line each, and what they leave out.
 
     Args:
-        size_bytes: of the target, for working sets in bytes.
+        size_bytes: of the target, for working sets in bytes; None: they become all of it.
 
     Raises:
-        InputError: a ramp, or a working set in bytes of a target whose size isn't given.
+        InputError: a ramp.
     """
-    notes, names = Notes(), []
+    notes, names = Notes(), dict[str, None]()
     if size_bytes is not None:
         notes.add(f"a name says no size: give HCIBench disks of {format_size(size_bytes)} together")
     for point in fixed(points):
@@ -123,8 +123,12 @@ def write(points: Sequence[Point], *, size_bytes: int | None = None) -> tuple[st
             notes.add("a name says one stream: streams that run together are names of their own", point.name)
         times = f"{seconds(point.runtime_ns)} s after {seconds(point.warmup_ns)} s"
         notes.add(f"a name says no times: give HCIBench {times} of warm-up", point.name)
-        names += [_name(stream, point.name, notes, size_bytes) for stream in point.streams]
-    return "\n".join(dict.fromkeys(names)) + "\n", notes
+        for stream in point.streams:
+            name = _name(stream, point.name, notes, size_bytes)
+            if name in names:
+                notes.add("its name comes out as that of an earlier load: it is written once", point.name)
+            names[name] = None
+    return "\n".join(names) + "\n", notes
 
 
 def _name(stream: Workload, point: str, notes: Notes, size_bytes: int | None) -> str:
@@ -138,11 +142,13 @@ def _name(stream: Workload, point: str, notes: Notes, size_bytes: int | None) ->
     touched = profile.working_set_fraction
     if profile.working_set_bytes is not None:
         if size_bytes is None:
-            raise InputError(
-                f"{point}: its working set is in bytes, and a name says percents",
-                "Say how large the target is: --size.",
+            notes.add(
+                "a name says percents: a working set in bytes becomes all of the target, unless --size says how large"
+                " it is",
+                point,
             )
-        touched = min(1.0, profile.working_set_bytes / size_bytes)
+        else:
+            touched = min(1.0, profile.working_set_bytes / size_bytes)
     touched_percent = _percent(1.0 if touched is None else touched, "working set", point, notes) or 1
     read = _percent(profile.read_fraction, "share of reads", point, notes)
     random = _percent(profile.random_fraction, "share of random requests", point, notes)
