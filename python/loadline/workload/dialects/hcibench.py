@@ -22,6 +22,9 @@ from loadline.workload.suite import BLOCK_BYTES, DEPTHS, JOBS, Entry, Suite
 RUNTIME_NS = 600 * 10**9
 _THREADS = 2
 
+# No disk has smaller blocks: a number below has lost its unit.
+_LEAST_BYTES = 512
+
 _NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
 _FORM = re.compile(
     rf"(?:[A-Za-z0-9_.]+-)?(?:vdb|fio)-{_NUMBER}vmdk-{_NUMBER}ws-([0-9]+[kKmM]?)-{_NUMBER}rdpct-{_NUMBER}randompct-([0-9]*)threads",
@@ -90,8 +93,10 @@ def _entry(word: Word, taken: set[str]) -> Entry:
     if not touched:
         raise part(2).place.fault("ws: 0 % of the disks is nothing", "Give 1 to 100.")
     size_bytes = parse_bytes(match[3])
-    if not BLOCK_BYTES[0] <= size_bytes <= BLOCK_BYTES[1]:
-        raise part(3).place.fault(f"{match[3]!r} is not a block size from 1 byte to 1 GiB", _EXAMPLE)
+    if not _LEAST_BYTES <= size_bytes <= BLOCK_BYTES[1]:
+        raise part(3).place.fault(
+            f"{match[3]!r} is not a block size from {_LEAST_BYTES} bytes to 1 GiB", "Write it with its unit, like 4k."
+        )
     read, random = (part(n).number(what, 0, 100) / 100 for n, what in ((4, "rdpct"), (5, "randompct")))
     threads = part(6).whole("threads", *DEPTHS) if match[6] else _THREADS
     name = unique(slug(word.text)[:100], taken)
@@ -136,6 +141,9 @@ def _name(stream: Workload, point: str, notes: Notes, size_bytes: int | None) ->
     size = max(profile.block, key=lambda share: share.share_fraction).size_bytes
     if len(profile.block) > 1:
         notes.add("a name has one block size: the most frequent is taken", point)
+    if size < _LEAST_BYTES:
+        notes.add(f"a name has no block below {_LEAST_BYTES} bytes: that is taken", point)
+        size = _LEAST_BYTES
     for left, what in _left_out(stream):
         if left:
             notes.add(f"a name says nothing of {what}: it is left out", point)
