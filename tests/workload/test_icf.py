@@ -101,6 +101,39 @@ def test_a_file_of_version_3_26_97_has_names_or_none() -> None:
     assert planned(read(new)[0]) == planned(read(text("iometer-1.1.0.icf"))[0])
 
 
+@pytest.mark.parametrize("version", ["1.1.0-rc1", "2008.06.18-RC2", "1, 1, 0 of 2014"])
+def test_of_a_version_three_numbers_count(version: str) -> None:
+    whole = text("iometer-1.1.0.icf")
+    assert planned(read(whole.replace("1.1.0", version))[0]) == planned(read(whole)[0])
+
+
+@pytest.mark.parametrize("version", ["1.1", "1.1.12345", "one.1.1.0"])
+def test_a_version_of_fewer_or_longer_numbers_is_none(version: str) -> None:
+    with pytest.raises(InputError, match=rf"^x.icf:1:1: 'Version {version}' is not Iometer's version"):
+        read(text("iometer-1.1.0.icf").replace("1.1.0", version))
+
+
+@pytest.mark.parametrize(
+    ("before", "more"),
+    [
+        ("\tFile Server,NONE", "'for volume 3\r\n"),
+        ("'size,%", "'small ones first\r\n"),
+        ("\t512,10,80", "'KiB are 1,024\r\n\r\n"),
+        ("\t1024,5,80", "\r\n"),
+        ("'Access specification name", "\r\n\t\r\n"),
+        ("'END access", "\r\n"),
+    ],
+)
+def test_comments_before_data_and_blank_lines_say_nothing(before: str, more: str) -> None:
+    whole = text("iometer-1.1.0.icf")
+    assert planned(read(whole.replace(before, more + before))[0]) == planned(read(whole)[0])
+
+
+def test_blank_lines_don_t_end_specifications_without_names() -> None:
+    whole = text("iometer-1998.01.05.icf")
+    assert planned(read(whole.replace("\t4096", "\n\t4096"))[0]) == planned(read(whole)[0])
+
+
 def test_sizes_with_shares_of_their_own_are_read_as_their_mean_with_a_note() -> None:
     suite, notes = read(text("iometer-1998.01.05.icf").replace("4096,40,100,0", "4096,40,50,100"))
     profile = planned(suite)[1].streams[0].profile
