@@ -151,6 +151,13 @@ def test_what_real_files_say_of_a_run_beside_its_load_is_left_out_with_a_warning
     assert "rd1: format is left out" in said and "rd1: skew is left out" in said
 
 
+def test_parameters_behind_a_blank_are_a_comment_with_a_warning() -> None:
+    suite, notes = read("  sd=sd1, lun=/dev/x,threads=16\nwd=w,sd=sd1  * rdpct=0\nrd=r,wd=w alone\n")
+    assert planned(suite)[0].streams[0].arrival == Closed(8)
+    (note,) = (note for note in notes if "a comment" in note)
+    assert note.startswith("x.vdbench: 1:11: what follows a blank is a comment")
+
+
 def test_commands_other_files_and_traces_are_refused() -> None:
     for key in ("startcmd=ls", "endcmd=ls", "journal=/tmp", "monitor=/x"):
         with pytest.raises(InputError, match="refused, for it could reach past the target"):

@@ -56,7 +56,8 @@ def read(text: str, name: str, file: str) -> tuple[Suite, list[str]]:
     Raises:
         InputError: a parameter that isn't known or may not be read, or a value that can't be, with line and column.
     """
-    found, notes = definitions(text.removeprefix("\ufeff"), file), Notes()
+    notes = Notes()
+    found = definitions(text.removeprefix("\ufeff"), file, notes)
     for definition in found:
         for key in _LEFT_OUT.get(definition.kind, ()):
             if key in definition.parameters:
