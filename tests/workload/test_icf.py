@@ -227,6 +227,14 @@ def test_a_sweep_of_the_catalog_reads_back_the_same() -> None:
         assert [said(one) for one in planned(suite)] == [said(one) for one in points]
 
 
+def test_profiles_that_differ_in_depth_only_keep_their_names() -> None:
+    points = make_plan(load_suite("quick-look")[0], Options())
+    suite, _ = read(icf.write(points)[0])
+    assert [(one.name, one.streams[0].arrival) for one in planned(suite)] == [
+        (one.name, one.streams[0].arrival) for one in points
+    ]
+
+
 @pytest.mark.parametrize(
     ("asked", "note"),
     [

@@ -56,12 +56,12 @@ def write(points: Sequence[Point], *, title: str = "", size_bytes: int | None = 
     for number, point in enumerate(fixed(points)):
         for stream in point.streams:
             _note_losses(stream, point.name, notes)
-            lines = tuple(_lines(stream.profile, point.name, notes))
-            if lines not in specs:
+            asked = (_name(stream.profile, point, points), *_lines(stream.profile, point.name, notes))
+            if asked not in specs:
                 # For Iometer names that differ in case only are one.
-                specs[lines] = unique(_name(stream.profile, point, points), taken, str.lower)
+                specs[asked] = unique(asked[0], taken, str.lower)
             for setting in _settings(stream, size_bytes, point.name, notes):
-                _assign(crew, setting, number, specs[lines])
+                _assign(crew, setting, number, specs[asked])
     for worker in crew:
         worker.steps += ["Idle"] * (len(points) - len(worker.steps))
     text = [_VERSION, *_setup(points, title, notes), *_specifications(specs), *_managers(crew, points, notes), _VERSION]
@@ -207,7 +207,7 @@ def _times(points: Sequence[Point]) -> tuple[list[int], list[int]]:
 
 def _specifications(specs: dict[tuple[str, ...], str]) -> list[str]:
     lines = [f"'ACCESS SPECIFICATIONS {_BAR}"]
-    for rows, name in specs.items():
+    for (_, *rows), name in specs.items():
         lines += ["'Access specification name,default assignment", f"\t{name},NONE"]
         lines += ["'size,% of size,% reads,% random,delay,burst,align,reply", *(f"\t{row}" for row in rows)]
     return [*lines, "'END access specifications"]
