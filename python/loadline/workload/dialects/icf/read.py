@@ -25,6 +25,10 @@ from loadline.workload.suite import BLOCK_BYTES, JOBS, Entry, Suite
 UNSAID_RUNTIME_NS = 60 * 10**9
 
 SECTOR_BYTES = 512
+
+#: Of what is read and written in sequence; said both ways.
+ONE_PLACE = "in sequence Iometer has one place at which it goes on, fio one for each direction"
+
 IDLE = "idle"
 
 _POINTS = 10_000
@@ -213,7 +217,7 @@ def _stream(name: str, spec: Specification, part: _Part, place: tuple[int, int],
             "Iometer's workers would go over the same blocks in sequence; here each job has a part of its own", name
         )
     if random < 100 and 0 < read < 100:
-        notes.add("in sequence Iometer has one place at which it goes on, fio one for each direction", name)
+        notes.add(ONE_PLACE, name)
     profile = Profile(
         name=name,
         block=tuple(BlockShare(size_bytes, share / 100) for size_bytes, share in shares.items()),

@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from loadline.workload.dialects.icf.read import SECTOR_BYTES
+from loadline.workload.dialects.icf.read import ONE_PLACE, SECTOR_BYTES
 from loadline.workload.dialects.text import Notes, fixed, seconds, unique
 from loadline.workload.plan import Point
 from loadline.workload.profile import Open, Profile, Workload
@@ -158,6 +158,8 @@ def _note_losses(stream: Workload, name: str, notes: Notes) -> None:
         notes.add("Iometer has no rate: the load becomes closed, at its queue depth", name)
     if profile.distribution.kind != "uniform":
         notes.add(f"Iometer has no {profile.distribution.kind} distribution of addresses: it becomes uniform", name)
+    if profile.random_fraction < 1 and 0 < profile.read_fraction < 1:
+        notes.add(ONE_PLACE, name)
     if profile.writes and (profile.dsync or profile.flush_every):
         notes.add("Iometer has no O_DSYNC and no flushes: its writes end where the target says that they do", name)
     if profile.writes and profile.duplicate_fraction:
