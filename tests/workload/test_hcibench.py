@@ -81,6 +81,7 @@ def test_names_in_capital_letters_say_the_same() -> None:
         ("8vmdk", "1.5vmdk", "name:1:5: vmdk: '1.5' is not a whole number"),
         ("10ws", "0ws", "name:1:11: ws: 0 % of the disks is nothing"),
         ("4k", "0k", "name:1:16: '0k' is not a block size"),
+        ("4k", "4", "name:1:16: '4' is not a block size from 512 bytes to 1 GiB"),
         ("70rdpct", "170rdpct", "name:1:19: rdpct: '170' is not a number from 0 to 100"),
         ("2threads", "99999threads", "name:1:39: threads: '99999' is not a number from 1 to 65536"),
         ("4k", "9" * 5000 + "k", "'vdb-.*' is not one of HCIBench's names"),
@@ -110,6 +111,34 @@ def test_what_a_name_can_t_say_is_noted() -> None:
     assert all(message.startswith("a name says no times") for message in others)
     _, notes = hcibench.write(make_plan(load_suite("log-writer")[0], Options()))
     assert any("O_DSYNC" in message for _, message in notes.items())
+
+
+def test_a_working_set_in_bytes_becomes_all_of_a_target_whose_size_isn_t_given() -> None:
+    (asked,) = planned(hcibench.read_name(NAME))
+    (stream,) = asked.streams
+    profile = replace(stream.profile, working_set_fraction=None, working_set_bytes=SIZE // 10)
+    asked = replace(asked, streams=(replace(stream, profile=profile),))
+    text, notes = hcibench.write([asked])
+    assert text == NAME.replace("10ws", "100ws") + "\n"
+    assert any(message.startswith("a name says percents") and "--size" in message for _, message in notes.items())
+    assert hcibench.write([asked], size_bytes=SIZE)[0] == NAME + "\n"
+
+
+def test_a_block_that_no_disk_has_becomes_the_smallest_of_them() -> None:
+    (asked,) = planned(hcibench.read_name(NAME))
+    (stream,) = asked.streams
+    small = replace(stream, profile=replace(stream.profile, block=(BlockShare(100, 1.0),)))
+    text, notes = hcibench.write([replace(asked, streams=(small,))])
+    assert text == NAME.replace("4k", "512") + "\n"
+    assert any("no block below 512 bytes" in message for _, message in notes.items())
+
+
+def test_names_that_come_out_equal_are_written_once_with_a_note() -> None:
+    points = make_plan(load_suite("zone-profile")[0], Options())
+    text, notes = hcibench.write(points)
+    assert len(text.splitlines()) == 1
+    merged = next(names for names, message in notes.items() if "written once" in message)
+    assert merged == tuple(point.name for point in points[1:])
 
 
 @given(st.text())

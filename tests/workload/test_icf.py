@@ -12,6 +12,7 @@ from workload.strategies import damaged
 
 from loadline.errors import InputError
 from loadline.workload.dialects import icf
+from loadline.workload.dialects.icf.read import ONE_PLACE
 from loadline.workload.plan import Options, Point, make_plan
 from loadline.workload.profile import BlockShare, Closed, Distribution, Open, Profile, Workload
 from loadline.workload.suite import Suite, load_suite
@@ -53,6 +54,24 @@ def test_a_file_of_version_1_1_0_is_its_workers_steps() -> None:
     assert [note for note in notes if "align" not in note] == []
 
 
+BOTH = text("iometer-1.1.0.icf").replace("\tIdle", "\t64 KiB; 100% Read; 0% random")
+
+
+def test_workers_that_go_over_one_range_in_sequence_part_it_with_a_note() -> None:
+    suite, notes = read(BOTH)
+    (one,) = planned(suite)[1].streams
+    assert (one.arrival.jobs, one.profile.start_bytes, one.profile.working_set_bytes) == (2, 4096 * 512, 131072 * 512)
+    assert any("here each job has a part of its own" in note for note in notes)
+
+
+def test_workers_whose_ranges_lie_side_by_side_touch_all_of_them() -> None:
+    suite, notes = read(BOTH.replace("\t131072,4096", "\t131072,135168", 1))
+    for one in (step.streams[0] for step in planned(suite)):
+        assert one.arrival.jobs == 2
+        assert (one.profile.start_bytes, one.profile.working_set_bytes) == (4096 * 512, 2 * 131072 * 512)
+    assert not any("a part of its own" in note for note in notes)
+
+
 def test_a_dated_version_may_cycle_through_outstanding_ios() -> None:
     suite, _ = read(text("iometer-2006.07.27.icf"))
     depths = [(p.streams[0].arrival.queue_depth, p.streams[0].arrival.jobs) for p in planned(suite)]
@@ -81,6 +100,39 @@ def test_a_file_of_version_3_26_97_has_names_or_none() -> None:
     assert len(planned(read(old)[0])) == 2
     new = text("iometer-1.1.0.icf").replace("1.1.0", "3.26.97")
     assert planned(read(new)[0]) == planned(read(text("iometer-1.1.0.icf"))[0])
+
+
+@pytest.mark.parametrize("version", ["1.1.0-rc1", "2008.06.18-RC2", "1, 1, 0 of 2014"])
+def test_of_a_version_three_numbers_count(version: str) -> None:
+    whole = text("iometer-1.1.0.icf")
+    assert planned(read(whole.replace("1.1.0", version))[0]) == planned(read(whole)[0])
+
+
+@pytest.mark.parametrize("version", ["1.1", "1.1.12345", "one.1.1.0"])
+def test_a_version_of_fewer_or_longer_numbers_is_none(version: str) -> None:
+    with pytest.raises(InputError, match=rf"^x.icf:1:1: 'Version {version}' is not Iometer's version"):
+        read(text("iometer-1.1.0.icf").replace("1.1.0", version))
+
+
+@pytest.mark.parametrize(
+    ("before", "more"),
+    [
+        ("\tFile Server,NONE", "'for volume 3\r\n"),
+        ("'size,%", "'small ones first\r\n"),
+        ("\t512,10,80", "'KiB are 1,024\r\n\r\n"),
+        ("\t1024,5,80", "\r\n"),
+        ("'Access specification name", "\r\n\t\r\n"),
+        ("'END access", "\r\n"),
+    ],
+)
+def test_comments_before_data_and_blank_lines_say_nothing(before: str, more: str) -> None:
+    whole = text("iometer-1.1.0.icf")
+    assert planned(read(whole.replace(before, more + before))[0]) == planned(read(whole)[0])
+
+
+def test_blank_lines_don_t_end_specifications_without_names() -> None:
+    whole = text("iometer-1998.01.05.icf")
+    assert planned(read(whole.replace("\t4096", "\n\t4096"))[0]) == planned(read(whole)[0])
 
 
 def test_sizes_with_shares_of_their_own_are_read_as_their_mean_with_a_note() -> None:
@@ -140,7 +192,8 @@ def test_a_file_that_ends_too_early_is_said_to_be_cut_off() -> None:
 def test_written_points_read_back_are_the_same(streams: list[Workload]) -> None:
     points = [replace(point(one), name=f"p{n}") for n, one in enumerate(streams)]
     content, notes = icf.write(points)
-    assert not notes.items()
+    mixed = any(one.profile.random_fraction < 1 and 0 < one.profile.read_fraction < 1 for one in streams)
+    assert [message for _, message in notes.items()] == [ONE_PLACE] * mixed
     suite, _ = read(content)
     assert [said(one) for one in planned(suite)] == [said(one) for one in points]
 
@@ -148,7 +201,8 @@ def test_written_points_read_back_are_the_same(streams: list[Workload]) -> None:
 @pytest.mark.parametrize("jobs", [1, 2, 8])
 @pytest.mark.parametrize("random", [0.0, 0.3, 1.0])
 def test_jobs_are_workers_that_lie_side_by_side_if_they_go_in_sequence(jobs: int, random: float) -> None:
-    asked = point(stream(Closed(3, jobs), random_fraction=random, start_bytes=1 << 30, working_set_bytes=1 << 33))
+    where = {"random_fraction": random, "start_bytes": 1 << 30, "working_set_bytes": 1 << 33}
+    asked = point(stream(Closed(3, jobs), read_fraction=1.0, **where))
     content, notes = icf.write([asked])
     assert content.count("'Worker\r\n") == jobs
     starts = {line for line in content.split("\r\n") if line.endswith(",2") and line.startswith("\t")}
@@ -176,6 +230,14 @@ def test_a_sweep_of_the_catalog_reads_back_the_same() -> None:
         assert [said(one) for one in planned(suite)] == [said(one) for one in points]
 
 
+def test_profiles_that_differ_in_depth_only_keep_their_names() -> None:
+    points = make_plan(load_suite("quick-look")[0], Options())
+    suite, _ = read(icf.write(points)[0])
+    assert [(one.name, one.streams[0].arrival) for one in planned(suite)] == [
+        (one.name, one.streams[0].arrival) for one in points
+    ]
+
+
 @pytest.mark.parametrize(
     ("asked", "note"),
     [
@@ -185,6 +247,7 @@ def test_a_sweep_of_the_catalog_reads_back_the_same() -> None:
         (stream(read_fraction=0.665), "share of reads: 66.5 % is rounded to a whole percent"),
         (stream(working_set_fraction=0.1), "Iometer counts sectors: a share of the target becomes all of it"),
         (stream(Closed(1, 2), random_fraction=0.0), "jobs side by side need the target's size"),
+        (stream(random_fraction=0.5), ONE_PLACE),
         (stream(think_time_ns=500_000), "Iometer's delay is whole ms: think time becomes 1 ms"),
         (stream(compressible_fraction=0.5), "Iometer has no compressible share of data: repeating bytes are written"),
         (stream(Closed(1, 100)), "more than 64 workers: one with all that is outstanding"),
@@ -197,7 +260,8 @@ def test_what_iometer_can_t_say_is_noted_with_the_nearest(asked: Workload, note:
 
 
 def test_the_size_of_the_target_makes_sectors_of_percents() -> None:
-    asked = point(stream(Closed(1, 4), random_fraction=0.0, working_set_fraction=0.5, start_fraction=0.25))
+    where = {"random_fraction": 0.0, "working_set_fraction": 0.5, "start_fraction": 0.25}
+    asked = point(stream(Closed(1, 4), read_fraction=1.0, **where))
     content, notes = icf.write([asked], size_bytes=SIZE)
     assert not notes.items()
     assert [said(one) for one in planned(read(content)[0])] == [said(asked)]

@@ -151,6 +151,25 @@ def test_what_real_files_say_of_a_run_beside_its_load_is_left_out_with_a_warning
     assert "rd1: format is left out" in said and "rd1: skew is left out" in said
 
 
+def test_a_workload_for_which_the_skews_of_others_leave_nothing_is_refused() -> None:
+    content = ONE.replace("wd=w,sd=sd1", "wd=a,sd=sd1,skew=70\nwd=b,sd=sd1,skew=30\nwd=c,sd=sd1").replace(
+        "wd=w", "wd=*"
+    )
+    for whole in (content, content.replace("iorate=max", "iorate=100")):
+        with pytest.raises(InputError, match=r"^x.vdbench:4:4: wd=c has no skew, and nothing is left") as error:
+            read(whole)
+        assert "rd=r" in error.value.remedy
+    streams = planned(read(content.replace("skew=30", "skew=20"))[0])[0].streams
+    assert [one.arrival.queue_depth for one in streams] == [6, 2, 1]
+
+
+def test_parameters_behind_a_blank_are_a_comment_with_a_warning() -> None:
+    suite, notes = read("  sd=sd1, lun=/dev/x,threads=16\nwd=w,sd=sd1  * rdpct=0\nrd=r,wd=w alone\n")
+    assert planned(suite)[0].streams[0].arrival == Closed(8)
+    (note,) = (note for note in notes if "a comment" in note)
+    assert note.startswith("x.vdbench: 1:11: what follows a blank is a comment")
+
+
 def test_commands_other_files_and_traces_are_refused() -> None:
     for key in ("startcmd=ls", "endcmd=ls", "journal=/tmp", "monitor=/x"):
         with pytest.raises(InputError, match="refused, for it could reach past the target"):

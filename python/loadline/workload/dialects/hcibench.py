@@ -22,6 +22,9 @@ from loadline.workload.suite import BLOCK_BYTES, DEPTHS, JOBS, Entry, Suite
 RUNTIME_NS = 600 * 10**9
 _THREADS = 2
 
+# No disk has smaller blocks: a number below has lost its unit.
+_LEAST_BYTES = 512
+
 _NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
 _FORM = re.compile(
     rf"(?:[A-Za-z0-9_.]+-)?(?:vdb|fio)-{_NUMBER}vmdk-{_NUMBER}ws-([0-9]+[kKmM]?)-{_NUMBER}rdpct-{_NUMBER}randompct-([0-9]*)threads",
@@ -90,8 +93,10 @@ def _entry(word: Word, taken: set[str]) -> Entry:
     if not touched:
         raise part(2).place.fault("ws: 0 % of the disks is nothing", "Give 1 to 100.")
     size_bytes = parse_bytes(match[3])
-    if not BLOCK_BYTES[0] <= size_bytes <= BLOCK_BYTES[1]:
-        raise part(3).place.fault(f"{match[3]!r} is not a block size from 1 byte to 1 GiB", _EXAMPLE)
+    if not _LEAST_BYTES <= size_bytes <= BLOCK_BYTES[1]:
+        raise part(3).place.fault(
+            f"{match[3]!r} is not a block size from {_LEAST_BYTES} bytes to 1 GiB", "Write it with its unit, like 4k."
+        )
     read, random = (part(n).number(what, 0, 100) / 100 for n, what in ((4, "rdpct"), (5, "randompct")))
     threads = part(6).whole("threads", *DEPTHS) if match[6] else _THREADS
     name = unique(slug(word.text)[:100], taken)
@@ -110,12 +115,12 @@ def write(points: Sequence[Point], *, size_bytes: int | None = None) -> tuple[st
     """The nearest names, a line each, and what they leave out.
 
     Args:
-        size_bytes: of the target, for working sets in bytes.
+        size_bytes: of the target, for working sets in bytes; None: they become all of it.
 
     Raises:
-        InputError: a ramp, or a working set in bytes of a target whose size isn't given.
+        InputError: a ramp.
     """
-    notes, names = Notes(), []
+    notes, names = Notes(), dict[str, None]()
     if size_bytes is not None:
         notes.add(f"a name says no size: give HCIBench disks of {format_size(size_bytes)} together")
     for point in fixed(points):
@@ -123,8 +128,12 @@ def write(points: Sequence[Point], *, size_bytes: int | None = None) -> tuple[st
             notes.add("a name says one stream: streams that run together are names of their own", point.name)
         times = f"{seconds(point.runtime_ns)} s after {seconds(point.warmup_ns)} s"
         notes.add(f"a name says no times: give HCIBench {times} of warm-up", point.name)
-        names += [_name(stream, point.name, notes, size_bytes) for stream in point.streams]
-    return "\n".join(dict.fromkeys(names)) + "\n", notes
+        for stream in point.streams:
+            name = _name(stream, point.name, notes, size_bytes)
+            if name in names:
+                notes.add("its name comes out as that of an earlier load: it is written once", point.name)
+            names[name] = None
+    return "\n".join(names) + "\n", notes
 
 
 def _name(stream: Workload, point: str, notes: Notes, size_bytes: int | None) -> str:
@@ -132,17 +141,22 @@ def _name(stream: Workload, point: str, notes: Notes, size_bytes: int | None) ->
     size = max(profile.block, key=lambda share: share.share_fraction).size_bytes
     if len(profile.block) > 1:
         notes.add("a name has one block size: the most frequent is taken", point)
+    if size < _LEAST_BYTES:
+        notes.add(f"a name has no block below {_LEAST_BYTES} bytes: that is taken", point)
+        size = _LEAST_BYTES
     for left, what in _left_out(stream):
         if left:
             notes.add(f"a name says nothing of {what}: it is left out", point)
     touched = profile.working_set_fraction
     if profile.working_set_bytes is not None:
         if size_bytes is None:
-            raise InputError(
-                f"{point}: its working set is in bytes, and a name says percents",
-                "Say how large the target is: --size.",
+            notes.add(
+                "a name says percents: a working set in bytes becomes all of the target, unless --size says how large"
+                " it is",
+                point,
             )
-        touched = min(1.0, profile.working_set_bytes / size_bytes)
+        else:
+            touched = min(1.0, profile.working_set_bytes / size_bytes)
     touched_percent = _percent(1.0 if touched is None else touched, "working set", point, notes) or 1
     read = _percent(profile.read_fraction, "share of reads", point, notes)
     random = _percent(profile.random_fraction, "share of random requests", point, notes)

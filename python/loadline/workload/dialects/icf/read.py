@@ -25,6 +25,10 @@ from loadline.workload.suite import BLOCK_BYTES, JOBS, Entry, Suite
 UNSAID_RUNTIME_NS = 60 * 10**9
 
 SECTOR_BYTES = 512
+
+#: Of what is read and written in sequence; said both ways.
+ONE_PLACE = "in sequence Iometer has one place at which it goes on, fio one for each direction"
+
 IDLE = "idle"
 
 _POINTS = 10_000
@@ -159,9 +163,9 @@ def _entry(
     used: set[str] = set()
     streams = []
     for part, starts in step.items():
-        for start, jobs in _ranges(part, starts):
+        for place, jobs in _ranges(part, starts):
             stream_name = unique(slug(specs[part.spec].name)[:64], used)
-            streams.append(_stream(stream_name, specs[part.spec], part, start, jobs, notes))
+            streams.append(_stream(stream_name, specs[part.spec], part, place, jobs, notes))
     name = "+".join(sorted(used))[:80]
     if repeated:
         name += "".join(f"-qd{depth}" for depth in sorted({part.outstanding for part in step}))[:20]
@@ -174,17 +178,20 @@ def _entry(
     return Entry(name, loads, *times_ns)
 
 
-def _ranges(part: _Part, starts: list[int]) -> list[tuple[int, int]]:
-    """(start, jobs) of workers that share a range, or whose ranges lie side by side."""
+def _ranges(part: _Part, starts: list[int]) -> list[tuple[tuple[int, int], int]]:
+    """((start, size) in sectors, jobs) of workers that share a range, or whose ranges lie side by side."""
     counts = Counter(starts)
     ordered = sorted(counts)
     beside = len(set(counts.values())) == 1 == counts[ordered[0]] and all(
         after - before == part.size_sectors for before, after in pairwise(ordered)
     )
-    return [(ordered[0], len(ordered))] if beside else sorted(counts.items())
+    if beside:
+        return [((ordered[0], part.size_sectors * len(ordered)), len(ordered))]
+    return [((start, part.size_sectors), jobs) for start, jobs in sorted(counts.items())]
 
 
-def _stream(name: str, spec: Specification, part: _Part, start: int, jobs: int, notes: Notes) -> Workload:
+def _stream(name: str, spec: Specification, part: _Part, place: tuple[int, int], jobs: int, notes: Notes) -> Workload:
+    start, size = (sectors * SECTOR_BYTES for sectors in place)
     lines = [line for line in spec.lines if line.share_percent]
     shares: dict[int, int] = {}
     for line in lines:
@@ -205,15 +212,12 @@ def _stream(name: str, spec: Specification, part: _Part, start: int, jobs: int, 
         notes.add("its sizes have delays of their own: the first one's counts for all", name)
     if any(line.align_bytes != min(shares) for line in lines) and random:
         notes.add("random places are multiples of the smallest size here, whatever the file's align says")
-    if jobs > 1 and random < 100 and not part.size_sectors:
+    if jobs > 1 and random < 100 and size == part.size_sectors * SECTOR_BYTES:
         notes.add(
             "Iometer's workers would go over the same blocks in sequence; here each job has a part of its own", name
         )
     if random < 100 and 0 < read < 100:
-        notes.add("in sequence Iometer has one place at which it goes on, fio one for each direction", name)
-    # A share of the range each where they lie side by side; Iometer's workers at random places share it.
-    apart = jobs > 1 and part.size_sectors and random < 100
-    size = part.size_sectors * SECTOR_BYTES * (jobs if apart else 1)
+        notes.add(ONE_PLACE, name)
     profile = Profile(
         name=name,
         block=tuple(BlockShare(size_bytes, share / 100) for size_bytes, share in shares.items()),
@@ -221,7 +225,7 @@ def _stream(name: str, spec: Specification, part: _Part, start: int, jobs: int, 
         random_fraction=random / 100,
         access_class=access_class(random / 100),
         working_set_bytes=size or None,
-        start_bytes=start * SECTOR_BYTES or None,
+        start_bytes=start or None,
         think_time_ns=lines[0].delay_ms * 10**6,
         burst=max(1, lines[0].burst),
     )

@@ -11,7 +11,8 @@ from dataclasses import astuple, dataclass, field
 
 from loadline.workload.dialects.text import Place, Word, unique
 
-_VERSION = re.compile(r"\s*version\s+([0-9]{1,4})\.([0-9]{1,4})\.([0-9]{1,4})\s*", re.IGNORECASE)
+# As Iometer, whose own have been like 2008.06.18-RC2: three numbers count, and nothing behind them.
+_VERSION = re.compile(r"version\s+([0-9]{1,4})[^0-9]+([0-9]{1,4})[^0-9]+([0-9]{1,4})(?![0-9])", re.IGNORECASE)
 
 # The first version whose access specifications have names, as year, month and day.
 _NAMED = (1998, 5, 21)
@@ -23,6 +24,9 @@ _MOST_S = 366 * 86400
 
 # What has an end of its own, which Iometer always writes; access specifications are looked at where they are read.
 _PARTS = ("test setup", "results display", "manager list")
+
+# What says something in an access specification; other comments before its data are passed over.
+_HEADS = ("'access specification name", "'size", "'end")
 
 #: Lines of one access specification at most, letters of its name, and loads of a cycle.
 MOST_LINES = 100
@@ -119,6 +123,20 @@ class Lines:
             return Word("", Place(self._file, max(1, self._next), 1))
         return self.take()
 
+    def skip_comments(self) -> None:
+        """Goes to the next line that is data or says something in an access specification."""
+        while (following := self.peek()) is not None and (
+            not following or (following.startswith("'") and not following.lower().startswith(_HEADS))
+        ):
+            self.take()
+
+    def rows(self) -> Iterator[Word]:
+        """The data lines up to the next comment; blank ones are passed over."""
+        while (following := self.peek()) is not None and not following.startswith("'"):
+            word = self.take()
+            if word.text:
+                yield word
+
     def skip_to(self, head: str) -> bool:
         """Goes behind the next line that begins so, from the file's begin; False if there is none."""
         self._next = 0
@@ -136,7 +154,7 @@ def is_named(lines: Lines) -> bool:
         InputError: no version.
     """
     first = lines.take()
-    match = _VERSION.fullmatch(first.text)
+    match = _VERSION.match(first.text)
     if match is None:
         raise first.place.fault(
             f"{first.text[:40]!r} is not Iometer's version", "An .icf file begins with a line like: Version 1.1.0"
@@ -237,6 +255,8 @@ def specifications(lines: Lines, *, named: bool) -> list[Specification]:
 
 def _named(lines: Lines) -> Iterator[Specification]:
     for word in lines:
+        if not word.text:
+            continue
         if _is(word.text, "'end access specifications"):
             return
         if not _is(word.text, "'access specification name"):
@@ -244,16 +264,18 @@ def _named(lines: Lines) -> Iterator[Specification]:
                 f"{word.text[:60]!r} is not a comment of an access specification",
                 "Expected 'Access specification name,default assignment or 'END access specifications.",
             )
+        lines.skip_comments()
         head = lines.take()
         name = head.text.split(",")[0].strip()
         if not name or name.startswith("'"):
             raise head.place.fault("an access specification without a name", "Give it one.")
         spec = Specification(name[:MOST_LETTERS], head.place)
+        lines.skip_comments()
         heads = lines.take()
         if not heads.text.startswith("'size"):
             raise heads.place.fault(f"{heads.text[:60]!r} is not the line of heads", "Expected 'size,% of size,...")
-        while (following := lines.peek()) and not following.startswith("'"):
-            spec.lines.append(_line(lines.take(), 8))
+        lines.skip_comments()
+        spec.lines += [_line(row, 8) for row in lines.rows()]
         yield _whole(spec)
     raise lines.take().place.fault("the file ends within its access specifications", "It is cut off.")
 
@@ -261,8 +283,8 @@ def _named(lines: Lines) -> Iterator[Specification]:
 def _unnamed(lines: Lines) -> Iterator[Specification]:
     lines.take()
     spec, number, taken = None, 0, set[str]()
-    while (following := lines.peek()) and not following.startswith("'"):
-        line = _line(lines.take(), 6)
+    for row in lines.rows():
+        line = _line(row, 6)
         if spec is None:
             number += 1
             spec = Specification(f"untitled-{number}", line.place)

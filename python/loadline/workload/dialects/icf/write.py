@@ -11,7 +11,7 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 
-from loadline.workload.dialects.icf.read import SECTOR_BYTES
+from loadline.workload.dialects.icf.read import ONE_PLACE, SECTOR_BYTES
 from loadline.workload.dialects.text import Notes, fixed, seconds, unique
 from loadline.workload.plan import Point
 from loadline.workload.profile import Open, Profile, Workload
@@ -56,12 +56,12 @@ def write(points: Sequence[Point], *, title: str = "", size_bytes: int | None = 
     for number, point in enumerate(fixed(points)):
         for stream in point.streams:
             _note_losses(stream, point.name, notes)
-            lines = tuple(_lines(stream.profile, point.name, notes))
-            if lines not in specs:
+            asked = (_name(stream.profile, point, points), *_lines(stream.profile, point.name, notes))
+            if asked not in specs:
                 # For Iometer names that differ in case only are one.
-                specs[lines] = unique(_name(stream.profile, point, points), taken, str.lower)
+                specs[asked] = unique(asked[0], taken, str.lower)
             for setting in _settings(stream, size_bytes, point.name, notes):
-                _assign(crew, setting, number, specs[lines])
+                _assign(crew, setting, number, specs[asked])
     for worker in crew:
         worker.steps += ["Idle"] * (len(points) - len(worker.steps))
     text = [_VERSION, *_setup(points, title, notes), *_specifications(specs), *_managers(crew, points, notes), _VERSION]
@@ -158,6 +158,8 @@ def _note_losses(stream: Workload, name: str, notes: Notes) -> None:
         notes.add("Iometer has no rate: the load becomes closed, at its queue depth", name)
     if profile.distribution.kind != "uniform":
         notes.add(f"Iometer has no {profile.distribution.kind} distribution of addresses: it becomes uniform", name)
+    if profile.random_fraction < 1 and 0 < profile.read_fraction < 1:
+        notes.add(ONE_PLACE, name)
     if profile.writes and (profile.dsync or profile.flush_every):
         notes.add("Iometer has no O_DSYNC and no flushes: its writes end where the target says that they do", name)
     if profile.writes and profile.duplicate_fraction:
@@ -207,7 +209,7 @@ def _times(points: Sequence[Point]) -> tuple[list[int], list[int]]:
 
 def _specifications(specs: dict[tuple[str, ...], str]) -> list[str]:
     lines = [f"'ACCESS SPECIFICATIONS {_BAR}"]
-    for rows, name in specs.items():
+    for (_, *rows), name in specs.items():
         lines += ["'Access specification name,default assignment", f"\t{name},NONE"]
         lines += ["'size,% of size,% reads,% random,delay,burst,align,reply", *(f"\t{row}" for row in rows)]
     return [*lines, "'END access specifications"]

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from fractions import Fraction
 
-from loadline.workload.dialects.text import Place, Word
+from loadline.workload.dialects.text import Notes, Place, Word
 from loadline.workload.suite import nearest
 
 # In vdbench's own order, for of two that a short form fits the first counts.
@@ -56,6 +56,8 @@ _REFUSED = {
 _PARAMETER = re.compile(r"[A-Za-z_0-9]+")
 _UNITS = {"k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 _TIMES = {"m": 60, "h": 3600}
+
+_COMMENT = "what follows a blank is a comment, as for vdbench, and left out: if it's meant, take out the blank"
 
 #: Values of one parameter at most, those of a range counted.
 MOST_VALUES = 10_000
@@ -115,14 +117,14 @@ def _number(word: Word, key: str, low: int, high: int, units: Mapping[str, int])
     return value
 
 
-def definitions(text: str, file: str) -> list[Definition]:
+def definitions(text: str, file: str, notes: Notes) -> list[Definition]:
     """The file's definitions in their order, the general one first.
 
     Raises:
         InputError: a keyword that isn't known, or that could reach past the target, or text that is no parameter.
     """
     found = [Definition("", "", Place(file, 1))]
-    for parameter in _parameters(text, file):
+    for parameter in _parameters(text, file, notes):
         if parameter.key in ("fsd", "fwd", "rg"):
             raise parameter.place.fault(
                 f"{parameter.key}: a workload of files, not of blocks", "Only sd, wd and rd are read."
@@ -175,15 +177,15 @@ class _Piece:
         return Place(place.file, place.line, place.column + offset - begin)
 
 
-def _parameters(text: str, file: str) -> Iterator[Parameter]:
-    for piece in _pieces(text, file):
+def _parameters(text: str, file: str, notes: Notes) -> Iterator[Parameter]:
+    for piece in _pieces(text, file, notes):
         key, equals, _ = piece.text.partition("=")
         if not _PARAMETER.fullmatch(key) or not equals:
             raise piece.at(0).fault(f"{piece.text[:40]!r} is not keyword=value", "Parts are separated by commas.")
         yield Parameter(key.lower(), piece.at(0), tuple(_values(piece, len(key) + 1, key.lower())))
 
 
-def _pieces(text: str, file: str) -> Iterator[_Piece]:
+def _pieces(text: str, file: str, notes: Notes) -> Iterator[_Piece]:
     """The text between commas that stand in no brackets; a list in them may go on after a comma in the next line."""
     held, lines, depth = "", list[tuple[int, Place]](), 0
     for number, raw in enumerate(text.splitlines(), 1):
@@ -193,6 +195,9 @@ def _pieces(text: str, file: str) -> Iterator[_Piece]:
         if not line or line[0] in "*#/":
             continue
         body, begin, at = _body(line), raw.index(line[0]) + 1, 0
+        comment = line[len(body) :].lstrip()
+        if "=" in comment and comment[0] not in "*#/":
+            notes.add(_COMMENT, f"{number}:{begin + len(line) - len(comment)}")
         lines.append((len(held), Place(file, number, begin)))
         for index, letter in enumerate(body):
             depth += (letter == "(") - (letter == ")")

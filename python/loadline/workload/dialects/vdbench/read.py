@@ -56,7 +56,8 @@ def read(text: str, name: str, file: str) -> tuple[Suite, list[str]]:
     Raises:
         InputError: a parameter that isn't known or may not be read, or a value that can't be, with line and column.
     """
-    found, notes = definitions(text.removeprefix("\ufeff"), file), Notes()
+    notes = Notes()
+    found = definitions(text.removeprefix("\ufeff"), file, notes)
     for definition in found:
         for key in _LEFT_OUT.get(definition.kind, ()):
             if key in definition.parameters:
@@ -245,6 +246,11 @@ class _Part:
         skews = [0.0 if one is None else float(one.numbers(0, 100)[0]) for one in given]
         blanks, rest = skews.count(0.0), max(0.0, 100 - sum(skews))
         own = skews[parts.index(self)]
+        if not own and not rest:
+            raise self.workload.place.fault(
+                f"wd={self.workload.name} has no skew, and nothing is left of 100 % for it",
+                f"Give it a skew and lower the others', or take it out of rd={self._run.name}.",
+            )
         return (own or rest / max(1, blanks)) / 100
 
     def _percents(self) -> tuple[float, float]:
