@@ -88,6 +88,20 @@ fn closed_loads_are_solved_within_a_tenth_of_what_is_simulated() {
             (8192, 1.0, 1.0),
             256,
         ),
+        // Turns of copies that are spread over a pool make no drive's queue even.
+        (
+            "eva-v2-10k",
+            &[("volume.layout", "vraid1"), ("pool.drives", "56")],
+            (8192, 1.0, 1.0),
+            64,
+        ),
+        // Reads at one copy take long, writes at both are answered from the drives' buffers.
+        (
+            "md-raid5-8x2tb",
+            &[("volume.layout", "raid1"), ("pool.drives", "2")],
+            (8192, 0.67, 1.0),
+            1,
+        ),
         // One drive reads on by itself; with a cache before it, which reads ahead, too.
         ("hdd-7k2", &[], (65536, 1.0, 0.0), 4),
         ("perc-h730-1x4tb", &[], (65536, 0.98, 0.0), 8),

@@ -67,7 +67,10 @@ impl Drives {
         let (whole, c2) = service(1);
         let waiting = (queue(each_per_ns, settled, service) / each_per_ns - whole).max(0.0);
         let Choice {
-            copies, shortest, ..
+            copies,
+            shortest,
+            spread,
+            ..
         } = self.choice;
         // Of the sets that choose; those that don't come as they come.
         let chosen = if copies > 1 {
@@ -76,7 +79,15 @@ impl Drives {
             if shortest {
                 shortest_waits
             } else {
-                turned(scv / f64::from(copies), c2, each_per_ns * whole).max(shortest_waits)
+                let turns = scv / f64::from(copies);
+                // Of copies that are anywhere a drive has the first of some, in turn, and others of many.
+                let own = 1.0 / f64::from(copies);
+                let arrivals = if spread {
+                    turns * own + 1.0 - own
+                } else {
+                    turns
+                };
+                turned(arrivals, c2, each_per_ns * whole).max(shortest_waits)
             }
         } else {
             1.0

@@ -37,6 +37,8 @@ impl Curve {
                 let between = |a: f64, b: f64| a + share * (b - a);
                 ServiceTime {
                     mean_ns: between(begin.mean_ns, end.mean_ns),
+                    read_ns: between(begin.read_ns, end.read_ns),
+                    write_ns: between(begin.write_ns, end.write_ns),
                     scv: between(begin.scv, end.scv),
                     way_scv: between(begin.way_scv, end.way_scv),
                     clump_scv: between(begin.clump_scv, end.clump_scv),

@@ -118,6 +118,8 @@ pub(super) fn in_phases(
         let varied = |squares_ns: f64| squares_ns / (mean_ns * mean_ns) - 1.0;
         service::ServiceTime {
             mean_ns,
+            read_ns: sum(|time| time.read_ns),
+            write_ns: sum(|time| time.write_ns),
             scv: varied(sum(|time| time.mean_ns * time.mean_ns * (1.0 + time.scv))),
             clump_scv: varied(sum(|time| {
                 time.mean_ns * time.mean_ns * (1.0 + time.clump_scv)

@@ -73,6 +73,8 @@ pub(super) struct Choice {
     pub(super) copies: u32,
     /// The one whose drive has the shortest queue is taken, or else each in turn.
     pub(super) shortest: bool,
+    /// Copies lie anywhere among the drives, not at pairs of them.
+    pub(super) spread: bool,
     /// Share of the accesses that choose.
     pub(super) share: f64,
 }
@@ -313,8 +315,13 @@ impl Drives {
 
     /// Sets that choose among copies, so large a share, and those that don't: their share, the pools within which they do, and the groups of a pool.
     fn pools(&self, share: f64) -> [(f64, f64, f64); 2] {
-        let copies = f64::from(self.choice.copies).min(self.groups());
         let groups = self.groups();
+        // Turns that are taken by many sets of copies mean nothing to a drive's queue.
+        let copies = if self.choice.shortest || !self.choice.spread {
+            f64::from(self.choice.copies).min(groups)
+        } else {
+            1.0
+        };
         [(share, groups / copies, copies), (1.0 - share, groups, 1.0)]
     }
 
@@ -377,6 +384,7 @@ mod tests {
         Shape {
             share: 1.0,
             accesses: 1.0,
+            reads: [1.0; 2],
             drives: 1.0,
             largest: Largest::of(1.0),
         }
@@ -386,6 +394,8 @@ mod tests {
     fn drives(count: f64, scv: f64) -> Drives {
         let time = ServiceTime {
             mean_ns: 1e6,
+            read_ns: 1e6,
+            write_ns: 1e6,
             scv,
             way_scv: scv,
             clump_scv: scv,
@@ -406,6 +416,7 @@ mod tests {
             choice: Choice {
                 copies: 1,
                 shortest: false,
+                spread: false,
                 share: 0.0,
             },
             order: None,
@@ -452,6 +463,7 @@ mod tests {
             choice: Choice {
                 copies: 2,
                 shortest: true,
+                spread: false,
                 share: 1.0,
             },
             ..drives(4.0, 1.0)
@@ -475,6 +487,7 @@ mod tests {
         let shapes = [1.0, wide].map(|drives| Shape {
             share: 0.5,
             accesses: drives,
+            reads: [1.0; 2],
             drives,
             largest: Largest::of(drives),
         });

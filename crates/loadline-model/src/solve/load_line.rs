@@ -107,13 +107,13 @@ impl Loads {
     fn by_themselves(
         &self,
         limit: &Limit,
-        kept: Vec<bool>,
+        kept: &[bool],
         point: impl Fn(u32) -> Result<Point, Error>,
     ) -> Result<Found, Error> {
         let end = (self.high - self.low) / self.step;
         // What is below the first keeps the limit; the second doesn't, or is beyond the highest.
         let (mut holds, mut fails, mut next) = (0, end + 1, None);
-        let mut index = (self.highest(&kept) - self.low) / self.step;
+        let mut index = (self.highest(kept) - self.low) / self.step;
         let mut stride = 1;
         while holds < fails {
             let there = point(self.low + self.step * index)?;
@@ -211,7 +211,7 @@ impl System {
         }
         // What is followed is known at powers of two, and where the curve ends: that shouldn't hang on saturation.
         let (kept, _) = loads.on_curves(limit, None, curve)?;
-        let found = loads.by_themselves(limit, kept, |n| {
+        let found = loads.by_themselves(limit, &kept, |n| {
             let points = own(n).curve(n..=n, think_ns)?;
             Ok(points[0])
         })?;

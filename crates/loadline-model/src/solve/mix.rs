@@ -136,6 +136,7 @@ impl Mix {
             choice: Choice {
                 copies: 1,
                 shortest: false,
+                spread: false,
                 share: 0.0,
             },
             order: None,
@@ -325,6 +326,11 @@ impl Mix {
         let shape = |background: bool| Shape {
             share: all(Ask::steps, background) / sets,
             accesses: a_set(Ask::count, background),
+            reads: [
+                all(|ask| ask.steps[0].share, background) / all(Ask::steps, background).max(1e-300),
+                all(|ask| ask.steps[0].share * ask.steps[0].accesses, background)
+                    / all(Ask::count, background).max(1e-300),
+            ],
             drives: a_set(Ask::drives, background),
             largest: largest(background),
         };
@@ -392,8 +398,13 @@ impl Mix {
         if self.choice.copies <= 1 {
             return self.choice;
         }
+        let sum = |of: fn(&Asked<'_>) -> f64| -> f64 {
+            self.asked().map(|asked| asked.share * of(&asked)).sum()
+        };
+        let choosing = sum(|asked| asked.ask.steps[0].share * (1.0 - asked.onward));
+        let sets = sum(|asked| asked.ask.steps());
         Choice {
-            share: self.reads(|onward| 1.0 - onward),
+            share: choosing / sets,
             ..self.choice
         }
     }

@@ -30,7 +30,10 @@ impl Drives {
     /// Queues of one group, where so large a share of the accesses chooses among copies.
     pub(super) fn queues(&self, choosing: f64) -> Arc<Queues> {
         let Choice {
-            copies, shortest, ..
+            copies,
+            shortest,
+            spread,
+            ..
         } = self.choice;
         let numbers = [
             self.each,
@@ -38,6 +41,7 @@ impl Drives {
             choosing,
             f64::from(copies),
             f64::from(u8::from(shortest)),
+            f64::from(u8::from(spread)),
         ];
         let times = self
             .curve

@@ -8,11 +8,13 @@ use crate::device::disk::service::ServiceTime;
 const EXACT: f64 = 1e-9;
 const MOST_ROUNDS: u32 = 50;
 
-/// Sets of a kind: which share of all they are, and accesses of one, the drives that it is at and the slowest of them, as means.
+/// Sets of a kind: which share of all they are, and accesses of one, the drives that it is at and the slowest of them, as means; and how many of
+/// the sets, and of their accesses, are reads.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Shape {
     pub(super) share: f64,
     pub(super) accesses: f64,
+    pub(super) reads: [f64; 2],
     pub(super) drives: f64,
     pub(super) largest: Largest,
 }
@@ -57,7 +59,15 @@ impl Drives {
         let of =
             |shape: Shape, part: f64| part * whole_ns / (shape.share * shape.drives).max(1e-300);
         let [hosts, others] = self.shapes;
-        [of(hosts, 1.0 - background), of(others, background)]
+        // Of hosts' sets: of what is in the background reads don't take what reads of all do.
+        let [sets_ns, accesses_ns] = hosts
+            .reads
+            .map(|reads| reads * time.read_ns + (1.0 - reads) * time.write_ns);
+        let apart = sets_ns / accesses_ns;
+        [
+            of(hosts, (1.0 - background) * apart),
+            of(others, background),
+        ]
     }
 
     /// The same until the slowest of the set's drives is done.

@@ -231,6 +231,7 @@ impl Part<'_> {
     fn add(&self, mix: &mut Mix) {
         mix.touch(self.survey.span());
         mix.choice.copies = self.survey.copies() as u32;
+        mix.choice.spread = self.survey.layout.kind().is_virtual();
         mix.choice.shortest = self.survey.mirror_read == MirrorRead::ShortestQueue;
         if self.profile.read_fraction > 0.0 {
             self.add_reads(mix);

@@ -30,6 +30,10 @@ pub use load::{Access, Kind, Load, Place};
 pub struct ServiceTime {
     /// Mean, ns.
     pub mean_ns: f64,
+    /// The same of reads; of all where there are none.
+    pub read_ns: f64,
+    /// The same of writes.
+    pub write_ns: f64,
     /// Squared coefficient of variation: variance / mean^2.
     pub scv: f64,
     /// The same within reads and within writes, without that the two differ: accesses side by side go one way.
@@ -252,8 +256,12 @@ impl<'a> Closed<'a> {
             .map(|sum| sum[1] * sum[1] / f64::max(sum[0], 1.0))
             .sum::<f64>()
             / count;
+        let [read_ns, write_ns] =
+            sums.map(|[count, sum, _]| if count > 0.0 { sum / count } else { mean_ns });
         ServiceTime {
             mean_ns,
+            read_ns,
+            write_ns,
             scv: (squares / (mean_ns * mean_ns) - 1.0).max(0.0),
             way_scv: ((squares - between) / (mean_ns * mean_ns)).max(0.0),
             clump_scv: variation(&clumps),
