@@ -137,7 +137,8 @@ class Fio:
                 raise ToolError(
                     f"{command[0]} can't be started: {error.strerror}", "apt install util-linux fio"
                 ) from None
-            watch = _Watch(process, raw, StatusStream(warmup_ns=warmup_ns), limit_ns, on_interval, on_bytes, on_tick)
+            stream = StatusStream(warmup_ns=warmup_ns, started_ns=time.time_ns())
+            watch = _Watch(process, raw, stream, limit_ns, on_interval, on_bytes, on_tick)
             watch.run()
         return self._outcome(process.returncode, watch, folder)
 
