@@ -23,9 +23,10 @@ from loadline.measuring.target import Target
 from loadline.measuring.together import ALL
 from loadline.result.figures import joined, merged
 from loadline.result.intervals import read_intervals
-from loadline.result.schema import Result
+from loadline.result.schema import Flow, Result
 from loadline.result.store import Row, Run
 from loadline.system.row import busiest
+from loadline.units import format_duration
 from loadline.workload.plan import Point
 from loadline.workload.profile import Open, Workload
 
@@ -35,6 +36,12 @@ _GAPS = 10
 
 # Answers of an emulated system later than modelled, as a share.
 _LATE = 0.01
+
+# Of the run time that was asked for less isn't taken in silence.
+_LEAST = 0.5
+
+#: What is said of a point of which too little was counted.
+MEASURED_TIME = "measured-time"
 
 #: Makes a Progress event once it's told the point's number and the total.
 Report = Callable[[Callable[[int, int], event.Progress]], None]
@@ -129,14 +136,15 @@ def measure(
         findings = (*row.findings, *_late(run, point, watch.late_share(number)))
         row = replace(row, findings=findings, components=components, bottleneck=busiest(components))
         # What ended the point, and what is left out of it, is decided for all together.
-        own = read_intervals(folder, number, own_warmup_ns) if several else series
+        own = read_intervals(folder, number, own_warmup_ns, started_ns) if several else series
         row = _of(row, own if several else counted) if part else row
         row = _known(row, stopping, own) if several else _judged(row, judged, stopping, measured)
+        row = _enough(row, point)
         rows.append(Row(audited(row, run, own, samples), _histograms(own if part else jobs)))
     if not several:
         return Measured(*rows[0])
     whole = _row(point, targets, run, outcome, outcome.jobs, during, began_ns, targets)
-    whole = _judged(_of(whole, counted) if part else whole, judged, stopping, measured)
+    whole = _enough(_judged(_of(whole, counted) if part else whole, judged, stopping, measured), point)
     whole = audited(whole, run, series, samples)
     return Measured(whole, _histograms(counted if part else outcome.jobs), tuple(rows))
 
@@ -210,8 +218,10 @@ def _judged(result: Result, judged: Judgement, stopping: Stopping, measured: Seq
 def _of(result: Result, counted: Sequence[_core.Interval]) -> Result:
     """The row with the figures of these intervals. A maximum can't be had of a part of the time, so it's unknown."""
     runtime_ns = sum(interval.duration_ns for interval in counted)
-    if result.error is not None or not runtime_ns:
+    if result.error is not None:
         return result
+    if not runtime_ns:
+        return replace(result, total=Flow(), read=Flow(), write=Flow(), runtime_ns=0)
     reads, writes = [interval.read for interval in counted], [interval.write for interval in counted]
     return replace(
         result,
@@ -220,6 +230,24 @@ def _of(result: Result, counted: Sequence[_core.Interval]) -> Result:
         write=joined(writes, runtime_ns),
         runtime_ns=runtime_ns,
     )
+
+
+def _enough(result: Result, point: Point) -> Result:
+    """The row of an open load with what is to be said where little of its time is counted; none of it is an error."""
+    counted_ns = result.runtime_ns or 0
+    if _throughout(point) is point or result.error is not None or result.ended_by == "precision":
+        return result
+    if counted_ns >= _LEAST * point.runtime_ns:
+        return result
+    message = (
+        f"{format_duration(counted_ns) if counted_ns else 'nothing'} of the {format_duration(point.runtime_ns)} asked"
+        " for is counted: fio's jobs slept between their requests, and it tells of them once all have woken"
+    )
+    remedy = "Give it a longer --runtime, or fewer jobs."
+    numbers = {"counted_ns": counted_ns, "runtime_ns": point.runtime_ns}
+    found = _finding(result.run, result.point, MEASURED_TIME, "warning", message, numbers, remedy)
+    result = replace(result, findings=(*result.findings, found))
+    return result if counted_ns else replace(result, ended_by="error", error=message)
 
 
 def _finding(
@@ -302,13 +330,21 @@ def _row(
         busy_fraction=_mean([disk.busy_fraction for disk in disks]),
         # A job counts its run time by direction; a point's is the longest of them.
         runtime_ns=max((one.runtime_ns for one in jobs), default=None),
-        warmup_ns=point.warmup_ns,
+        warmup_ns=_left_out_ns(point, outcome, jobs),
         ended_by="error" if outcome.error else "runtime",
         quick=point.quick,
         error=outcome.error,
         findings=findings,
         provenance={"seed": point.seed, **_busiest(jobs)},
     )
+
+
+def _left_out_ns(point: Point, outcome: Outcome, jobs: Sequence[_core.Job]) -> int:
+    """The warm-up: as fio was asked for it, or all that lies before what is counted."""
+    measured_ns = sum(interval.duration_ns for interval in outcome.intervals if not interval.warmup)
+    if _throughout(point) is point or outcome.error is not None or not measured_ns:
+        return point.warmup_ns
+    return max(0, max((one.runtime_ns for one in jobs), default=0) - measured_ns)
 
 
 def _busiest(jobs: Sequence[_core.Job]) -> dict[str, float]:
