@@ -117,3 +117,32 @@ def test_a_point_of_which_less_than_half_is_counted_says_so(measure: Any) -> Non
     assert found["message"].startswith("3.64 s of the 10 s asked for is counted")
     assert (found["severity"], found["numbers"]["counted_ns"]) == ("warning", 3_643_000_000)
     assert (row.error, row.total.iops) == (None, pytest.approx(3_619 / 3.643))
+
+
+SECONDS = [(1_000 * n, 1_000 * n - 300, 714 * n) for n in range(1, 17)]
+
+
+@pytest.mark.parametrize(
+    ("jobs", "depth", "levels", "capped"),
+    [
+        (1, 4, {"d1": 0.6, "d2": 5.6, "d4": 93.8}, 0.938),
+        (1, 4, {"d1": 70.0, "d2": 29.5, "d4": 0.5}, None),
+        # 714/s of 4 ms are 2.9 outstanding: seldom 6, never 40 or 100, though a level holds fewer, too.
+        (1, 6, {"d1": 50.0, "d4": 50.0}, 0.075),
+        (1, 40, {"d1": 50.0, "d32": 50.0}, None),
+        (1, 100, {"d1": 50.0, "dmore": 50.0}, None),
+        # A job with one at most is at its cap as long as that takes.
+        (357, 1, {"d1": 100.0}, None),
+        (51, 1, {"d1": 100.0}, 0.057),
+    ],
+)
+def test_an_open_load_whose_depth_was_reached_is_called_none(
+    measure: Any, jobs: int, depth: int, levels: dict[str, float], capped: float | None
+) -> None:
+    _, row = measure(SECONDS, jobs, depth, **levels)
+    (found,) = checks(row, "open-load")
+    if capped is None:
+        assert (found["severity"], "response counts from submission" in found["message"]) == ("note", True)
+        return
+    assert (found["severity"], found["numbers"]["capped_fraction"]) == ("warning", pytest.approx(capped, abs=0.005))
+    assert found["message"].startswith(f"not an open load: {found['numbers']['capped_fraction']:.1%} of the requests")

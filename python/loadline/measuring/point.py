@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -36,6 +37,12 @@ _GAPS = 10
 
 # Answers of an emulated system later than modelled, as a share.
 _LATE = 0.01
+
+# Of an open load's requests so many may find the cap of its queue depth reached.
+_CAPPED = 0.01
+
+# From so many on fio counts outstanding I/Os in one level.
+_WIDEST = 64
 
 # Of the run time that was asked for less isn't taken in silence.
 _LEAST = 0.5
@@ -304,7 +311,7 @@ def _row(
     disks = [disk for sample in samples for place, disk in enumerate(sample.disks) if disk and place in places]
     systems = {target.emulated.system.name if target.emulated else None for target in loaded}
     # Of the way it was measured the row of all together speaks, once.
-    findings = _findings(run, point, outcome) if alone or number > 1 else ()
+    findings = _findings(run, point, outcome, point.streams * number) if alone or number > 1 else ()
     return Result(
         run=run.id,
         point=point.name,
@@ -353,13 +360,20 @@ def _busiest(jobs: Sequence[_core.Job]) -> dict[str, float]:
     return {"job_cpu_fraction": round(max(known), 3)} if known else {}
 
 
-def _findings(run: Run, point: Point, outcome: Outcome) -> tuple[dict[str, Any], ...]:
-    """What is doubtful by the way it was measured."""
+def _findings(run: Run, point: Point, outcome: Outcome, streams: Sequence[Workload]) -> tuple[dict[str, Any], ...]:
+    """What is doubtful by the way it was measured, with `streams` on all targets."""
     found: list[tuple[str, str, str, dict[str, float], str]] = [
         ("tool-output", "note", message, {}, "Look at fio.json.gz and fio.stderr in the point's folder.")
         for message in outcome.warnings
     ]
-    if any(isinstance(stream.arrival, Open) for stream in point.streams):
+    capped = _capped(outcome.jobs, streams)
+    if capped > _CAPPED:
+        message = (
+            f"not an open load: {capped:.1%} of the requests were sent with as many outstanding as may be (queue_depth)"
+        )
+        remedy = "Offer less, or give it more jobs or queue_depth."
+        found.append(("open-load", "warning", message, {"capped_fraction": round(capped, 4)}, remedy))
+    elif any(isinstance(stream.arrival, Open) for stream in point.streams):
         message = "response counts from submission: a request that found its job waiting was sent late, uncounted"
         found.append(("open-load", "note", message, {}, "Use many jobs, each with a small share of the rate."))
     if any(stream.profile.flush_every for stream in point.streams):
@@ -381,9 +395,37 @@ def _achieved(jobs: Sequence[_core.Job], streams: Sequence[Workload]) -> float |
         share = sum(fraction for _, fraction in one.depth_levels)
         if not share:
             return None
-        most = sum(fraction * (depth if low >= 64 else min(depth, 2 * low - 1)) for low, fraction in one.depth_levels)
+        most = sum(
+            fraction * (depth if low >= _WIDEST else min(depth, 2 * low - 1)) for low, fraction in one.depth_levels
+        )
         total += stream.arrival.jobs * most / share
     return total
+
+
+def _capped(jobs: Sequence[_core.Job], streams: Sequence[Workload]) -> float:
+    """The share of open streams' requests that were sent with as many outstanding as their jobs may have, at least."""
+    known = list(zip(jobs, streams, strict=True)) if len(jobs) == len(streams) else []
+    parts = [(one, stream.arrival) for one, stream in known if isinstance(stream.arrival, Open)]
+    sent = sum(one.read.ios + one.write.ios for one, _ in parts)
+    return sum((one.read.ios + one.write.ios) * _capped_of(one, arrival) for one, arrival in parts) / max(1, sent)
+
+
+def _capped_of(one: _core.Job, arrival: Open) -> float:
+    """That share of a group of jobs.
+
+    fio counts in levels (1, 2, 4 ... 64 and more). Where one holds less than the cap too, no more of it is taken than a
+    target would have whose responses don't depend on the load (Poisson); queues only make it more. A job with one
+    outstanding at most is at its cap while it's busy.
+    """
+    cap = arrival.queue_depth
+    outstanding = sum(flow.iops * (flow.latency_mean_ns or 0.0) for flow in (one.read, one.write)) / 1e9 / arrival.jobs
+    if cap == 1 or not outstanding:
+        return min(1.0, outstanding)
+    at_level = sum(share for low, share in one.depth_levels if 2 * low > cap or low >= _WIDEST)
+    if cap <= _WIDEST and cap.bit_count() == 1:
+        return at_level
+    below = sum(math.exp(n * math.log(outstanding) - outstanding - math.lgamma(n + 1)) for n in range(cap))
+    return min(at_level, 1.0 - below)
 
 
 def _during(samples: Sequence[Sample], began_ns: int) -> list[Sample]:
