@@ -122,6 +122,16 @@ def test_rates_are_counted_by_the_time_for_which_requests_were_to_come() -> None
     assert counted(replace(row, error="the server has gone"), asked, sent).total.iops == pytest.approx(180)
 
 
+def test_a_response_without_an_interval_says_how_long_one_takes() -> None:
+    asked = ramp(SUITE.replace("70%", "100%")).at(957)
+    sent = spread(asked, 30 * 10**6)
+    (found,) = counted(answer(957, 10, 1), asked, sent).findings
+    assert "how sure its response is isn't known: fio told of its jobs fewer than 10 times" in found["message"]
+    assert found["remedy"].endswith("For that give it a --runtime of 85s or so.")
+    (found,) = counted(replace(answer(957, 10, 1), latency_mean_ci95_ns=1e5), asked, sent).findings
+    assert "how sure" not in found["message"] and "--runtime" not in found["remedy"]
+
+
 def test_a_rate_is_not_doubted_because_the_last_requests_of_its_jobs_end_late() -> None:
     asked = replace(ramp(SUITE.replace("70%", "100%")).at(200), runtime_ns=10 * 10**9)
     sent = spread(asked, 30 * 10**6)

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from loadline.errors import InputError
+from loadline.judging.precision import LEAST
 from loadline.result.schema import Flow, Result
 from loadline.workload.plan import Point
 from loadline.workload.profile import Closed, Open, Workload
@@ -228,6 +229,10 @@ def _findings(row: Result, asked: Point, found: dict[str, Any]) -> tuple[dict[st
             f"{late:.1%} of the requests were sent late; {late_ns / 1e6:.3g} ms of the mean response are estimated for"
             " that, percentiles leave it out"
         )
+    if row.error is None and row.latency_mean_ci95_ns is None:
+        each_s = 1 + (math.log(found["jobs"]) + 0.6) / found["per_job_per_s"]
+        message += f"; how sure its response is isn't known: fio told of its jobs fewer than {LEAST} times"
+        remedy += f" For that give it a --runtime of {math.ceil(LEAST * each_s)}s or so."
     return (
         {
             "check": "open-load",
