@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import math
 import random
+import re
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import replace
 from functools import reduce
@@ -359,6 +360,12 @@ def test_a_probe_of_which_little_was_counted_is_asked_again_once_for_twice_as_lo
     assert (again.runtime_ns, other.runtime_ns) == (2 * first.runtime_ns, first.runtime_ns)
     assert len({point.seed for point in rates.asked}) == len(rates.asked)
     assert row.error is None
+
+
+def test_what_is_said_of_rates_next_to_a_load_line_has_the_digits_of_tables(tmp_path: Path) -> None:
+    row = Rates().find(tmp_path)
+    (found,) = doubts(row)
+    assert re.search(r"load line \([0-9, and]+ I/Os a second\) had late answers", found["message"]), found["message"]
 
 
 #: Two servers: two outstanding do all that they can, and more wait.
