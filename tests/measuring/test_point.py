@@ -33,6 +33,9 @@ read = "100%"
 random = "100%"
 """
 
+#: How often fio was asked for a status, in s.
+asked: list[int] = []
+
 #: At what time (ms since fio was started) a status came of what run time (ms), with how many I/Os.
 Status = tuple[int, int, int]
 
@@ -75,6 +78,7 @@ def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         named = {name.removeprefix("d").replace("more", ">=64"): share for name, share in levels.items()}
 
         def execute(fio: Fio, job: str, target: str, folder: Path, *_: Any, **words: Any) -> Outcome:
+            asked.append(words["status_s"])
             started_ns = time.time_ns() // 10**6 * 10**6
             text = told(statuses, started_ns // 10**6, named).encode()
             (folder / "fio.json.gz").write_bytes(gzip.compress(text))
@@ -146,3 +150,9 @@ def test_an_open_load_whose_depth_was_reached_is_called_none(
         return
     assert (found["severity"], found["numbers"]["capped_fraction"]) == ("warning", pytest.approx(capped, abs=0.005))
     assert found["message"].startswith(f"not an open load: {found['numbers']['capped_fraction']:.1%} of the requests")
+
+
+@pytest.mark.parametrize(("jobs", "status_s"), [(2, 1), (357, 1), (714, 2)])
+def test_fio_is_not_asked_for_a_status_while_it_starts_many_jobs(measure: Any, jobs: int, status_s: int) -> None:
+    measure(SECONDS, jobs)
+    assert asked[-1] == status_s

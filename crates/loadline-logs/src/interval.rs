@@ -12,7 +12,7 @@ use crate::{Flow, Job, Status};
 /// that comes some ms of run time after the last regular one, with few I/Os or none (3.33: 3 ms and 31 ms were seen).
 pub const SHORTEST_INTERVAL_NS: u64 = 100_000_000;
 
-/// How often fio is asked for a status.
+/// How often fio is asked for a status, at most.
 const STATUS_NS: u64 = 1_000_000_000;
 
 /// The difference of two successive statuses, all jobs together.

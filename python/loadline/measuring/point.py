@@ -35,6 +35,10 @@ from loadline.workload.profile import Open, Workload
 # lie in the run time for that to begin with it.
 _GAPS = 10
 
+# fio (3.33) that is asked for a status while it starts its jobs may never hear of one, and fails at the end. So many it
+# starts in a second on a busy machine.
+_STARTED_PER_S = 500
+
 # Answers of an emulated system later than modelled, as a share.
 _LATE = 0.01
 
@@ -121,6 +125,7 @@ def measure(
             point.warmup_ns + point.runtime_ns,
             read_only=not point.writes,
             warmup_ns=own_warmup_ns,
+            status_s=_status_s(point, len(targets)),
             on_interval=show,
             on_tick=tick,
         )
@@ -179,6 +184,12 @@ def _throughout(point: Point) -> Point:
     if not each_per_s or min(each_per_s) * point.runtime_ns < _GAPS * 1e9:
         return point
     return replace(point, warmup_ns=0, runtime_ns=point.warmup_ns + point.runtime_ns)
+
+
+def _status_s(point: Point, targets: int) -> int:
+    """How often fio is asked for a status: of jobs that sleep not before all have started."""
+    jobs = targets * sum(stream.arrival.jobs for stream in point.streams)
+    return 1 if _throughout(point) is point else 1 + jobs // _STARTED_PER_S
 
 
 def _job(point: Point, targets: Sequence[Target], loaders: Sequence[Fio], folder: Path) -> str:
