@@ -127,12 +127,13 @@ class StatusStream:
 
     Args:
         ending: count only jobs whose names end so.
-        warmup_ns: intervals that lie in the first of it, by more than half, are a warm-up that fio doesn't know of. If
-            it isn't 0, durations are by the wall clock: with hundreds of jobs fio takes its run time seconds before
-            their counts.
+        warmup_ns: intervals that lie in the first of it by more than half, or hold more than half of it and of a
+            second, are a warm-up that fio doesn't know of. If it isn't 0, durations are by the wall clock: with
+            hundreds of jobs fio takes its run time seconds before their counts.
+        started_ns: when fio was started, ns since 1970; by it the first interval lasts where fio's run time lags.
     """
 
-    def __init__(self, ending: str = "", warmup_ns: int = 0) -> None: ...
+    def __init__(self, ending: str = "", warmup_ns: int = 0, started_ns: int | None = None) -> None: ...
     def feed(self, data: bytes) -> list[Interval]:
         """Takes the next bytes; gives the intervals that they complete. Never fails on bad bytes: see `warnings`."""
     def finish(self) -> None:

@@ -107,19 +107,36 @@ def test_a_load_of_which_part_is_not_done_is_overloaded_and_one_of_busy_jobs_is_
 
 def test_rates_are_counted_by_the_time_for_which_requests_were_to_come() -> None:
     asked = ramp(SUITE.replace("70%", "100%")).at(200)
-    row = replace(answer(180, 10, 1), runtime_ns=66 * 10**9)
+    sent = spread(asked, 30 * 10**6)
+    row = replace(answer(180, 10, 1), runtime_ns=66 * 10**9, warmup_ns=sent.warmup_ns)
     row = replace(
         row, findings=(*row.findings, {"check": "units", "message": "fio's bytes aren't its requests' bytes"})
     )
-    found = counted(row, asked, spread(asked, 30 * 10**6))
+    found = counted(row, asked, sent)
     assert (found.total.iops, found.total.bytes_per_s) == (pytest.approx(198), pytest.approx(198 * 4096))
     assert [one["check"] for one in found.findings] == ["open-load"]
+    # A warm-up that ended early makes more time that counts, and none in which no requests were to come.
+    early = replace(row, warmup_ns=sent.warmup_ns - 2 * 10**9, runtime_ns=62 * 10**9)
+    assert counted(early, asked, sent).total.iops == pytest.approx(180)
+    # Nor does a point that failed have a rate to be mended.
+    assert counted(replace(row, error="the server has gone"), asked, sent).total.iops == pytest.approx(180)
+
+
+def test_a_response_without_an_interval_says_how_long_one_takes() -> None:
+    asked = ramp(SUITE.replace("70%", "100%")).at(957)
+    sent = spread(asked, 30 * 10**6)
+    (found,) = counted(answer(957, 10, 1), asked, sent).findings
+    assert "how sure its response is isn't known: fio told of its jobs fewer than 10 times" in found["message"]
+    assert found["remedy"].endswith("For that give it a --runtime of 85s or so.")
+    (found,) = counted(replace(answer(957, 10, 1), latency_mean_ci95_ns=1e5), asked, sent).findings
+    assert "how sure" not in found["message"] and "--runtime" not in found["remedy"]
 
 
 def test_a_rate_is_not_doubted_because_the_last_requests_of_its_jobs_end_late() -> None:
     asked = replace(ramp(SUITE.replace("70%", "100%")).at(200), runtime_ns=10 * 10**9)
     sent = spread(asked, 30 * 10**6)
     late = replace(answer(180, 10, 1), offered_per_s=200.0, outstanding_asked=None, runtime_ns=12 * 10**9)
+    late = replace(late, warmup_ns=sent.warmup_ns)
     (raw,) = audit([replace(late, origin="measured")])
     found = counted(raw, asked, sent)
     assert "came of the" in str(raw.findings) and "came of the" not in str(found.findings)

@@ -12,6 +12,9 @@ use crate::{Flow, Job, Status};
 /// that comes some ms of run time after the last regular one, with few I/Os or none (3.33: 3 ms and 31 ms were seen).
 pub const SHORTEST_INTERVAL_NS: u64 = 100_000_000;
 
+/// How often fio is asked for a status, at most.
+const STATUS_NS: u64 = 1_000_000_000;
+
 /// The difference of two successive statuses, all jobs together.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interval {
@@ -75,20 +78,48 @@ pub(crate) struct Tracker {
     /// How long intervals are a warm-up that fio doesn't know of, and how long they have been.
     warmup_ns: u64,
     elapsed_ns: u64,
+    /// When fio was started, if that's known.
+    started_ns: Option<u64>,
     /// When the last one ended.
     end_ns: u64,
 }
 
 impl Tracker {
-    /// One whose first intervals, those that lie in `warmup_ns` by more than half, are a warm-up; the others last by the wall clock.
+    /// One whose first intervals are a warm-up: those that lie in `warmup_ns` by more than half, or hold more than half of it
+    /// and of [`STATUS_NS`]. All last by the wall clock, the first one if it's known when fio was started.
     ///
     /// fio (3.33) takes its run time before it asks its jobs for their counts, and waits for those that sleep until their next
     /// request is due. With hundreds of them that is seconds.
-    pub fn warming(warmup_ns: u64) -> Self {
+    pub fn warming(warmup_ns: u64, started_ns: Option<u64>) -> Self {
         Tracker {
             warmup_ns,
+            started_ns,
             ..Tracker::default()
         }
+    }
+
+    /// How long an interval lasts that ends now, when fio's run time has gone on by `run_ns`.
+    fn lasting(&self, now_ns: u64, run_ns: u64) -> u64 {
+        if self.warmup_ns == 0 {
+            return run_ns;
+        }
+        if self.end_ns > 0 {
+            return now_ns.saturating_sub(self.end_ns);
+        }
+        // Where little is missing in fio's run time that is its own start.
+        self.started_ns
+            .map(|started_ns| now_ns.saturating_sub(started_ns))
+            .filter(|&wall_ns| wall_ns > run_ns.saturating_add(STATUS_NS))
+            .unwrap_or(run_ns)
+    }
+
+    /// Whether the next interval, of that length, is in the warm-up that fio doesn't know of.
+    fn is_warming(&self, duration_ns: u64) -> bool {
+        let inside_ns = self
+            .warmup_ns
+            .saturating_sub(self.elapsed_ns)
+            .min(duration_ns);
+        inside_ns > (duration_ns / 2).min(self.warmup_ns.max(STATUS_NS) / 2)
     }
 
     /// Takes the next status; gives the interval that it completes.
@@ -107,10 +138,7 @@ impl Tracker {
             .map(|(start, job)| job.runtime_ns.saturating_sub(start.runtime_ns))
             .max()
             .unwrap_or(0);
-        let duration_ns = match self.end_ns {
-            end_ns if end_ns > 0 && self.warmup_ns > 0 => status.time_ns.saturating_sub(end_ns),
-            _ => duration_ns,
-        };
+        let duration_ns = self.lasting(status.time_ns, duration_ns);
         if duration_ns < SHORTEST_INTERVAL_NS {
             return None;
         }
@@ -125,8 +153,7 @@ impl Tracker {
         let interval = Interval {
             end_ns: status.time_ns,
             duration_ns,
-            warmup: is_warmup(&status.jobs)
-                || self.elapsed_ns.saturating_add(duration_ns / 2) < self.warmup_ns,
+            warmup: is_warmup(&status.jobs) || self.is_warming(duration_ns),
             read: all(|job| &job.read),
             write: all(|job| &job.write),
         };

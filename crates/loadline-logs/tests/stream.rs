@@ -339,7 +339,7 @@ fn a_warm_up_that_fio_does_not_know_of_ends_where_more_of_a_span_lies_behind_it(
         at(14_400, 3_900, 100),
     ];
     let spans = |warmup_ns: u64| -> Vec<(u64, bool, u64)> {
-        let mut stream = StatusStream::of_jobs("", warmup_ns);
+        let mut stream = StatusStream::of_jobs("", warmup_ns, None);
         let intervals = stream.feed(text.concat().as_bytes());
         intervals
             .iter()
@@ -371,5 +371,39 @@ fn a_warm_up_that_fio_does_not_know_of_ends_where_more_of_a_span_lies_behind_it(
         fios.iter()
             .map(|&(ms, ios)| (ms, false, ios))
             .collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn a_first_status_that_waited_for_sleeping_jobs_lasts_since_fio_was_started() {
+    // As 714 jobs at 1/s told of themselves: run times of 0.5 and 8.7 s came after 8.7 and 15.1 s.
+    let at = |at_ms: u64, runtime_ms: u64, ios: u64| {
+        one_job(at_ms, &format!(r#""read": {}"#, flow(runtime_ms, ios, ios)))
+    };
+    let spans = |started_ms: Option<u64>, warmup_ms: u64, text: &str| -> Vec<(u64, bool, u64)> {
+        let started_ns = started_ms.map(|ms| ms * 1_000_000);
+        let mut stream = StatusStream::of_jobs("", warmup_ms * 1_000_000, started_ns);
+        let intervals = stream.feed(text.as_bytes());
+        intervals
+            .iter()
+            .map(|it| (it.duration_ns / 1_000_000, it.warmup, it.read.ios))
+            .collect()
+    };
+    let late = at(18_686, 545, 7_086) + &at(25_143, 8_733, 11_619) + &at(25_208, 15_208, 11_619);
+    assert_eq!(
+        spans(Some(9_200), 5_000, &late),
+        [(9_486, true, 7_086), (6_457, false, 4_533)]
+    );
+    // A first span that reaches far beyond the warm-up holds all of it.
+    let later = at(21_500, 545, 8_000) + &at(25_143, 8_733, 11_619);
+    assert_eq!(
+        spans(Some(10_000), 5_000, &later),
+        [(11_500, true, 8_000), (3_643, false, 3_619)]
+    );
+    // The time that fio takes to start isn't measured.
+    let prompt = at(11_300, 1_000, 10) + &at(12_300, 2_000, 30);
+    assert_eq!(
+        spans(Some(10_000), 400, &prompt),
+        [(1_000, false, 10), (1_000, false, 20)]
     );
 }

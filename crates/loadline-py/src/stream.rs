@@ -83,9 +83,9 @@ pub struct PyStatusStream(StatusStream);
 #[pymethods]
 impl PyStatusStream {
     #[new]
-    #[pyo3(signature = (ending = "", warmup_ns = 0))]
-    fn new(ending: &str, warmup_ns: u64) -> Self {
-        Self(StatusStream::of_jobs(ending, warmup_ns))
+    #[pyo3(signature = (ending = "", warmup_ns = 0, started_ns = None))]
+    fn new(ending: &str, warmup_ns: u64, started_ns: Option<u64>) -> Self {
+        Self(StatusStream::of_jobs(ending, warmup_ns, started_ns))
     }
 
     fn feed(&mut self, py: Python<'_>, data: &[u8]) -> Vec<PyInterval> {

@@ -86,6 +86,7 @@ class Fio:
         *,
         read_only: bool = False,
         warmup_ns: int = 0,
+        status_s: int = 1,
         on_interval: Callable[[Interval], bool] | None = None,
         on_bytes: Callable[[Mapping[str, int]], None] | None = None,
         on_tick: Callable[[int], str | None] | None = None,
@@ -96,6 +97,7 @@ class Fio:
             target: a path, or the address of an NBD server where the engine is `nbd`; None: the job names its own.
             limit_ns: how long the job is meant to take; a minute over it counts as hung. None: no limit.
             warmup_ns: how much of its beginning is a warm-up that the job doesn't know of.
+            status_s: how often it's asked for a status.
             on_interval: is given each interval as it completes, and ends the job, as if its time were over, by True;
             on_bytes: is given the bytes that each of its jobs has written so far, each second.
             on_tick: is called once a second with the wall clock (ns); a text that it returns ends the job as failed.
@@ -112,7 +114,7 @@ class Fio:
             str(os.getpid()),
             self.program,
             "--output-format=json+",
-            "--status-interval=1",
+            f"--status-interval={status_s}",
             "--eta=never",
         ]
         command += ["--readonly"] if read_only else []
@@ -137,7 +139,8 @@ class Fio:
                 raise ToolError(
                     f"{command[0]} can't be started: {error.strerror}", "apt install util-linux fio"
                 ) from None
-            watch = _Watch(process, raw, StatusStream(warmup_ns=warmup_ns), limit_ns, on_interval, on_bytes, on_tick)
+            stream = StatusStream(warmup_ns=warmup_ns, started_ns=time.time_ns())
+            watch = _Watch(process, raw, stream, limit_ns, on_interval, on_bytes, on_tick)
             watch.run()
         return self._outcome(process.returncode, watch, folder)
 

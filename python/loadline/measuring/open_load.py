@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Any
 
 from loadline.errors import InputError
+from loadline.judging.precision import LEAST
 from loadline.result.schema import Flow, Result
 from loadline.workload.plan import Point
 from loadline.workload.profile import Closed, Open, Workload
@@ -131,7 +132,7 @@ def counted(row: Result, asked: Point, sent: Point, targets: int = 1) -> Result:
     streams = [stream.to_json() for stream in asked.streams]
     late = _overloaded(row, offered, per_s)
     # Of an overloaded target what is done after the end is no rate of its.
-    longer = 1.0 if late else max(1.0, (row.runtime_ns or 0) / sent.runtime_ns)
+    longer = 1.0 if late else _longer(row, sent)
     size_bytes = sum(_mean_bytes(stream) for stream in asked.streams) / len(asked.streams)
     read, write = (_counted(flow, per_s, longer, size_bytes) for flow in (row.read, row.write))
     mean_ns = _mean([read, write])
@@ -172,6 +173,13 @@ def _of_raw(one: Mapping[str, Any]) -> bool:
 
 def _mean_bytes(stream: Workload) -> float:
     return sum(share.size_bytes * share.share_fraction for share in stream.profile.block)
+
+
+def _longer(row: Result, sent: Point) -> float:
+    """By how much what is counted lasted longer than requests were to come, as a factor."""
+    counted_ns = row.runtime_ns or 0
+    after_ns = (row.warmup_ns or 0) + counted_ns - sent.warmup_ns - sent.runtime_ns
+    return counted_ns / (counted_ns - after_ns) if row.error is None and 0 < after_ns < counted_ns / 2 else 1.0
 
 
 def _counted(flow: Flow, per_s: float, longer: float, size_bytes: float) -> Flow:
@@ -221,6 +229,10 @@ def _findings(row: Result, asked: Point, found: dict[str, Any]) -> tuple[dict[st
             f"{late:.1%} of the requests were sent late; {late_ns / 1e6:.3g} ms of the mean response are estimated for"
             " that, percentiles leave it out"
         )
+    if row.error is None and row.latency_mean_ci95_ns is None:
+        each_s = 1 + (math.log(found["jobs"]) + 0.6) / found["per_job_per_s"]
+        message += f"; how sure its response is isn't known: fio told of its jobs fewer than {LEAST} times"
+        remedy += f" For that give it a --runtime of {math.ceil(LEAST * each_s)}s or so."
     return (
         {
             "check": "open-load",

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
@@ -23,9 +24,10 @@ from loadline.measuring.target import Target
 from loadline.measuring.together import ALL
 from loadline.result.figures import joined, merged
 from loadline.result.intervals import read_intervals
-from loadline.result.schema import Result
+from loadline.result.schema import Flow, Result
 from loadline.result.store import Row, Run
 from loadline.system.row import busiest
+from loadline.units import format_duration
 from loadline.workload.plan import Point
 from loadline.workload.profile import Open, Workload
 
@@ -33,8 +35,24 @@ from loadline.workload.profile import Open, Workload
 # lie in the run time for that to begin with it.
 _GAPS = 10
 
+# fio (3.33) that is asked for a status while it starts its jobs may never hear of one, and fails at the end. So many it
+# starts in a second on a busy machine.
+_STARTED_PER_S = 500
+
 # Answers of an emulated system later than modelled, as a share.
 _LATE = 0.01
+
+# Of an open load's requests so many may find the cap of its queue depth reached.
+_CAPPED = 0.01
+
+# From so many on fio counts outstanding I/Os in one level.
+_WIDEST = 64
+
+# Of the run time that was asked for less isn't taken in silence.
+_LEAST = 0.5
+
+#: What is said of a point of which too little was counted.
+MEASURED_TIME = "measured-time"
 
 #: Makes a Progress event once it's told the point's number and the total.
 Report = Callable[[Callable[[int, int], event.Progress]], None]
@@ -107,6 +125,7 @@ def measure(
             point.warmup_ns + point.runtime_ns,
             read_only=not point.writes,
             warmup_ns=own_warmup_ns,
+            status_s=_status_s(point, len(targets)),
             on_interval=show,
             on_tick=tick,
         )
@@ -129,14 +148,15 @@ def measure(
         findings = (*row.findings, *_late(run, point, watch.late_share(number)))
         row = replace(row, findings=findings, components=components, bottleneck=busiest(components))
         # What ended the point, and what is left out of it, is decided for all together.
-        own = read_intervals(folder, number, own_warmup_ns) if several else series
+        own = read_intervals(folder, number, own_warmup_ns, started_ns) if several else series
         row = _of(row, own if several else counted) if part else row
         row = _known(row, stopping, own) if several else _judged(row, judged, stopping, measured)
+        row = _enough(row, point)
         rows.append(Row(audited(row, run, own, samples), _histograms(own if part else jobs)))
     if not several:
         return Measured(*rows[0])
     whole = _row(point, targets, run, outcome, outcome.jobs, during, began_ns, targets)
-    whole = _judged(_of(whole, counted) if part else whole, judged, stopping, measured)
+    whole = _enough(_judged(_of(whole, counted) if part else whole, judged, stopping, measured), point)
     whole = audited(whole, run, series, samples)
     return Measured(whole, _histograms(counted if part else outcome.jobs), tuple(rows))
 
@@ -164,6 +184,12 @@ def _throughout(point: Point) -> Point:
     if not each_per_s or min(each_per_s) * point.runtime_ns < _GAPS * 1e9:
         return point
     return replace(point, warmup_ns=0, runtime_ns=point.warmup_ns + point.runtime_ns)
+
+
+def _status_s(point: Point, targets: int) -> int:
+    """How often fio is asked for a status: of jobs that sleep not before all have started."""
+    jobs = targets * sum(stream.arrival.jobs for stream in point.streams)
+    return 1 if _throughout(point) is point else 1 + jobs // _STARTED_PER_S
 
 
 def _job(point: Point, targets: Sequence[Target], loaders: Sequence[Fio], folder: Path) -> str:
@@ -210,8 +236,10 @@ def _judged(result: Result, judged: Judgement, stopping: Stopping, measured: Seq
 def _of(result: Result, counted: Sequence[_core.Interval]) -> Result:
     """The row with the figures of these intervals. A maximum can't be had of a part of the time, so it's unknown."""
     runtime_ns = sum(interval.duration_ns for interval in counted)
-    if result.error is not None or not runtime_ns:
+    if result.error is not None:
         return result
+    if not runtime_ns:
+        return replace(result, total=Flow(), read=Flow(), write=Flow(), runtime_ns=0)
     reads, writes = [interval.read for interval in counted], [interval.write for interval in counted]
     return replace(
         result,
@@ -220,6 +248,24 @@ def _of(result: Result, counted: Sequence[_core.Interval]) -> Result:
         write=joined(writes, runtime_ns),
         runtime_ns=runtime_ns,
     )
+
+
+def _enough(result: Result, point: Point) -> Result:
+    """The row of an open load with what is to be said where little of its time is counted; none of it is an error."""
+    counted_ns = result.runtime_ns or 0
+    if _throughout(point) is point or result.error is not None or result.ended_by == "precision":
+        return result
+    if counted_ns >= _LEAST * point.runtime_ns:
+        return result
+    message = (
+        f"{format_duration(counted_ns) if counted_ns else 'nothing'} of the {format_duration(point.runtime_ns)} asked"
+        " for is counted: fio's jobs slept between their requests, and it tells of them once all have woken"
+    )
+    remedy = "Give it a longer --runtime, or fewer jobs."
+    numbers = {"counted_ns": counted_ns, "runtime_ns": point.runtime_ns}
+    found = _finding(result.run, result.point, MEASURED_TIME, "warning", message, numbers, remedy)
+    result = replace(result, findings=(*result.findings, found))
+    return result if counted_ns else replace(result, ended_by="error", error=message)
 
 
 def _finding(
@@ -276,7 +322,7 @@ def _row(
     disks = [disk for sample in samples for place, disk in enumerate(sample.disks) if disk and place in places]
     systems = {target.emulated.system.name if target.emulated else None for target in loaded}
     # Of the way it was measured the row of all together speaks, once.
-    findings = _findings(run, point, outcome) if alone or number > 1 else ()
+    findings = _findings(run, point, outcome, point.streams * number) if alone or number > 1 else ()
     return Result(
         run=run.id,
         point=point.name,
@@ -302,7 +348,7 @@ def _row(
         busy_fraction=_mean([disk.busy_fraction for disk in disks]),
         # A job counts its run time by direction; a point's is the longest of them.
         runtime_ns=max((one.runtime_ns for one in jobs), default=None),
-        warmup_ns=point.warmup_ns,
+        warmup_ns=_left_out_ns(point, outcome, jobs),
         ended_by="error" if outcome.error else "runtime",
         quick=point.quick,
         error=outcome.error,
@@ -311,19 +357,34 @@ def _row(
     )
 
 
+def _left_out_ns(point: Point, outcome: Outcome, jobs: Sequence[_core.Job]) -> int:
+    """The warm-up: as fio was asked for it, or all that lies before what is counted."""
+    measured_ns = sum(interval.duration_ns for interval in outcome.intervals if not interval.warmup)
+    if _throughout(point) is point or outcome.error is not None or not measured_ns:
+        return point.warmup_ns
+    return max(0, max((one.runtime_ns for one in jobs), default=0) - measured_ns)
+
+
 def _busiest(jobs: Sequence[_core.Job]) -> dict[str, float]:
     """The CPU use of fio's busiest group of threads, as a share of a core each."""
     known = [one.cpu_fraction for one in jobs if one.cpu_fraction is not None]
     return {"job_cpu_fraction": round(max(known), 3)} if known else {}
 
 
-def _findings(run: Run, point: Point, outcome: Outcome) -> tuple[dict[str, Any], ...]:
-    """What is doubtful by the way it was measured."""
+def _findings(run: Run, point: Point, outcome: Outcome, streams: Sequence[Workload]) -> tuple[dict[str, Any], ...]:
+    """What is doubtful by the way it was measured, with `streams` on all targets."""
     found: list[tuple[str, str, str, dict[str, float], str]] = [
         ("tool-output", "note", message, {}, "Look at fio.json.gz and fio.stderr in the point's folder.")
         for message in outcome.warnings
     ]
-    if any(isinstance(stream.arrival, Open) for stream in point.streams):
+    capped = _capped(outcome.jobs, streams)
+    if capped > _CAPPED:
+        message = (
+            f"not an open load: {capped:.1%} of the requests were sent with as many outstanding as may be (queue_depth)"
+        )
+        remedy = "Offer less, or give it more jobs or queue_depth."
+        found.append(("open-load", "warning", message, {"capped_fraction": round(capped, 4)}, remedy))
+    elif any(isinstance(stream.arrival, Open) for stream in point.streams):
         message = "response counts from submission: a request that found its job waiting was sent late, uncounted"
         found.append(("open-load", "note", message, {}, "Use many jobs, each with a small share of the rate."))
     if any(stream.profile.flush_every for stream in point.streams):
@@ -345,9 +406,37 @@ def _achieved(jobs: Sequence[_core.Job], streams: Sequence[Workload]) -> float |
         share = sum(fraction for _, fraction in one.depth_levels)
         if not share:
             return None
-        most = sum(fraction * (depth if low >= 64 else min(depth, 2 * low - 1)) for low, fraction in one.depth_levels)
+        most = sum(
+            fraction * (depth if low >= _WIDEST else min(depth, 2 * low - 1)) for low, fraction in one.depth_levels
+        )
         total += stream.arrival.jobs * most / share
     return total
+
+
+def _capped(jobs: Sequence[_core.Job], streams: Sequence[Workload]) -> float:
+    """The share of open streams' requests that were sent with as many outstanding as their jobs may have, at least."""
+    known = list(zip(jobs, streams, strict=True)) if len(jobs) == len(streams) else []
+    parts = [(one, stream.arrival) for one, stream in known if isinstance(stream.arrival, Open)]
+    sent = sum(one.read.ios + one.write.ios for one, _ in parts)
+    return sum((one.read.ios + one.write.ios) * _capped_of(one, arrival) for one, arrival in parts) / max(1, sent)
+
+
+def _capped_of(one: _core.Job, arrival: Open) -> float:
+    """That share of a group of jobs.
+
+    fio counts in levels (1, 2, 4 ... 64 and more). Where one holds less than the cap too, no more of it is taken than a
+    target would have whose responses don't depend on the load (Poisson); queues only make it more. A job with one
+    outstanding at most is at its cap while it's busy.
+    """
+    cap = arrival.queue_depth
+    outstanding = sum(flow.iops * (flow.latency_mean_ns or 0.0) for flow in (one.read, one.write)) / 1e9 / arrival.jobs
+    if cap == 1 or not outstanding:
+        return min(1.0, outstanding)
+    at_level = sum(share for low, share in one.depth_levels if 2 * low > cap or low >= _WIDEST)
+    if cap <= _WIDEST and cap.bit_count() == 1:
+        return at_level
+    below = sum(math.exp(n * math.log(outstanding) - outstanding - math.lgamma(n + 1)) for n in range(cap))
+    return min(at_level, 1.0 - below)
 
 
 def _during(samples: Sequence[Sample], began_ns: int) -> list[Sample]:

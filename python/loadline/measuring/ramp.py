@@ -18,8 +18,8 @@ from loadline.judging.certainty import Certainty
 from loadline.judging.figure import figure_named
 from loadline.judging.finding import Doubt, finding
 from loadline.measuring.open_load import counted, overloaded, saturating, spread
-from loadline.measuring.point import Measured
-from loadline.reporting.table import listed
+from loadline.measuring.point import MEASURED_TIME, Measured
+from loadline.reporting.table import count, listed
 from loadline.result.intervals import counted_intervals
 from loadline.result.schema import Result
 from loadline.result.store import Row, begin_probe, commit_point, probe_paths, read_histograms, read_rows
@@ -47,6 +47,9 @@ _PER = {"outstanding": "outstanding", "rate": "I/Os a second"}
 
 # A percentile is known to its bin of the histogram, a 64th of its value at most.
 _HALF_BIN = 1 / 128
+
+# A probe of which little was counted is asked again with other blocks: more than there are probes of a ramp.
+_AGAIN = 1000
 
 # Probes that a finding names.
 _FEW = 4
@@ -219,9 +222,14 @@ def _between(line: LoadLine[Any, Result], ramp: Ramp) -> str:
     """What a search knows that isn't complete: `; by the other probes 32 outstanding keep mean<=30ms, 64 don't`."""
     held, fails, per = line.highest, line.next, _PER[ramp.axis]
     if held is not None:
-        but = f", {fails.load:,.15g} don't" if fails else ""
-        return f"; by the other probes {held.load:,.15g} {per} keep {ramp.limit}{but}"
-    return f"; by the other probes {fails.load:,.15g} {per} don't keep {ramp.limit}" if fails else ""
+        but = f", {_said(fails.load)} don't" if fails else ""
+        return f"; by the other probes {_said(held.load)} {per} keep {ramp.limit}{but}"
+    return f"; by the other probes {_said(fails.load)} {per} don't keep {ramp.limit}" if fails else ""
+
+
+def _said(load: float) -> str:
+    """A load as tables have it: outstanding I/Os are whole."""
+    return f"{load:,}" if isinstance(load, int) else count(load)
 
 
 def _row(
@@ -253,7 +261,7 @@ def _doubts(near: Sequence[Probe[Any, Result]], per: str) -> Iterator[Doubt]:
         return [one for one in near if any(each.get("check") == check for each in one.answer.findings)]
 
     def said(some: Sequence[Probe[Any, Result]]) -> str:
-        loads = listed([f"{one.load:,.15g}" for one in some], _FEW)
+        loads = listed([_said(one.load) for one in some], _FEW)
         return f"{len(some)} of the {len(near)} probes next to the load line ({loads} {per})"
 
     cached, late, beside = those("write-cache"), those("emulation"), those("other-run")
@@ -283,7 +291,7 @@ def _saturation_doubts(row: Result, line: LoadLine[Any, Result], near: Sequence[
     """What is doubtful of the highest rate, where a probe further off had it."""
     top = next((one for one in line.probes if one.answer.total.iops == row.saturation_iops), None)
     if top is not None and top not in near and any(one.get("check") == "write-cache" for one in top.answer.findings):
-        message = f"the highest rate, at {top.load:,.15g} outstanding, may be that of a write cache, and too high"
+        message = f"the highest rate, at {_said(top.load)} outstanding, may be that of a write cache, and too high"
         yield Doubt("note", message, "Ask the suite saturation for it, with a --runtime that fills the cache.", {})
 
 
@@ -295,6 +303,9 @@ def _opened(measure: Measure, ramp: Ramp) -> Measure:
             return measure(point, folder)
         sent = spread(point, ramp.limit.bound_ns)
         measured = measure(sent, folder)
+        if any(found.get("check") == MEASURED_TIME for found in measured.result.findings):
+            sent = replace(sent, runtime_ns=2 * sent.runtime_ns).anew(_AGAIN)
+            measured = measure(sent, folder)
         each = tuple(Row(counted(row, point, sent), bins) for row, bins in measured.targets)
         return Measured(counted(measured.result, point, sent, len(each) or 1), measured.histograms, each)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import gzip
 import zlib
 from collections.abc import Callable, Sequence
+from datetime import datetime
 from functools import lru_cache
 from pathlib import Path
 
@@ -30,8 +31,8 @@ def intervals_in(runs: Sequence[Run]) -> Intervals:
     place = places_in(runs)
 
     @lru_cache(maxsize=4)
-    def of(folder: Path, target: int | None, warmup_ns: int) -> Sequence[Interval]:
-        return read_intervals(folder, target, warmup_ns)
+    def of(folder: Path, target: int | None, warmup_ns: int, started_ns: int | None) -> Sequence[Interval]:
+        return read_intervals(folder, target, warmup_ns, started_ns)
 
     def find(row: Result) -> Sequence[Interval]:
         at = place(row)
@@ -43,7 +44,7 @@ def intervals_in(runs: Sequence[Run]) -> Intervals:
             return ()
         each = [one.target for one in read_rows(folder)[1:]]
         target = each.index(row.target) if row.target in each else None
-        return _counted(of(folder, target, _own_warmup_ns(row)), row.runtime_ns)
+        return _counted(of(folder, target, *_own_warmup(row)), row.runtime_ns)
 
     return find
 
@@ -53,15 +54,18 @@ def ending_of(target: int) -> str:
     return f".target-{target + 1}"
 
 
-def read_intervals(folder: Path, target: int | None = None, warmup_ns: int = 0) -> Sequence[Interval]:
+def read_intervals(
+    folder: Path, target: int | None = None, warmup_ns: int = 0, started_ns: int | None = None
+) -> Sequence[Interval]:
     """What fio said of the measured time in a point's folder: of one of several targets, by number from 0, or of all.
 
     None where it isn't kept, or damaged.
 
     Args:
         warmup_ns: how much of the beginning isn't measured time though fio took it for that.
+        started_ns: when that began.
     """
-    stream = StatusStream("" if target is None else ending_of(target), warmup_ns)
+    stream = StatusStream("" if target is None else ending_of(target), warmup_ns, started_ns)
     found = list[Interval]()
     try:
         with gzip.open(folder / "fio.json.gz") as raw:
@@ -74,12 +78,16 @@ def read_intervals(folder: Path, target: int | None = None, warmup_ns: int = 0) 
 
 def counted_intervals(folder: Path, row: Result) -> Sequence[Interval]:
     """Those of `read_intervals` that a row counts, of all targets."""
-    return _counted(read_intervals(folder, warmup_ns=_own_warmup_ns(row)), row.runtime_ns or 0)
+    return _counted(read_intervals(folder, None, *_own_warmup(row)), row.runtime_ns or 0)
 
 
-def _own_warmup_ns(row: Result) -> int:
-    """The warm-up of a row that fio didn't know of: that of an open load."""
-    return (row.warmup_ns or 0) if row.offered_per_s is not None else 0
+def _own_warmup(row: Result) -> tuple[int, int | None]:
+    """The warm-up of a row that fio didn't know of, that of an open load, and when it began."""
+    if row.offered_per_s is None or not row.warmup_ns:
+        return 0, None
+    if row.started_at is None:
+        return row.warmup_ns, None
+    return row.warmup_ns, round(datetime.fromisoformat(row.started_at).timestamp() * 1e9) - row.warmup_ns
 
 
 def _counted(measured: Sequence[Interval], runtime_ns: int) -> Sequence[Interval]:
