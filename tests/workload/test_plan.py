@@ -158,6 +158,7 @@ def test_a_ramp_makes_plain_points_of_its_probes() -> None:
     (point,) = plan(HEAD + RAMP)
     assert (point.at(3).name, point.at(3).ramp, point.at(3).streams[0].arrival) == ("a-qd3", None, Closed(3, 1))
     (point,) = plan(HEAD + RAMP.replace("from = 2, to = 100", 'axis = "rate", from = "1k/s", to = "50k/s"'))
+    assert point.at(966.621707187015).name == "a-r966.622"
     assert (point.at(2e3).name, point.at(2e3).streams[0].arrival) == ("a-r2000", Open(2000, 32, 1))
 
 

@@ -127,7 +127,8 @@ class Point:
 
         axis = "r" if isinstance(self.streams[0].arrival, Open) else "qd"
         streams = tuple(change(stream) for stream in self.streams)
-        return replace(self, name=f"{self.name}-{axis}{load:.15g}", streams=streams, ramp=None, best=None)
+        named = float(f"{load:.6g}") if axis == "r" else load
+        return replace(self, name=f"{self.name}-{axis}{named:.15g}", streams=streams, ramp=None, best=None)
 
     def anew(self, number: int) -> Point:
         """The same with a seed of its own, so that no two of several measurements ask for the same blocks.
