@@ -40,7 +40,7 @@ def compare(system: str, settings: tuple[str, ...], runtime_ns: int, folder: Pat
     found = rate(rows)
     true = crossing(simulate(system, parse_suite(RATES, "rates", "rates"), settings=settings, ios=20 * IOS, seed=99))
     line = next(row.provenance["load_line"] for row in rows if row.role == "point")
-    ends = ("-" if line[end] is None else f"{line[end]:,.0f}" for end in ("low", "high"))
+    ends = ("-" if line.get(end) is None else f"{line[end]:,.0f}" for end in ("low", "high"))
     return (
         " ".join([system, *settings]),
         f"{found:,.0f}",
