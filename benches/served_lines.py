@@ -47,7 +47,7 @@ def compare(system: str, settings: tuple[str, ...], runtime_ns: int, folder: Pat
         f"{true:,.0f}",
         f"{found / true - 1:+.1%}",
         *ends,
-        str(len(rows) - 1),
+        str(len(made.probes())),
     )
 
 
