@@ -43,15 +43,25 @@ impl Drives {
             f64::from(u8::from(shortest)),
             f64::from(u8::from(spread)),
         ];
-        let times = self
-            .curve
-            .points
-            .iter()
-            .flat_map(|&(queued, time)| [queued, time.mean_ns, time.scv, time.way_scv]);
-        let shapes = self
-            .shapes
-            .iter()
-            .flat_map(|shape| [shape.share, shape.accesses, shape.drives]);
+        let times = self.curve.points.iter().flat_map(|&(queued, time)| {
+            [
+                queued,
+                time.mean_ns,
+                time.read_ns,
+                time.write_ns,
+                time.scv,
+                time.way_scv,
+            ]
+        });
+        let shapes = self.shapes.iter().flat_map(|shape| {
+            [
+                shape.share,
+                shape.accesses,
+                shape.drives,
+                shape.reads[0],
+                shape.reads[1],
+            ]
+        });
         let alone = self.curve.first().background_fraction;
         let numbers = numbers.into_iter().chain(shapes).chain([alone]);
         let asked = numbers.chain(times).map(f64::to_bits);
