@@ -163,6 +163,17 @@ def test_a_workload_for_which_the_skews_of_others_leave_nothing_is_refused() -> 
     assert [one.arrival.queue_depth for one in streams] == [6, 2, 1]
 
 
+def test_skews_that_make_no_whole_are_parts_of_their_sum() -> None:
+    def rates(first: str, second: str) -> tuple[list[float], list[str]]:
+        content = ONE.replace("wd=w,sd=sd1", f"wd=a,sd=sd1,skew={first}\nwd=b,sd=sd1,skew={second}")
+        suite, notes = read(content.replace("wd=w", "wd=*").replace("iorate=max", "iorate=100"))
+        return [one.arrival.rate_per_s for one in planned(suite)[0].streams if isinstance(one.arrival, Open)], notes
+
+    assert rates("70", "70")[0] == [50, 50] and "its skews make 140 %, not 100 %" in str(rates("70", "70")[1])
+    assert rates("60", "20")[0] == [75, 25] and "its skews make 80 %" in str(rates("60", "20")[1])
+    assert rates("70", "30")[0] == [70, 30] and "skews" not in str(rates("70", "30")[1])
+
+
 def test_parameters_behind_a_blank_are_a_comment_with_a_warning() -> None:
     suite, notes = read("  sd=sd1, lun=/dev/x,threads=16\nwd=w,sd=sd1  * rdpct=0\nrd=r,wd=w alone\n")
     assert planned(suite)[0].streams[0].arrival == Closed(8)

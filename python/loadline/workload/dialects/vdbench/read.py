@@ -21,6 +21,9 @@ _THREADS = 8
 _XFERSIZE = 4096
 _ELAPSED_S = 30
 
+# Skews in percent needn't be exact: three of 33.3.
+_ROUNDED = 1
+
 _SWEPT = ("xfersize", "rdpct", "seekpct")
 _MOST_BYTES = 2**63 - 1
 _POINTS = 10_000
@@ -251,7 +254,12 @@ class _Part:
                 f"wd={self.workload.name} has no skew, and nothing is left of 100 % for it",
                 f"Give it a skew and lower the others', or take it out of rd={self._run.name}.",
             )
-        return (own or rest / max(1, blanks)) / 100
+        total = sum(skews) + (rest if blanks else 0.0)
+        if abs(total - 100) > _ROUNDED:
+            self._notes.add(
+                f"its skews make {total:g} %, not 100 %; here each is its part of them all", self._run.name
+            )
+        return (own or rest / max(1, blanks)) / total
 
     def _percents(self) -> tuple[float, float]:
         shares = []
