@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import heapq
 import random
+import statistics
 import subprocess
 from dataclasses import replace
 
@@ -63,6 +65,10 @@ def answer(iops: float, mean_ms: float, deviation_ms: float) -> Result:
     return Result(point="x", total=flow, read=flow, runtime_ns=60 * 10**9, outstanding_asked=99, findings=(note,))
 
 
+# What saturates one queue that does 1,000 a second of whatever is outstanding.
+QUEUE = Result(point="x-qd128", total=Flow(iops=1000.0, latency_mean_ns=128e6))
+
+
 def waits(per_s: float, service_ms: list[float], seed: int) -> float:
     """The mean wait, in ms, of Poisson arrivals at one server that is simulated (Lindley's recursion)."""
     luck, wait, total = random.Random(seed), 0.0, 0.0
@@ -85,9 +91,8 @@ def test_how_late_requests_are_is_what_a_simulated_queue_says(kind: str) -> None
     deviation = (sum((one - mean) ** 2 for one in service) / len(service)) ** 0.5
     asked = ramp(SUITE.replace("70%", "100%")).at(200)
     sent = spread(asked, 30 * 10**6)
-    row = counted(answer(200, mean, deviation), asked, sent)
-    per_s = row.provenance["open"]["per_job_per_s"]
-    late_ms = ((row.total.latency_mean_ns or 0) - mean * 1e6) / 1e6
+    row = counted(answer(200, mean, deviation), asked, sent, QUEUE)
+    per_s, late_ms = row.provenance["open"]["per_job_per_s"], row.provenance["open"]["late_mean_ns"] / 1e6
     assert late_ms == pytest.approx(waits(per_s, service, seed=7), rel=0.05)
     assert (row.point, row.offered_per_s, row.outstanding_asked) == (asked.name, 200.0, None)
     assert row.workload == asked.streams[0].to_json()
@@ -95,12 +100,59 @@ def test_how_late_requests_are_is_what_a_simulated_queue_says(kind: str) -> None
     assert "were sent late" in found["message"] and not overloaded(row)
 
 
+def responses(queues: int, rate: float, jobs: int, seed: int) -> tuple[float, float]:
+    """Mean and deviation, in ms from when they are sent, of requests that `jobs` send to exponential servers of 10 ms.
+
+    Each job sends when a request is due, but never two at a time; each request goes to a queue by luck.
+    """
+    luck, due, sequence = random.Random(seed), [0] * jobs, 0
+    free_at, events, responses = [0.0] * queues, [(0.0, 0, -1, 0.0)], []
+
+    def send(now: float, job: int) -> None:
+        nonlocal sequence
+        queue, sequence = luck.randrange(queues), sequence + 1
+        free_at[queue] = max(now, free_at[queue]) + luck.expovariate(0.1)
+        heapq.heappush(events, (free_at[queue], sequence, job, now))
+
+    while len(responses) < 400_000:
+        now, _, job, sent = heapq.heappop(events)
+        if job < 0:
+            heapq.heappush(events, (now + luck.expovariate(rate / 1e3), 0, -1, 0.0))
+            job = luck.randrange(jobs)
+            due[job] += 1
+            if due[job] == 1:
+                send(now, job)
+            continue
+        responses.append(now - sent)
+        due[job] -= 1
+        if due[job]:
+            send(now, job)
+    return statistics.fmean(responses), statistics.pstdev(responses)
+
+
+@pytest.mark.parametrize("queues", [1, 2, 4])
+def test_responses_of_many_jobs_are_counted_as_those_of_an_open_load(queues: int) -> None:
+    rate = 70.0 * queues
+    sent = replace(ramp().streams[0], arrival=Open(rate, 1, round(rate / 2)))
+    asked = ramp(SUITE.replace("70%", "100%")).at(rate)
+    mean_ms, deviation_ms = responses(queues, rate, sent.arrival.jobs, seed=3)
+    # 128 outstanding at so many exponential queues alike (mean value analysis).
+    most = replace(QUEUE, total=Flow(iops=queues * 100.0 * 128 / (128 + queues - 1)))
+    row = counted(answer(rate, mean_ms, deviation_ms), asked, replace(asked, streams=(sent,)), most)
+    # M/M/1, at each of them.
+    true_ms = 10 / (1 - 0.7)
+    assert (row.total.latency_mean_ns or 0.0) / 1e6 == pytest.approx(true_ms, rel=0.01)
+    late_ms = row.provenance["open"]["late_mean_ns"] / 1e6
+    # What was sent is too fast, and would be too slow if all of the wait were added but at a single queue.
+    assert mean_ms < true_ms * 0.99 and (queues == 1 or mean_ms + late_ms > true_ms * 1.02)
+
+
 def test_a_load_of_which_part_is_not_done_is_overloaded_and_one_of_busy_jobs_is_not_open() -> None:
     asked = ramp(SUITE.replace("70%", "100%")).at(200)
     sent = spread(asked, 30 * 10**6)
-    behind = counted(answer(120, 4000, 1000), asked, sent)
+    behind = counted(answer(120, 4000, 1000), asked, sent, QUEUE)
     assert overloaded(behind) and "the rest piled up" in behind.findings[0]["message"]
-    busy = counted(answer(200, 150, 10), asked, sent)
+    busy = counted(answer(200, 150, 10), asked, sent, QUEUE)
     assert not overloaded(busy)
     assert (busy.findings[0]["severity"], "not an open load" in busy.findings[0]["message"]) == ("warning", True)
 
@@ -112,23 +164,23 @@ def test_rates_are_counted_by_the_time_for_which_requests_were_to_come() -> None
     row = replace(
         row, findings=(*row.findings, {"check": "units", "message": "fio's bytes aren't its requests' bytes"})
     )
-    found = counted(row, asked, sent)
+    found = counted(row, asked, sent, QUEUE)
     assert (found.total.iops, found.total.bytes_per_s) == (pytest.approx(198), pytest.approx(198 * 4096))
     assert [one["check"] for one in found.findings] == ["open-load"]
     # A warm-up that ended early makes more time that counts, and none in which no requests were to come.
     early = replace(row, warmup_ns=sent.warmup_ns - 2 * 10**9, runtime_ns=62 * 10**9)
-    assert counted(early, asked, sent).total.iops == pytest.approx(180)
+    assert counted(early, asked, sent, QUEUE).total.iops == pytest.approx(180)
     # Nor does a point that failed have a rate to be mended.
-    assert counted(replace(row, error="the server has gone"), asked, sent).total.iops == pytest.approx(180)
+    assert counted(replace(row, error="the server has gone"), asked, sent, QUEUE).total.iops == pytest.approx(180)
 
 
 def test_a_response_without_an_interval_says_how_long_one_takes() -> None:
     asked = ramp(SUITE.replace("70%", "100%")).at(957)
     sent = spread(asked, 30 * 10**6)
-    (found,) = counted(answer(957, 10, 1), asked, sent).findings
+    (found,) = counted(answer(957, 10, 1), asked, sent, QUEUE).findings
     assert "how sure its response is isn't known: fio told of its jobs fewer than 10 times" in found["message"]
     assert found["remedy"].endswith("For that give it a --runtime of 85s or so.")
-    (found,) = counted(replace(answer(957, 10, 1), latency_mean_ci95_ns=1e5), asked, sent).findings
+    (found,) = counted(replace(answer(957, 10, 1), latency_mean_ci95_ns=1e5), asked, sent, QUEUE).findings
     assert "how sure" not in found["message"] and "--runtime" not in found["remedy"]
 
 
@@ -138,7 +190,7 @@ def test_a_rate_is_not_doubted_because_the_last_requests_of_its_jobs_end_late() 
     late = replace(answer(180, 10, 1), offered_per_s=200.0, outstanding_asked=None, runtime_ns=12 * 10**9)
     late = replace(late, warmup_ns=sent.warmup_ns)
     (raw,) = audit([replace(late, origin="measured")])
-    found = counted(raw, asked, sent)
+    found = counted(raw, asked, sent, QUEUE)
     assert "came of the" in str(raw.findings) and "came of the" not in str(found.findings)
     assert not overloaded(found) and "came of the" not in str(audit([found])[0].findings)
 

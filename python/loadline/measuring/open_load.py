@@ -116,14 +116,15 @@ def saturating(point: Point) -> Point:
     return replace(point, name=f"{point.name}-qd{SATURATING}", streams=streams, ramp=None)
 
 
-def counted(row: Result, asked: Point, sent: Point, targets: int = 1) -> Result:
-    """The row of the open point `asked`, which was measured as `sent`: mean responses count from the intended arrival.
+def counted(row: Result, asked: Point, sent: Point, saturated: Result, targets: int = 1) -> Result:
+    """The row of the open point `asked`, which was measured as `sent`: mean responses are those of an open load.
 
-    That a request was sent late isn't measured; by how much is estimated, see `_late_ns`. Percentiles are as measured.
-    Rates count the requests by the time for which they were to come: each job's last ends later. fio counts the bytes
-    of one more, so those are taken from the profile.
+    That a request was sent late isn't measured; by how much is estimated, see `_late_ns`, and what an open load would
+    have waited instead, see `_shared`. Percentiles are as measured. Rates count the requests by the time for which they
+    were to come: each job's last ends later. fio counts the bytes of one more, so those are taken from the profile.
 
     Args:
+        saturated: the row of the `saturating` point, of as many targets.
         targets: how many were loaded so at once, if it is the row of all together.
     """
     arrivals = [stream.arrival for stream in sent.streams if isinstance(stream.arrival, Open)]
@@ -131,10 +132,11 @@ def counted(row: Result, asked: Point, sent: Point, targets: int = 1) -> Result:
     per_s = max(arrival.rate_per_s / arrival.jobs for arrival in arrivals)
     streams = [stream.to_json() for stream in asked.streams]
     late = _overloaded(row, offered, per_s)
+    shared = 1.0 if late else _shared(row, saturated, targets)
     # Of an overloaded target what is done after the end is no rate of its.
     longer = 1.0 if late else _longer(row, sent)
     size_bytes = sum(_mean_bytes(stream) for stream in asked.streams) / len(asked.streams)
-    read, write = (_counted(flow, per_s, longer, size_bytes) for flow in (row.read, row.write))
+    read, write = (_counted(flow, per_s, shared, longer, size_bytes) for flow in (row.read, row.write))
     mean_ns = _mean([read, write])
     before_ns, found = row.total.latency_mean_ns or 0.0, {}
     if mean_ns is not None:
@@ -143,7 +145,8 @@ def counted(row: Result, asked: Point, sent: Point, targets: int = 1) -> Result:
             "jobs": targets * sum(arrival.jobs for arrival in arrivals),
             "per_job_per_s": per_s,
             "late_fraction": per_s * before_ns / 1e9,
-            "late_mean_ns": mean_ns - before_ns,
+            "late_mean_ns": _mean_late_ns(row, per_s),
+            "queued_mean_ns": mean_ns - before_ns,
             "overloaded": late,
         }
     return replace(
@@ -154,7 +157,7 @@ def counted(row: Result, asked: Point, sent: Point, targets: int = 1) -> Result:
         queue_depth=None,
         outstanding_asked=None,
         offered_per_s=offered,
-        total=replace(_counted(row.total, per_s, longer, size_bytes), latency_mean_ns=mean_ns),
+        total=replace(_counted(row.total, per_s, shared, longer, size_bytes), latency_mean_ns=mean_ns),
         read=read,
         write=write,
         findings=tuple(one for one in row.findings if not _of_raw(one)) + _findings(row, asked, found),
@@ -182,11 +185,11 @@ def _longer(row: Result, sent: Point) -> float:
     return counted_ns / (counted_ns - after_ns) if row.error is None and 0 < after_ns < counted_ns / 2 else 1.0
 
 
-def _counted(flow: Flow, per_s: float, longer: float, size_bytes: float) -> Flow:
+def _counted(flow: Flow, per_s: float, shared: float, longer: float, size_bytes: float) -> Flow:
     if flow.latency_mean_ns is None or flow.iops is None:
         return flow
     iops = flow.iops * longer
-    mean_ns = flow.latency_mean_ns + _late_ns(flow, per_s)
+    mean_ns = flow.latency_mean_ns + shared * _late_ns(flow, per_s)
     return replace(flow, iops=iops, bytes_per_s=iops * size_bytes, latency_mean_ns=mean_ns)
 
 
@@ -196,6 +199,27 @@ def _late_ns(flow: Flow, per_s: float) -> float:
     # Beyond it the load isn't called open, and the estimate need not be good.
     busy = min(per_s * mean_s, 0.5)
     return per_s * (mean_s**2 + deviation_s**2) / (2 * (1 - busy)) * 1e9
+
+
+def _mean_late_ns(row: Result, per_s: float) -> float:
+    late = [replace(flow, latency_mean_ns=_late_ns(flow, per_s)) for flow in (row.read, row.write) if flow.iops]
+    return _mean(late) or 0.0
+
+
+def _shared(row: Result, saturated: Result, targets: int) -> float:
+    """How much of the wait of late requests an open load would have waited at the target, as a share.
+
+    All of it at a single queue, which works on whether a request waits in it or before it; of k queues alike a k-th,
+    for the request that holds the job up is at another one. With n outstanding at x a second, and N at X, by the laws of
+    open and closed networks of k such queues x / M = n / (n + k) and X / M = N / (N + k - 1), of which M goes out.
+    """
+    per_s, most_per_s = row.total.iops or 0.0, saturated.total.iops or 0.0
+    outstanding = per_s * (row.total.latency_mean_ns or 0.0) / 1e9 / targets
+    others = SATURATING - 1
+    alike = SATURATING * per_s / most_per_s if most_per_s else math.inf
+    if alike >= others or not outstanding:
+        return 1.0
+    return min(1.0, max(0.0, (alike - outstanding) / (outstanding * (others - alike))))
 
 
 def _mean(flows: list[Flow]) -> float | None:
@@ -215,8 +239,8 @@ def _overloaded(row: Result, offered_per_s: float, per_s: float) -> bool:
 def _findings(row: Result, asked: Point, found: dict[str, Any]) -> tuple[dict[str, Any], ...]:
     if not found:
         return ()
-    late, late_ns = found["late_fraction"], found["late_mean_ns"]
-    numbers = {"late_fraction": round(late, 4), "late_mean_ns": round(late_ns)}
+    late, late_ns, queued_ns = found["late_fraction"], found["late_mean_ns"], found["queued_mean_ns"]
+    numbers = {"late_fraction": round(late, 4), "late_mean_ns": round(late_ns), "queued_mean_ns": round(queued_ns)}
     severity, remedy = "note", "For percentiles and exact responses ask a model: simulate."
     if found["overloaded"]:
         done, offered = row.total.iops or 0.0, found["offered_per_s"]
@@ -226,8 +250,8 @@ def _findings(row: Result, asked: Point, found: dict[str, Any]) -> tuple[dict[st
         message = f"not an open load: {late:.0%} of the requests were sent late, for jobs were busy"
     else:
         message = (
-            f"{late:.1%} of the requests were sent late; {late_ns / 1e6:.3g} ms of the mean response are estimated for"
-            " that, percentiles leave it out"
+            f"{late:.1%} of the requests were sent late, by {late_ns / 1e6:.3g} ms in the mean over all; sent in time they"
+            f" would have waited {queued_ns / 1e6:.3g} ms longer, which is in the mean response, not in percentiles"
         )
     if row.error is None and row.latency_mean_ci95_ns is None:
         each_s = 1 + (math.log(found["jobs"]) + 0.6) / found["per_job_per_s"]

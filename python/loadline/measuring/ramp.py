@@ -142,7 +142,7 @@ def find(point: Point, folder: Path, measure: Measure, tell: Tell = lambda _: No
     """
     ramp = point.ramp
     if ramp is not None and ramp.axis == "rate":
-        measure = _opened(measure, ramp)
+        measure = _opened(measure, ramp, lambda: probes.ask(saturating(point)))
     probes = Probes(folder, measure, None if ramp is None else ramp.limit, tell)
 
     def ask(load: float) -> Result:
@@ -295,8 +295,8 @@ def _saturation_doubts(row: Result, line: LoadLine[Any, Result], near: Sequence[
         yield Doubt("note", message, "Ask the suite saturation for it, with a --runtime that fills the cache.", {})
 
 
-def _opened(measure: Measure, ramp: Ramp) -> Measure:
-    """Measures points of an open load with many jobs, and counts their responses from the intended arrivals."""
+def _opened(measure: Measure, ramp: Ramp, saturated: Callable[[], Result]) -> Measure:
+    """Measures points of an open load with many jobs, and counts their responses as those of an open load."""
 
     def one(point: Point, folder: Path) -> Measured:
         if any(isinstance(stream.arrival, Closed) for stream in point.streams):
@@ -306,8 +306,10 @@ def _opened(measure: Measure, ramp: Ramp) -> Measure:
         if any(found.get("check") == MEASURED_TIME for found in measured.result.findings):
             sent = replace(sent, runtime_ns=2 * sent.runtime_ns).anew(_AGAIN)
             measured = measure(sent, folder)
-        each = tuple(Row(counted(row, point, sent), bins) for row, bins in measured.targets)
-        return Measured(counted(measured.result, point, sent, len(each) or 1), measured.histograms, each)
+        most, number = saturated(), len(measured.targets) or 1
+        each_most = replace(most, total=replace(most.total, iops=(most.total.iops or 0.0) / number))
+        each = tuple(Row(counted(row, point, sent, each_most), bins) for row, bins in measured.targets)
+        return Measured(counted(measured.result, point, sent, most, number), measured.histograms, each)
 
     return one
 
