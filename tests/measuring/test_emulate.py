@@ -10,6 +10,7 @@ import socket
 from collections.abc import Iterator
 from contextlib import ExitStack, contextmanager, suppress
 from pathlib import Path
+from typing import cast
 
 import pytest
 from cli.program import Loadline
@@ -18,6 +19,7 @@ from measuring.processes import until
 from measuring.served import MIB, SLOW, described, fio, served
 from measuring.suites import reads, suite, three
 
+from loadline._core import Emulator
 from loadline.cli.emulate import _Lasting
 from loadline.errors import InputError
 from loadline.measuring import emulate, nbd
@@ -291,3 +293,16 @@ def test_a_size_is_a_setting_of_an_array() -> None:
     assert emulated.system.settings[-1] == ("volume.size", "10G")
     odd = emulate.describe("dl360-g6-p410i", (), 10 * 1024**3 + 512)
     assert odd.size_bytes == 10 * 1024**3 + 512
+
+
+def test_how_late_answers_were_is_told_of_the_time_that_is_watched() -> None:
+    looks = [(100, 50, 9, 70, 30), (300, 60, 14, 170, 430)]
+
+    class Server:
+        def stats(self) -> dict[str, int]:
+            keys = ("answers", "late", "lateness_sum_ns", "read_latency_sum_ns", "write_latency_sum_ns")
+            return dict(zip(keys, looks.pop(0), strict=True))
+
+    watch = emulate.Watch([cast(Emulator, Server()), None])
+    assert watch.late(1) is None
+    assert watch.late(0) == (10 / 200, 5 / 500)

@@ -234,6 +234,8 @@ def test_late_answers_of_an_emulated_system_are_told_at_the_load_line_too(tmp_pa
     late = {"findings": ({"check": "emulation", "numbers": {}},)}
     (doubt,) = doubts(Fake(lambda n: late if n == 6 else {}).find(tmp_path))
     assert "(6 outstanding) had late answers" in doubt["message"]
+    little = {"findings": ({"check": "emulation", "severity": "note", "numbers": {}},)}
+    assert "load_line" in (row := Fake(lambda n: little).find(tmp_path / "little")).provenance and not doubts(row)
 
 
 def test_a_load_line_is_never_called_too_high_and_too_low_in_one(tmp_path: Path) -> None:

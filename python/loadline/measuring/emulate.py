@@ -280,10 +280,16 @@ class Watch:
         stats = [one and one.stats() for one in self._emulators]
         self._seen.append((now_ns, [one and (one["elapsed_ns"], one["busy_ns"]) for one in stats]))
 
-    def late_share(self, number: int) -> float | None:
-        """Share of a target's answers that came later than modelled."""
+    def late(self, number: int) -> tuple[float, float] | None:
+        """The share of a target's answers that came later than modelled, and by which part of the mean response of all."""
         begun, emulator = self._begun[number], self._emulators[number]
-        return late_share(begun, emulator.stats()) if begun and emulator else None
+        if not begun or not emulator:
+            return None
+        ended = emulator.stats()
+        share = late_share(begun, ended)
+        late_ns = ended["lateness_sum_ns"] - begun["lateness_sum_ns"]
+        whole_ns = sum(ended[way] - begun[way] for way in ("read_latency_sum_ns", "write_latency_sum_ns"))
+        return None if share is None else (share, late_ns / max(1, whole_ns))
 
     def utilisation(self, number: int, since_ns: int) -> dict[str, float]:
         """Of the components of a target's system, from the first look since then to the last; nothing of one look."""

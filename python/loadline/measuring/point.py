@@ -39,7 +39,7 @@ _GAPS = 10
 # starts in a second on a busy machine.
 _STARTED_PER_S = 500
 
-# Answers of an emulated system later than modelled, as a share.
+# Answers of an emulated system later than modelled, as a share; and what they may add to the mean response.
 _LATE = 0.01
 
 # Of an open load's requests so many may find the cap of its queue depth reached.
@@ -145,7 +145,7 @@ def measure(
         jobs = [one for one in outcome.jobs if not several or job.owner(one.name, len(targets)) == number]
         row = _row(point, [target], run, outcome, jobs, during, began_ns, targets)
         components = watch.utilisation(number, began_ns)
-        findings = (*row.findings, *_late(run, point, watch.late_share(number)))
+        findings = (*row.findings, *_late(run, point, watch.late(number)))
         row = replace(row, findings=findings, components=components, bottleneck=busiest(components))
         # What ended the point, and what is left out of it, is decided for all together.
         own = read_intervals(folder, number, own_warmup_ns, started_ns) if several else series
@@ -288,13 +288,18 @@ def _histograms(jobs: Sequence[_core.Job | _core.Interval]) -> dict[str, _core.H
     return {name: _core.Flow.merge([getattr(one, name) for one in jobs]).histogram for name in ("read", "write")}
 
 
-def _late(run: Run, point: Point, late: float | None) -> Iterator[dict[str, Any]]:
+def _late(run: Run, point: Point, late: tuple[float, float] | None) -> Iterator[dict[str, Any]]:
     """What is to be said of an emulated system that couldn't keep up with its model."""
-    if late is not None and late > _LATE:
-        message = f"{late:.1%} of the answers came later than modelled: this machine is too slow for it, or busy"
+    share, response = late or (0.0, 0.0)
+    if share > _LATE:
+        severity = "warning" if response > _LATE else "note"
+        message = (
+            f"{share:.1%} of the answers came later than modelled, which is {response:.1%} of the mean response:"
+            " this machine is too slow for it, or busy"
+        )
         remedy = "Let nothing else run meanwhile, use a machine with more cores, or a lower queue depth."
-        numbers = {"late_fraction": round(late, 4)}
-        yield _finding(run.id, point.name, "emulation", "warning", message, numbers, remedy)
+        numbers = {"late_fraction": round(share, 4), "late_response_fraction": round(response, 4)}
+        yield _finding(run.id, point.name, "emulation", severity, message, numbers, remedy)
 
 
 def _row(

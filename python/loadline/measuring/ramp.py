@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import math
 import shutil
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -257,14 +257,17 @@ def _row(
 def _doubts(near: Sequence[Probe[Any, Result]], per: str) -> Iterator[Doubt]:
     """What is doubtful of a load line by the probes next to it: too good, too bad, or still on the move."""
 
-    def those(check: str) -> list[Probe[Any, Result]]:
-        return [one for one in near if any(each.get("check") == check for each in one.answer.findings)]
+    def those(check: str, *but: str) -> list[Probe[Any, Result]]:
+        def has(findings: Sequence[Mapping[str, Any]]) -> bool:
+            return any(each.get("check") == check and each.get("severity") not in but for each in findings)
+
+        return [one for one in near if has(one.answer.findings)]
 
     def said(some: Sequence[Probe[Any, Result]]) -> str:
         loads = listed([_said(one.load) for one in some], _FEW)
         return f"{len(some)} of the {len(near)} probes next to the load line ({loads} {per})"
 
-    cached, late, beside = those("write-cache"), those("emulation"), those("other-run")
+    cached, late, beside = those("write-cache"), those("emulation", "note"), those("other-run")
     # What is offered more than it can do is never steady.
     moving = [one for one in near if one.answer.steady is False and not overloaded(one.answer)]
     # Where some push it up and others down nobody knows which way it's wrong.
