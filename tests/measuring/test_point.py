@@ -103,10 +103,20 @@ def test_what_came_after_the_warm_up_is_counted_however_late_fio_told_of_it(meas
     """714 jobs at 1/s that took 0.5 s to start: the first status waited for the one that slept longest."""
     run, row = measure([(9_186, 545, 7_086), (15_643, 8_733, 11_619), (15_708, 15_208, 11_619)])
     assert (row.error, row.runtime_ns, row.total.iops) == (None, 6_457_000_000, pytest.approx(4_533 / 6.457))
-    assert row.warmup_ns == 15_208_000_000 - 6_457_000_000
+    assert row.warmup_ns == 9_186_000_000
     assert checks(row, "measured-time") == []
     again = counted_intervals(run.point_path(0), row)
     assert [(one.duration_ns, one.read.ios) for one in again] == [(6_457_000_000, 4_533)]
+
+
+def test_what_comes_when_the_time_of_sleeping_jobs_is_over_is_not_counted(measure: Any) -> None:
+    """They run for 5 s, 10 s and one status more, 9 s; then each sends one request more than is due."""
+    run, row = measure(
+        [(9_186, 545, 7_086), (15_643, 8_733, 11_619), (22_900, 15_208, 16_800), (25_100, 24_500, 18_900)]
+    )
+    assert (row.error, row.runtime_ns, row.total.iops) == (None, 13_714_000_000, pytest.approx(9_714 / 13.714))
+    again = counted_intervals(run.point_path(0), row)
+    assert [one.read.ios for one in again] == [4_533, 5_181]
 
 
 def test_a_point_of_which_nothing_is_counted_fails_without_figures(measure: Any) -> None:

@@ -281,7 +281,7 @@ class Watch:
         self._seen.append((now_ns, [one and (one["elapsed_ns"], one["busy_ns"]) for one in stats]))
 
     def late(self, number: int) -> tuple[float, float] | None:
-        """The share of a target's answers that came later than modelled, and by which part of the mean response of all."""
+        """The share of a target's answers that came later than modelled, and by what part of the mean response."""
         begun, emulator = self._begun[number], self._emulators[number]
         if not begun or not emulator:
             return None

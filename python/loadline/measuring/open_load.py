@@ -131,12 +131,10 @@ def counted(row: Result, asked: Point, sent: Point, saturated: Result, targets: 
     offered = targets * sum(arrival.rate_per_s for arrival in arrivals)
     per_s = max(arrival.rate_per_s / arrival.jobs for arrival in arrivals)
     streams = [stream.to_json() for stream in asked.streams]
-    late = _overloaded(row, offered, per_s)
+    late = _overloaded(row, offered)
     shared = 1.0 if late else _shared(row, saturated, targets)
-    # Of an overloaded target what is done after the end is no rate of its.
-    longer = 1.0 if late else _longer(row, sent)
     size_bytes = sum(_mean_bytes(stream) for stream in asked.streams) / len(asked.streams)
-    read, write = (_counted(flow, per_s, shared, longer, size_bytes) for flow in (row.read, row.write))
+    read, write = (_counted(flow, per_s, shared, size_bytes) for flow in (row.read, row.write))
     mean_ns = _mean([read, write])
     before_ns, found = row.total.latency_mean_ns or 0.0, {}
     if mean_ns is not None:
@@ -157,7 +155,7 @@ def counted(row: Result, asked: Point, sent: Point, saturated: Result, targets: 
         queue_depth=None,
         outstanding_asked=None,
         offered_per_s=offered,
-        total=replace(_counted(row.total, per_s, shared, longer, size_bytes), latency_mean_ns=mean_ns),
+        total=replace(_counted(row.total, per_s, shared, size_bytes), latency_mean_ns=mean_ns),
         read=read,
         write=write,
         findings=tuple(one for one in row.findings if not _of_raw(one)) + _findings(row, asked, found),
@@ -178,19 +176,11 @@ def _mean_bytes(stream: Workload) -> float:
     return sum(share.size_bytes * share.share_fraction for share in stream.profile.block)
 
 
-def _longer(row: Result, sent: Point) -> float:
-    """By how much what is counted lasted longer than requests were to come, as a factor."""
-    counted_ns = row.runtime_ns or 0
-    after_ns = (row.warmup_ns or 0) + counted_ns - sent.warmup_ns - sent.runtime_ns
-    return counted_ns / (counted_ns - after_ns) if row.error is None and 0 < after_ns < counted_ns / 2 else 1.0
-
-
-def _counted(flow: Flow, per_s: float, shared: float, longer: float, size_bytes: float) -> Flow:
+def _counted(flow: Flow, per_s: float, shared: float, size_bytes: float) -> Flow:
     if flow.latency_mean_ns is None or flow.iops is None:
         return flow
-    iops = flow.iops * longer
     mean_ns = flow.latency_mean_ns + shared * _late_ns(flow, per_s)
-    return replace(flow, iops=iops, bytes_per_s=iops * size_bytes, latency_mean_ns=mean_ns)
+    return replace(flow, bytes_per_s=flow.iops * size_bytes, latency_mean_ns=mean_ns)
 
 
 def _late_ns(flow: Flow, per_s: float) -> float:
@@ -210,8 +200,8 @@ def _shared(row: Result, saturated: Result, targets: int) -> float:
     """How much of the wait of late requests an open load would have waited at the target, as a share.
 
     All of it at a single queue, which works on whether a request waits in it or before it; of k queues alike a k-th,
-    for the request that holds the job up is at another one. With n outstanding at x a second, and N at X, by the laws of
-    open and closed networks of k such queues x / M = n / (n + k) and X / M = N / (N + k - 1), of which M goes out.
+    for the request that holds the job up is at another one. With n outstanding at x a second, and N at X, by the laws
+    of open and closed networks of k such queues x / M = n / (n + k) and X / M = N / (N + k - 1), of which M goes out.
     """
     per_s, most_per_s = row.total.iops or 0.0, saturated.total.iops or 0.0
     outstanding = per_s * (row.total.latency_mean_ns or 0.0) / 1e9 / targets
@@ -227,13 +217,11 @@ def _mean(flows: list[Flow]) -> float | None:
     return sum(iops * mean for iops, mean in known) / sum(iops for iops, _ in known) if known else None
 
 
-def _overloaded(row: Result, offered_per_s: float, per_s: float) -> bool:
+def _overloaded(row: Result, offered_per_s: float) -> bool:
     seconds = max((row.runtime_ns or 0) / 1e9, 1e-9)
     missing = offered_per_s - (row.total.iops or 0.0)
     luck = _BEYOND_CHANCE * math.sqrt(offered_per_s / seconds)
-    # Jobs end with a request of theirs, and the time of the last of them counts.
-    ends = _PERIODS * offered_per_s / (per_s * seconds)
-    return missing > _MISSING * offered_per_s + luck + ends
+    return missing > _MISSING * offered_per_s + luck
 
 
 def _findings(row: Result, asked: Point, found: dict[str, Any]) -> tuple[dict[str, Any], ...]:
@@ -250,7 +238,7 @@ def _findings(row: Result, asked: Point, found: dict[str, Any]) -> tuple[dict[st
         message = f"not an open load: {late:.0%} of the requests were sent late, for jobs were busy"
     else:
         message = (
-            f"{late:.1%} of the requests were sent late, by {late_ns / 1e6:.3g} ms in the mean over all; sent in time they"
+            f"{late:.1%} of the requests were sent late, by {late_ns / 1e6:.3g} ms in the mean; sent in time they"
             f" would have waited {queued_ns / 1e6:.3g} ms longer, which is in the mean response, not in percentiles"
         )
     if row.error is None and row.latency_mean_ci95_ns is None:

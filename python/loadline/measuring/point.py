@@ -91,6 +91,8 @@ def measure(
     first, several = targets[0], len(targets) > 1
     sent = _throughout(point)
     own_warmup_ns = point.warmup_ns - sent.warmup_ns
+    # Jobs that sleep when their time is over all send one more request, and wait for each other.
+    due_ns = time.time_ns() + sent.runtime_ns if own_warmup_ns else None
     text = _job(sent, targets, loaders, folder)
     samples: list[Sample] = []
     sampler = Sampler([target.device.number for target in targets if target.device], roots)
@@ -122,7 +124,7 @@ def measure(
             text,
             None if several else first.uri or first.path,
             folder,
-            point.warmup_ns + point.runtime_ns,
+            sent.warmup_ns + sent.runtime_ns,
             read_only=not point.writes,
             warmup_ns=own_warmup_ns,
             status_s=_status_s(point, len(targets)),
@@ -131,14 +133,13 @@ def measure(
         )
         tick(outcome.ended_at_ns)
         outcome.error = outcome.error and (lost() or _whose(outcome, targets))
-    measured = [interval for interval in outcome.intervals if not interval.warmup]
+    measured = _due([interval for interval in outcome.intervals if not interval.warmup], due_ns)
     judged = stopping.judged(measured) if outcome.error is None else Judgement()
     counted = measured[judged.skipped :]
     part = outcome.error is None and bool(judged.skipped or own_warmup_ns)
     series = counted if part else outcome.intervals
     began_ns = counted[0].end_ns - counted[0].duration_ns if counted else started_ns
-    devices = [target.label for target in targets if target.device]
-    whose = Whose(repeat=point.repeat, target=ALL if several else first.label, devices=devices)
+    whose = Whose(point.repeat, ALL if several else first.label, [target.label for target in targets if target.device])
     write_series(folder / "series.parquet", outcome.intervals, samples, began_ns, whose)
     rows, during = [], _during(samples, began_ns)
     for number, target in enumerate(targets):
@@ -148,7 +149,7 @@ def measure(
         findings = (*row.findings, *_late(run, point, watch.late(number)))
         row = replace(row, findings=findings, components=components, bottleneck=busiest(components))
         # What ended the point, and what is left out of it, is decided for all together.
-        own = read_intervals(folder, number, own_warmup_ns, started_ns) if several else series
+        own = _due(read_intervals(folder, number, own_warmup_ns, started_ns), due_ns) if several else series
         row = _of(row, own if several else counted) if part else row
         row = _known(row, stopping, own) if several else _judged(row, judged, stopping, measured)
         row = _enough(row, point)
@@ -178,12 +179,22 @@ def _progress(
 
 
 def _throughout(point: Point) -> Point:
-    """The point as fio gets it: an open load without a warm-up, after which fio would begin all its jobs anew."""
+    """The point as fio gets it: an open load without a warm-up, after which fio would begin all its jobs anew.
+
+    With a status more at its end, for the last one that is whole is counted.
+    """
     arrivals = [stream.arrival for stream in point.streams]
     each_per_s = [arrival.rate_per_s / arrival.jobs for arrival in arrivals if isinstance(arrival, Open)]
     if not each_per_s or min(each_per_s) * point.runtime_ns < _GAPS * 1e9:
         return point
-    return replace(point, warmup_ns=0, runtime_ns=point.warmup_ns + point.runtime_ns)
+    jobs = sum(arrival.jobs for arrival in arrivals)
+    more_ns = math.ceil(1 + (math.log(jobs) + 0.6) / min(each_per_s)) * 10**9 if point.warmup_ns else 0
+    return replace(point, warmup_ns=0, runtime_ns=point.warmup_ns + point.runtime_ns + more_ns)
+
+
+def _due(intervals: Sequence[_core.Interval], due_ns: int | None) -> list[_core.Interval]:
+    """Those that ended while requests still came as they were due."""
+    return [one for one in intervals if due_ns is None or one.end_ns <= due_ns]
 
 
 def _status_s(point: Point, targets: int) -> int:
@@ -353,7 +364,7 @@ def _row(
         busy_fraction=_mean([disk.busy_fraction for disk in disks]),
         # A job counts its run time by direction; a point's is the longest of them.
         runtime_ns=max((one.runtime_ns for one in jobs), default=None),
-        warmup_ns=_left_out_ns(point, outcome, jobs),
+        warmup_ns=_left_out_ns(point, outcome),
         ended_by="error" if outcome.error else "runtime",
         quick=point.quick,
         error=outcome.error,
@@ -362,12 +373,11 @@ def _row(
     )
 
 
-def _left_out_ns(point: Point, outcome: Outcome, jobs: Sequence[_core.Job]) -> int:
+def _left_out_ns(point: Point, outcome: Outcome) -> int:
     """The warm-up: as fio was asked for it, or all that lies before what is counted."""
-    measured_ns = sum(interval.duration_ns for interval in outcome.intervals if not interval.warmup)
-    if _throughout(point) is point or outcome.error is not None or not measured_ns:
+    if _throughout(point) is point or outcome.error is not None:
         return point.warmup_ns
-    return max(0, max((one.runtime_ns for one in jobs), default=0) - measured_ns)
+    return sum(interval.duration_ns for interval in outcome.intervals if interval.warmup) or point.warmup_ns
 
 
 def _busiest(jobs: Sequence[_core.Job]) -> dict[str, float]:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import gzip
+import math
 import zlib
 from collections.abc import Callable, Sequence
 from datetime import datetime
@@ -21,6 +22,9 @@ _PIECE_BYTES = 1 << 22
 
 # What was left out of the beginning must be a whole number of intervals, and fio's last status may be missing.
 _UNLIKE = 0.1
+
+# Rows say when they began in whole ms; intervals are much longer.
+_ROUNDED_NS = 10**7
 
 
 def intervals_in(runs: Sequence[Run]) -> Intervals:
@@ -44,7 +48,7 @@ def intervals_in(runs: Sequence[Run]) -> Intervals:
             return ()
         each = [one.target for one in read_rows(folder)[1:]]
         target = each.index(row.target) if row.target in each else None
-        return _counted(of(folder, target, *_own_warmup(row)), row.runtime_ns)
+        return _counted(of(folder, target, *_own_warmup(row)), row)
 
     return find
 
@@ -78,7 +82,7 @@ def read_intervals(
 
 def counted_intervals(folder: Path, row: Result) -> Sequence[Interval]:
     """Those of `read_intervals` that a row counts, of all targets."""
-    return _counted(read_intervals(folder, None, *_own_warmup(row)), row.runtime_ns or 0)
+    return _counted(read_intervals(folder, None, *_own_warmup(row)), row)
 
 
 def _own_warmup(row: Result) -> tuple[int, int | None]:
@@ -90,11 +94,13 @@ def _own_warmup(row: Result) -> tuple[int, int | None]:
     return row.warmup_ns, round(datetime.fromisoformat(row.started_at).timestamp() * 1e9) - row.warmup_ns
 
 
-def _counted(measured: Sequence[Interval], runtime_ns: int) -> Sequence[Interval]:
-    """The last of them that make up the run time: a beginning of another kind isn't in it."""
+def _counted(measured: Sequence[Interval], row: Result) -> Sequence[Interval]:
+    """The last of them that make up the run time: without a beginning of another kind, and an open load's end."""
+    runtime_ns, (warmup_ns, started_ns) = row.runtime_ns or 0, _own_warmup(row)
+    ended_ns = math.inf if started_ns is None else started_ns + warmup_ns + runtime_ns + _ROUNDED_NS
     kept: list[Interval] = []
     left = float(runtime_ns)
-    for interval in reversed(measured):
+    for interval in reversed([one for one in measured if one.end_ns <= ended_ns]):
         if left < interval.duration_ns / 2:
             break
         kept.append(interval)

@@ -256,9 +256,7 @@ class _Part:
             )
         total = sum(skews) + (rest if blanks else 0.0)
         if abs(total - 100) > _ROUNDED:
-            self._notes.add(
-                f"its skews make {total:g} %, not 100 %; here each is its part of them all", self._run.name
-            )
+            self._notes.add(f"its skews make {total:g} %, not 100 %; here each is its part of them all", self._run.name)
         return (own or rest / max(1, blanks)) / total
 
     def _percents(self) -> tuple[float, float]:
