@@ -140,7 +140,7 @@ def measure(
     series = counted if part else outcome.intervals
     began_ns = counted[0].end_ns - counted[0].duration_ns if counted else started_ns
     whose = Whose(point.repeat, ALL if several else first.label, [target.label for target in targets if target.device])
-    write_series(folder / "series.parquet", outcome.intervals, samples, began_ns, whose)
+    write_series(folder / "series.parquet", _due(outcome.intervals, due_ns), samples, began_ns, whose)
     rows, during = [], _during(samples, began_ns)
     for number, target in enumerate(targets):
         jobs = [one for one in outcome.jobs if not several or job.owner(one.name, len(targets)) == number]
