@@ -120,8 +120,8 @@ def counted(row: Result, asked: Point, sent: Point, saturated: Result, targets: 
     """The row of the open point `asked`, which was measured as `sent`: mean responses are those of an open load.
 
     That a request was sent late isn't measured; by how much is estimated, see `_late_ns`, and what an open load would
-    have waited instead, see `_shared`. Percentiles are as measured. Rates count the requests by the time for which they
-    were to come: each job's last ends later. fio counts the bytes of one more, so those are taken from the profile.
+    have waited instead, see `_shared`. Percentiles and rates are as measured. fio counts the bytes of one more request
+    of each job, so those are taken from the profile.
 
     Args:
         saturated: the row of the `saturating` point, of as many targets.

@@ -91,12 +91,12 @@ def measure(
     first, several = targets[0], len(targets) > 1
     sent = _throughout(point)
     own_warmup_ns = point.warmup_ns - sent.warmup_ns
-    # Jobs that sleep when their time is over all send one more request, and wait for each other.
-    due_ns = time.time_ns() + sent.runtime_ns if own_warmup_ns else None
     text = _job(sent, targets, loaders, folder)
     samples: list[Sample] = []
     sampler = Sampler([target.device.number for target in targets if target.device], roots)
     started_ns = time.time_ns()
+    # Jobs that sleep when their time is over all send one more request, which wait for each other.
+    due_ns = started_ns + sent.runtime_ns if own_warmup_ns else None
     # What fio says each second is of all targets together, so of one of several nothing can be left out.
     stopping = Stopping(point, cache_bytes, cut=not several, targets=len(targets))
 
