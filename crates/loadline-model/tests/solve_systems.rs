@@ -157,6 +157,23 @@ fn writes_smaller_than_a_page_of_the_cache_take_a_page_each() {
 }
 
 #[test]
+fn full_stripes_that_go_first_take_the_arms_from_those_that_wait() {
+    // Of three drives all is full stripes, of four and six there are others beside.
+    for (drives, block) in [
+        ("3", 1 << 18),
+        ("4", 1 << 18),
+        ("4", 1 << 20),
+        ("6", 1 << 20),
+    ] {
+        let changes = [("volume.layout", "raid5"), ("pool.drives", drives)];
+        let system = system("dl360-g6-p410i", &changes);
+        let writes = stream(&system, block, 0.0, 1.0, Arrival::outstanding(1));
+        let off = off(&system, writes, 1, 10_000);
+        assert!(off.abs() < 0.2, "{drives} drives, {block}: {off:+.3}");
+    }
+}
+
+#[test]
 fn one_drive_serves_hosts_beside_as_many_destages_as_keep_up() {
     let system = system("perc-h730-1x4tb", &[]);
     for (block, read, outstanding) in [

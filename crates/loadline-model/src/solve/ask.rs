@@ -208,8 +208,8 @@ impl Survey<'_> {
         ask.finish()
     }
 
-    /// What the destaging of a stripe asks for.
-    pub(super) fn destage(&self, dirty_bytes: f64) -> Destage {
+    /// What the destaging of a stripe asks for: of partly dirty ones, then of full ones if those go first.
+    pub(super) fn destage(&self, dirty_bytes: f64, full_first: bool) -> Vec<Destage> {
         let stripe_bytes = self.layout.stripe_bytes();
         let Profile {
             start, working_set, ..
@@ -218,23 +218,37 @@ impl Survey<'_> {
         let chances = Chances::of(self.profile, self.page, dirty_bytes);
         let end = start.0 + working_set.0;
         let stripes = start.0 / stripe_bytes..(end - 1) / stripe_bytes + 1;
-        let (mut rng, mut plan, mut ask) = (rng(), WritePlan::default(), Ask::default());
-        let (mut ranges, mut bytes, mut dirty) = (Vec::new(), 0.0, 0.0);
+        let (mut rng, samples) = (rng(), f64::from(self.samples()));
+        let (mut kinds, mut dirty) = ([Vec::new(), Vec::new()], 0.0);
         for _ in 0..self.samples() {
             let number = stripes.start + rng.below(stripes.end - stripes.start);
             let span = (number * stripe_bytes).max(start.0)..((number + 1) * stripe_bytes).min(end);
+            let mut ranges = Vec::new();
             chances.draw(&mut rng, start.0, block, &span, &mut ranges);
-            self.layout.write(&ranges, &mut plan);
-            ask.add(&plan, f64::from(self.samples()));
-            bytes += ranges.iter().map(|range| f64::from(range.1)).sum::<f64>()
-                / f64::from(self.samples());
-            dirty += chances.any(blocks(start.0, block, &span).count()) / f64::from(self.samples());
+            let full = ranges == [(number * stripe_bytes, stripe_bytes as u32)];
+            kinds[usize::from(full_first && full)].push(ranges);
+            dirty += chances.any(blocks(start.0, block, &span).count()) / samples;
         }
-        Destage {
-            ask: ask.finish(),
-            bytes,
-            dirty_fraction: dirty,
-        }
+        let mut plan = WritePlan::default();
+        let mut of = |drawn: &Vec<Vec<(u64, u32)>>| {
+            let (mut ask, count) = (Ask::default(), drawn.len() as f64);
+            for ranges in drawn {
+                self.layout.write(ranges, &mut plan);
+                ask.add(&plan, count);
+            }
+            let bytes: f64 = drawn.iter().flatten().map(|range| f64::from(range.1)).sum();
+            Destage {
+                share: count / samples,
+                ask: ask.finish(),
+                bytes: bytes / count,
+                dirty_fraction: dirty,
+            }
+        };
+        kinds
+            .iter()
+            .filter(|drawn| !drawn.is_empty())
+            .map(of)
+            .collect()
     }
 
     /// The part of a drive that is touched.
@@ -319,6 +333,8 @@ pub(super) struct Trail {
 
 /// What destaging takes.
 pub(super) struct Destage {
+    /// Share of the stripes.
+    pub(super) share: f64,
     /// Of a stripe.
     pub(super) ask: Ask,
     /// Dirty bytes of a stripe that is destaged.

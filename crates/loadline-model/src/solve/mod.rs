@@ -21,6 +21,7 @@ mod closed;
 mod content;
 mod course;
 mod curve;
+mod destaging;
 mod direct;
 mod driven;
 mod drives;

@@ -1,6 +1,6 @@
 //! From a description and its workload to what is solved: classes of I/Os, what each asks for, and what they leave in the background.
 
-use super::ask::{Ask, Destage, Survey};
+use super::ask::{Ask, Survey};
 use super::content::Content;
 use super::course::{Destages, Streams};
 use super::direct::{Direct, Engines};
@@ -15,7 +15,6 @@ use super::sweep::Sweep;
 use super::uneven::{Uneven, reached};
 use super::windows::Ahead;
 use super::working::figure;
-use crate::cache;
 use crate::device::disk;
 use crate::device::disk::service::Place;
 use crate::layout::{self, Layout};
@@ -38,13 +37,13 @@ pub(super) struct View<'a> {
 }
 
 /// One profile on it, with its share of all I/Os.
-struct Part<'a> {
-    view: &'a View<'a>,
+pub(super) struct Part<'a> {
+    pub(super) view: &'a View<'a>,
     share: f64,
-    profile: &'a Profile,
-    survey: Survey<'a>,
+    pub(super) profile: &'a Profile,
+    pub(super) survey: Survey<'a>,
     cache: Option<&'a Cache>,
-    content: Content,
+    pub(super) content: Content,
 }
 
 impl View<'_> {
@@ -242,7 +241,7 @@ impl Part<'_> {
     }
 
     /// Share of the I/Os at random places that go on from the last one on its drives instead.
-    fn onward(&self) -> f64 {
+    pub(super) fn onward(&self) -> f64 {
         if scattered(self.profile) {
             (1.0 - self.profile.random_fraction) * self.staying()
         } else {
@@ -480,18 +479,7 @@ impl Part<'_> {
                 absorbed,
             );
             if absorbed < 1.0 {
-                let destage = self.survey.destage(self.content.dirty);
-                let place = self.destaged(&destage, cache.destage_order);
-                mix.destaging.push(Background {
-                    per_io: writes * (1.0 - absorbed) * bytes / destage.bytes,
-                    place,
-                    onward: if place == Place::Random {
-                        self.onward()
-                    } else {
-                        self.goes_on(&destage)
-                    },
-                    ask: destage.ask,
-                });
+                self.add_destages(mix, cache, writes * (1.0 - absorbed) * bytes);
             }
         } else {
             let written = self.survey.write();
@@ -529,62 +517,6 @@ impl Part<'_> {
             }
         }
         place
-    }
-
-    /// Share of the accesses of destaging that go on from the last one, where several streams or large scattered I/Os are written.
-    ///
-    /// A sweep takes what a stream has written since the last one, and goes on to the next stream. Of k streams that are written
-    /// evenly while one of them is destaged a share 1 / k goes on with that one; dirty data grow from nothing to 2 / k of all, so that
-    /// a sweep finds 2 / (k - 1) of them in one go.
-    fn goes_on(&self, destage: &Destage) -> f64 {
-        1.0 - 1.0 / self.in_one_go(destage)
-    }
-
-    /// Accesses of a drive that go on from each other in a sweep: of scattered writes those of a large one's stripes.
-    fn in_one_go(&self, destage: &Destage) -> f64 {
-        let streams = f64::from(self.profile.sequential_streams);
-        let bytes = if scattered(self.profile) {
-            self.profile.mean_bytes()
-        } else if streams < 2.0 {
-            return 1.0;
-        } else {
-            2.0 * self.content.dirty / (streams - 1.0)
-        };
-        let written = destage.ask.steps[1].accesses * destage.ask.steps[1].share;
-        let accesses = bytes / destage.bytes * written / f64::from(self.view.pool.drives);
-        accesses.max(1.0)
-    }
-
-    /// Where the next dirty stripe lies on a drive: a sweep comes by; by age scattered ones come in no order.
-    fn destaged(&self, destage: &Destage, order: cache::Order) -> Place {
-        if order == cache::Order::Oldest && scattered(self.profile) {
-            return Place::Random;
-        }
-        let span = self.survey.span();
-        let stripes = self.profile.working_set.0 as f64 / self.view.layout.stripe_bytes() as f64;
-        let written = destage.ask.steps[1].accesses * destage.ask.steps[1].share;
-        let drives = reached(&self.view.layout, &[(1.0, self.profile)])
-            .unwrap_or(f64::from(self.view.pool.drives));
-        let accesses = stripes * destage.dirty_fraction * written / drives;
-        let each = destage.ask.inward_bytes / written.max(1e-9);
-        let streams = self.profile.sequential_streams;
-        if streams > 1 && !scattered(self.profile) && accesses > 1.0 {
-            // The sweep finds them where they began, not anywhere: the first at the outer edge, the last before the inner one.
-            return Place::Ascending {
-                streams: streams.min(accesses as u32),
-                gap: 0,
-            };
-        }
-        let accesses = if scattered(self.profile) {
-            accesses / self.in_one_go(destage)
-        } else {
-            accesses
-        };
-        let apart = (span.end - span.start) as f64 / accesses.max(1.0);
-        Place::Ascending {
-            streams: 1,
-            gap: (apart - each).max(0.0) as u64 / 512 * 512,
-        }
     }
 }
 

@@ -135,7 +135,9 @@ struct Closed<'a> {
     load: &'a Load,
     /// Upper ends of the accesses' shares of [0, 1).
     shares: Vec<f64>,
-    /// By access: where its streams go on, and whose turn it is.
+    /// By access: the first one that is of the same sweep.
+    sweeps: Vec<usize>,
+    /// By first access of a sweep: where its streams go on, and whose turn it is.
     streams: Vec<(Vec<u64>, usize)>,
     /// Where the last read and the last write of each stream of the load ended, and whose turn it is.
     ends: Vec<[u64; 2]>,
@@ -196,6 +198,9 @@ impl<'a> Closed<'a> {
             disk,
             load,
             shares: load.accesses.iter().map(share).collect(),
+            sweeps: (load.accesses.iter())
+                .map(|access| load.first_of_sweep(access))
+                .collect(),
             streams: load
                 .accesses
                 .iter()
@@ -518,7 +523,7 @@ impl<'a> Closed<'a> {
                 if last + bytes > end { start } else { last }
             }
             Place::Ascending { gap, .. } => {
-                let (ends, turn) = &mut self.streams[number];
+                let (ends, turn) = &mut self.streams[self.sweeps[number]];
                 let drawn = even(&mut self.gap, PLACES, &mut self.rng) * (2 * gap + 1) as f64;
                 let left_out = drawn as u64 / SECTOR_BYTES * SECTOR_BYTES;
                 let mut address = ends[*turn] + left_out;

@@ -87,6 +87,16 @@ impl Load {
         }
     }
 
+    /// The first access that goes on from the same places: whatever is written back in one sweep does, else what goes the same way.
+    pub(super) fn first_of_sweep(&self, access: &Access) -> usize {
+        let key = |access: &Access| {
+            let reads = !access.background && access.kind == Kind::Read;
+            (access.place, access.background, reads)
+        };
+        let same = |of: &Access| key(of) == key(access);
+        self.accesses.iter().position(same).unwrap_or_default()
+    }
+
     /// Where the streams of an access begin, and the first to have its turn.
     pub(super) fn begins(&self, access: &Access) -> (Vec<u64>, usize) {
         let streams = match access.place {
