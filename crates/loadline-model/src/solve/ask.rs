@@ -230,7 +230,7 @@ impl Survey<'_> {
             dirty += chances.any(blocks(start.0, block, &span).count()) / samples;
         }
         let mut plan = WritePlan::default();
-        let mut of = |drawn: &Vec<Vec<(u64, u32)>>| {
+        let of = |drawn: &Vec<Vec<(u64, u32)>>| {
             let (mut ask, count) = (Ask::default(), drawn.len() as f64);
             for ranges in drawn {
                 self.layout.write(ranges, &mut plan);
