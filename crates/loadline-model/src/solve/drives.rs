@@ -342,7 +342,10 @@ impl Drives {
         let inside = inside.max(1.0);
         let here = self.curve.at(inside * self.each);
         let whole = self.each * here.mean_ns;
-        (inside - 1.0) * whole + self.own_ns(here)
+        // A drive that is done with its part of a set goes on with that of the next.
+        let apart = (here.way_scv / self.each).sqrt().min(1.0);
+        let joins = apart + (1.0 - apart) / (inside * inside);
+        inside * whole + (self.own_ns(here) - whole) * joins
     }
 }
 
@@ -379,6 +382,7 @@ impl Drives {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::sim::{Purpose, Seed};
 
     fn one() -> Shape {
         Shape {
@@ -540,5 +544,48 @@ mod tests {
         assert!((alone / Largest::of(4.0).slowest_ns(1e6, 0.2) - 1.0).abs() < 1e-9);
         let many = drives.rates(1e4).at(1e4);
         assert!((many * 1e6 - 1.0).abs() < 1e-3, "{many}");
+    }
+
+    #[test]
+    fn drives_of_a_wide_set_go_on_with_the_next_one_while_others_end_the_last() {
+        // Sets at all of so many drives, each drawn as the sum of k exponential times (Erlang), so many of them always under way.
+        let sets_per_ns = |wide: usize, k: u32, inside: usize| {
+            let mut rng = Seed(1).rng(Purpose::Place, 0);
+            let mut erlang =
+                || (0..k).map(|_| -(-rng.fraction()).ln_1p()).sum::<f64>() / f64::from(k);
+            let (mut free, mut under_way) = (vec![0.0; wide], vec![0.0; inside]);
+            let sets = 40_000;
+            for _ in 0..sets {
+                under_way.sort_by(f64::total_cmp);
+                for free in &mut free {
+                    *free = f64::max(*free, under_way[0]) + erlang();
+                }
+                under_way[0] = free.iter().copied().fold(0.0, f64::max);
+            }
+            f64::from(sets) / under_way.iter().copied().fold(0.0, f64::max) / 1e6
+        };
+        for (wide, k) in [(2, 1), (2, 7), (4, 3), (4, 20), (8, 7)] {
+            let count = f64::from(wide);
+            let set = Shape {
+                accesses: count,
+                drives: count,
+                largest: Largest::of(count),
+                ..one()
+            };
+            let drives = Drives {
+                wide: count,
+                shapes: [set, Shape::default()],
+                ..drives(count, 1.0 / f64::from(k))
+            };
+            let rates = drives.rates(8.0);
+            for inside in [1, 2, 3, 8] {
+                let drawn = sets_per_ns(wide as usize, k, inside as usize);
+                let error = rates.at(f64::from(inside)) / drawn - 1.0;
+                assert!(
+                    error.abs() < 0.05,
+                    "{wide} drives, k = {k}, {inside}: {error:+.3}"
+                );
+            }
+        }
     }
 }

@@ -453,12 +453,18 @@ impl Mix {
                 place
             };
             for &(count, kind, bytes) in &ask.accesses {
-                let near = near
-                    * if kind == service::Kind::Read {
-                        staying
-                    } else {
-                        1.0
-                    };
+                let stays = if kind == service::Kind::Read {
+                    staying
+                } else {
+                    1.0
+                };
+                // Parity parts what a large one has at a drive.
+                let begun = if background {
+                    1.0
+                } else {
+                    (ask.drives() / ask.count()).min(1.0)
+                };
+                let near = 1.0 - (1.0 - near * stays) * begun;
                 for (place, part) in [(other, 1.0 - near), (Place::Onward, near)] {
                     // A rewrite is drawn once for its two accesses.
                     let drawn = if kind == service::Kind::Rewrite {

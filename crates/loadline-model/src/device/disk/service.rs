@@ -36,8 +36,7 @@ pub struct ServiceTime {
     pub write_ns: f64,
     /// Squared coefficient of variation: variance / mean^2.
     pub scv: f64,
-    /// The same within reads and within writes, and within those of each that go on from another and those that don't, without that these
-    /// differ: accesses side by side are of one kind.
+    /// The same within reads and within writes, without that the two differ: accesses side by side go one way.
     pub way_scv: f64,
     /// The same of each access with those that go on from it, as one.
     pub clump_scv: f64,
@@ -234,8 +233,8 @@ impl<'a> Closed<'a> {
         }
         let count = self.enough();
         self.inside_ns = [0.0; 2];
-        // By way, then of those that go on from another: count, sum, sum of squares.
-        let mut sums = [[0.0; 3]; 4];
+        // By way: count, sum, sum of squares.
+        let mut sums = [[0.0; 3]; 2];
         let mut clumps: Vec<f64> = Vec::with_capacity(count);
         let swept = self.swept(count);
         for number in 0..count {
@@ -244,7 +243,7 @@ impl<'a> Closed<'a> {
             }
             let (now, done) = self.next();
             let ns = ((now - last).ns() as f64 - pause_ns).max(0.0);
-            let sum = &mut sums[usize::from(done.write) + 2 * usize::from(done.onward)];
+            let sum = &mut sums[usize::from(done.write)];
             *sum = [sum[0] + 1.0, sum[1] + ns, sum[2] + ns * ns];
             if !done.onward {
                 clumps.push(0.0);
@@ -255,20 +254,15 @@ impl<'a> Closed<'a> {
             last = now;
         }
         let count = count as f64;
-        let mean_ns = sums.iter().map(|sum| sum[1]).sum::<f64>() / count;
-        let squares = sums.iter().map(|sum| sum[2]).sum::<f64>() / count;
+        let mean_ns = (sums[0][1] + sums[1][1]) / count;
+        let squares = (sums[0][2] + sums[1][2]) / count;
         let between: f64 = sums
             .iter()
             .map(|sum| sum[1] * sum[1] / f64::max(sum[0], 1.0))
             .sum::<f64>()
             / count;
-        let [read_ns, write_ns] = [0, 1].map(|way| {
-            let (count, sum) = (
-                sums[way][0] + sums[way + 2][0],
-                sums[way][1] + sums[way + 2][1],
-            );
-            if count > 0.0 { sum / count } else { mean_ns }
-        });
+        let [read_ns, write_ns] =
+            sums.map(|[count, sum, _]| if count > 0.0 { sum / count } else { mean_ns });
         ServiceTime {
             mean_ns,
             read_ns,
