@@ -164,6 +164,9 @@ class LatencyLog:
         Raises:
             ValueError: a line is none of such a log; it says which line, and where in it.
         """
+    @property
+    def first_ns(self) -> int | None:
+        """When the first I/O was sent, ns since 1970 and up to a ms too early, whether or not it counts."""
     def finish(self) -> list[Interval]:
         """Each second of the warm-up and then of the measured time; a rest under 100 ms belongs to the one before it.
 

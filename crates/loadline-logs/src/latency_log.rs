@@ -26,6 +26,7 @@ pub struct LatencyLog {
     warmup: Seconds,
     measured: Seconds,
     line: Line,
+    first_ns: Option<u64>,
 }
 
 impl LatencyLog {
@@ -38,7 +39,13 @@ impl LatencyLog {
             warmup: Seconds::new(began_ns.saturating_sub(warmup_ns), began_ns),
             measured: Seconds::new(began_ns, began_ns.saturating_add(runtime_ns)),
             line: Line::default(),
+            first_ns: None,
         }
+    }
+
+    /// When the first I/O was sent, ns since 1970 and up to a ms too early, whether or not it counts; `None` before any.
+    pub fn first_ns(&self) -> Option<u64> {
+        self.first_ns
     }
 
     /// Takes the next bytes. After an error the log is to be given up.
@@ -46,6 +53,8 @@ impl LatencyLog {
         for &byte in data {
             if let Some([ms, latency_ns, direction, bytes]) = self.line.take(byte)? {
                 let time_ns = ms.saturating_mul(1_000_000);
+                let sent_ns = time_ns.saturating_sub(latency_ns);
+                self.first_ns = Some(self.first_ns.map_or(sent_ns, |ns| ns.min(sent_ns)));
                 for seconds in [&mut self.warmup, &mut self.measured] {
                     seconds.take(time_ns, direction == 1, latency_ns, bytes);
                 }

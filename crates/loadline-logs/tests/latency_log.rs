@@ -141,6 +141,15 @@ fn a_rest_too_short_for_a_rate_belongs_to_the_second_before_it() {
 }
 
 #[test]
+fn the_first_io_is_the_one_that_was_sent_first() {
+    let mut log = LatencyLog::new(0, 0, 0);
+    assert_eq!(log.first_ns(), None);
+    let ios = [(20, 5 * MS, 0, 1), (25, 12 * MS, 1, 1), (14, MS / 2, 0, 1)];
+    log.feed(text(&ios).as_bytes()).unwrap();
+    assert_eq!(log.first_ns(), Some((BEGAN_MS + 13) * MS));
+}
+
+#[test]
 fn rates_are_over_the_interval() {
     let intervals = read(text(&[(1, 5, 0, 4096), (2, 7, 0, 4096)]), 500, 0).unwrap();
     let read = &intervals[0].read;

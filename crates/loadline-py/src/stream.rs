@@ -137,6 +137,11 @@ impl PyLatencyLog {
             .map_err(|error| map_error(&error))
     }
 
+    #[getter]
+    fn first_ns(&self) -> Option<u64> {
+        self.0.first_ns()
+    }
+
     fn finish(&self) -> PyResult<Vec<PyInterval>> {
         let intervals = self.0.finish().map_err(|error| map_error(&error))?;
         Ok(intervals.into_iter().map(PyInterval).collect())

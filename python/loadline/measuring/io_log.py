@@ -14,7 +14,7 @@ from pathlib import Path
 from loadline._core import Interval
 from loadline.measuring import job
 from loadline.measuring.fio import Outcome
-from loadline.result.intervals import log_of, read_logs
+from loadline.result.intervals import first_sent_ns, log_of, read_logs
 from loadline.workload.plan import Point
 from loadline.workload.profile import Open
 
@@ -49,9 +49,8 @@ class IoLog:
     def __init__(self, point: Point, folder: Path, started_ns: int) -> None:
         self._point = point
         self._folder = folder
-        #: When the measured time begins: in whole ms, as the log and rows have it. fio starts its jobs later, so the
-        #: measured time ends before those that sleep send one more request because theirs is over.
-        self.began_ns = -(-(started_ns + point.warmup_ns) // _MS_NS) * _MS_NS
+        #: When the measured time begins, in ns since 1970; before `take` about that.
+        self.began_ns = started_ns + point.warmup_ns
 
     @property
     def sent(self) -> Point:
@@ -67,6 +66,10 @@ class IoLog:
         if outcome.error is not None:
             return False
         try:
+            # Jobs begin with a request each. So the measured time ends when the first of them does, before those that
+            # sleep send one more. Rows have whole ms.
+            first_ns = first_sent_ns(self._folder) or self.began_ns
+            self.began_ns = (first_ns + self._point.warmup_ns) // _MS_NS * _MS_NS
             outcome.intervals = list(self._read(None, self._point.warmup_ns))
         except ValueError as error:
             outcome.error, outcome.tool_failed = f"fio's log of its I/Os can't be read: {error}", True

@@ -89,7 +89,18 @@ def read_logs(
     Raises:
         OSError, EOFError, zlib.error, ValueError: a log is damaged.
     """
-    log, found = LatencyLog(began_ns, runtime_ns, warmup_ns), list[Interval]()
+    return _logged(LatencyLog(began_ns, runtime_ns, warmup_ns), folder, target)
+
+
+def first_sent_ns(folder: Path) -> int | None:
+    """When the first I/O was sent by the latency logs in a point's folder, ns since 1970; raises as `read_logs`."""
+    log = LatencyLog(0, 0)
+    _logged(log, folder, None)
+    return log.first_ns
+
+
+def _logged(log: LatencyLog, folder: Path, target: int | None) -> Sequence[Interval]:
+    found: Sequence[Interval] = ()
     for path in sorted(folder.glob(f"{log_of(target)}{'*' if target is None else ''}_lat.log.gz")):
         for piece in _pieces(path):
             log.feed(piece)
