@@ -43,9 +43,10 @@ Io = tuple[int, int]
 EVEN: Sequence[Io] = [(ms, 4_000_000) for ms in range(4, 16_000, 2)]
 
 
-def told(at_ms: int, ios: int, levels: Mapping[str, float]) -> str:
+def told(at_ms: int, levels: Mapping[str, float]) -> str:
+    ios = 16 * 714
     latency = {"mean": 4e6, "stddev": 1e6, "max": 9e6, "N": ios, "bins": {"4000000": ios}}
-    read = {"total_ios": ios, "io_bytes": 4096 * ios, "runtime": 16_000, "iops": ios / 16, "bw_bytes": 0}
+    read = {"total_ios": ios, "io_bytes": 4096 * ios, "runtime": 16_000, "iops": 714, "bw_bytes": 0}
     one = {"jobname": "reads", "read": {**read, "lat_ns": latency}, "iodepth_level": levels}
     return json.dumps({"fio version": "fio-3.33", "timestamp_ms": at_ms, "jobs": [one]}, indent=1) + "\n"
 
@@ -64,13 +65,14 @@ def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
         def execute(fio: Fio, job: str, target: str, folder: Path, *_: Any, **words: Any) -> Outcome:
             asked.append((job, words["status_s"]))
             began_ms = time.time_ns() // 10**6 + 300
-            text = told(began_ms + 16_000, len(ios), named).encode()
+            text = told(began_ms + 16_000, named).encode()
             (folder / "fio.json.gz").write_bytes(gzip.compress(text))
             if "write_lat_log=fio\n" in job:
                 lines = [f"{began_ms + ms}, {latency_ns}, 0, 4096, 0\n" for ms, latency_ns in ios]
                 (folder / "fio_lat.log").write_text("".join(lines) + junk)
             stream = StatusStream()
-            return Outcome(stream.jobs, stream.feed(text), ended_at_ns=(began_ms + 16_000) * 10**6)
+            intervals = stream.feed(text)
+            return Outcome(stream.jobs, intervals, ended_at_ns=(began_ms + 16_000) * 10**6)
 
         monkeypatch.setattr(Fio, "execute", execute)
         suite = parse_suite(SUITE.format(jobs=jobs, depth=depth), "reads", "reads")
