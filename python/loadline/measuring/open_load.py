@@ -76,7 +76,7 @@ def spread(point: Point, bound_ns: int) -> Point:
     burst_ns = math.ceil(_PERIODS * 1e3 / per_s) * 10**6
     warmup_ns = max(point.warmup_ns, burst_ns)
     settle_ns = None if point.settle_ns is None else max(point.settle_ns, burst_ns)
-    # fio ends a rated job within a warm-up that is as long as its run time. `counted` takes it that all of that is run.
+    # fio ends a rated job within a warm-up of its own that is as long as its run time.
     runtime_ns = max(point.runtime_ns, 2 * warmup_ns)
     return replace(
         *(point,),
