@@ -83,8 +83,7 @@ def measure(
     sampler = Sampler([target.device.number for target in targets if target.device], roots)
     started_ns = time.time_ns()
     log = IoLog(point, folder, started_ns) if is_wanted(point) else None
-    text = _job(point if log is None else log.sent, targets, loaders, folder)
-    text = text if log is None else job_with(text, len(targets))
+    text = _job(point, log, targets, loaders, folder)
     # What fio says each second is of all targets together, so of one of several nothing can be left out.
     stopping = Stopping(point, cache_bytes, cut=not several, targets=len(targets), early=log is None)
 
@@ -123,6 +122,8 @@ def measure(
         outcome.error = outcome.error and (lost() or _whose(outcome, targets))
     logged = log if log is not None and log.take(outcome) else None
     measured = [interval for interval in outcome.intervals if not interval.warmup]
+    for interval in () if logged is None else measured:
+        stopping.enough(interval)
     judged = stopping.judged(measured) if outcome.error is None else Judgement()
     counted = measured[judged.skipped :]
     part = outcome.error is None and (judged.skipped > 0 or logged is not None)
@@ -186,7 +187,9 @@ def _status_s(point: Point, targets: int) -> int:
     return 1 + jobs // _STARTED_PER_S if _is_open(point) else 1
 
 
-def _job(point: Point, targets: Sequence[Target], loaders: Sequence[Fio], folder: Path) -> str:
+def _job(point: Point, log: IoLog | None, targets: Sequence[Target], loaders: Sequence[Fio], folder: Path) -> str:
+    if log is not None:
+        return job_with(_job(log.sent, None, targets, loaders, folder), len(targets))
     if len(targets) > 1:
         return job.together(point, targets, [loader.engine for loader in loaders], folder)
     return job.of_target(point, targets[0], loaders[0].engine)

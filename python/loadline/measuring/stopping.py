@@ -72,7 +72,6 @@ class Stopping:
 
     def judged(self, measured: Sequence[_core.Interval]) -> Judgement:
         """What the point's intervals say at its end; of a fixed time nothing is left out."""
-        self._written_bytes = sum(one.write.bytes for one in measured)
         series = [self._observed(one, self._targets) for one in measured]
         return self._good or judge(series, cut=self._cut, moving=self._moving)
 
