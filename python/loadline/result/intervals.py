@@ -84,7 +84,7 @@ def read_logs(
         warmup_ns: how much of the time before that is wanted, too, as warm-up.
 
     Returns:
-        Each second, or none where there is no log.
+        Each second, or none where there is no log, or nothing in it.
 
     Raises:
         OSError, EOFError, zlib.error, ValueError: a log is damaged.
@@ -101,11 +101,15 @@ def first_sent_ns(folder: Path) -> int | None:
 
 def _logged(log: LatencyLog, folder: Path, target: int | None) -> Sequence[Interval]:
     found: Sequence[Interval] = ()
-    for path in sorted(folder.glob(f"{log_of(target)}{'*' if target is None else ''}_lat.log.gz")):
+    for path in _logs(folder, target):
         for piece in _pieces(path):
             log.feed(piece)
         found = log.finish()
-    return found
+    return () if log.first_ns is None else found
+
+
+def _logs(folder: Path, target: int | None) -> Sequence[Path]:
+    return sorted(folder.glob(f"{log_of(target)}{'*' if target is None else ''}_lat.log.gz"))
 
 
 def _pieces(path: Path) -> Iterator[bytes]:
@@ -116,7 +120,8 @@ def _pieces(path: Path) -> Iterator[bytes]:
 
 def _read(folder: Path, target: int | None, began_ns: int, runtime_ns: int) -> Sequence[Interval]:
     try:
-        return read_logs(folder, target, began_ns, runtime_ns) or read_statuses(folder, target)
+        logged = bool(_logs(folder, target))
+        return read_logs(folder, target, began_ns, runtime_ns) if logged else read_statuses(folder, target)
     except (OSError, EOFError, zlib.error, ValueError):
         return ()
 
