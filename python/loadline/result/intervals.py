@@ -84,7 +84,7 @@ def read_logs(
         warmup_ns: how much of the time before that is wanted, too, as warm-up.
 
     Returns:
-        Each second, or none where there is no log, or nothing in it.
+        Each second, also those in which nothing was done.
 
     Raises:
         OSError, EOFError, zlib.error, ValueError: a log is damaged.
@@ -100,12 +100,12 @@ def first_sent_ns(folder: Path) -> int | None:
 
 
 def _logged(log: LatencyLog, folder: Path, target: int | None) -> Sequence[Interval]:
-    found: Sequence[Interval] = ()
+    found = log.finish()
     for path in _logs(folder, target):
         for piece in _pieces(path):
             log.feed(piece)
         found = log.finish()
-    return () if log.first_ns is None else found
+    return found
 
 
 def _logs(folder: Path, target: int | None) -> Sequence[Path]:
@@ -121,9 +121,10 @@ def _pieces(path: Path) -> Iterator[bytes]:
 def _read(folder: Path, target: int | None, began_ns: int, runtime_ns: int) -> Sequence[Interval]:
     try:
         logged = bool(_logs(folder, target))
-        return read_logs(folder, target, began_ns, runtime_ns) if logged else read_statuses(folder, target)
+        found = read_logs(folder, target, began_ns, runtime_ns) if logged else read_statuses(folder, target)
     except (OSError, EOFError, zlib.error, ValueError):
         return ()
+    return found if any(one.read.ios or one.write.ios for one in found) else ()
 
 
 def counted_intervals(folder: Path, row: Result) -> Sequence[Interval]:
