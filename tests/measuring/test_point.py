@@ -34,7 +34,7 @@ random = "100%"
 """
 
 #: The jobs that fio got, and how often it was asked for a status, in s.
-asked: list[tuple[str, int]] = []
+asked: list[tuple[str, int | None]] = []
 
 #: When an I/O completed (ms since the jobs began), and how long that took (ns).
 Io = tuple[int, int]
@@ -156,7 +156,12 @@ def test_an_open_load_whose_depth_was_reached_is_called_none(
     assert found["message"].startswith(f"not an open load: {found['numbers']['capped_fraction']:.1%} of the requests")
 
 
-@pytest.mark.parametrize(("jobs", "status_s"), [(2, 1), (357, 1), (714, 2)])
-def test_fio_is_not_asked_for_a_status_while_it_starts_many_jobs(measure: Any, jobs: int, status_s: int) -> None:
+@pytest.mark.parametrize(
+    ("jobs", "rate", "status_s"), [(2, 714, 1), (357, 714, None), (714, 714, None), (714, 357_000, 2)]
+)
+def test_fio_is_not_asked_for_a_status_of_jobs_that_sleep_or_while_it_starts_many(
+    measure: Any, monkeypatch: pytest.MonkeyPatch, jobs: int, rate: int, status_s: int | None
+) -> None:
+    monkeypatch.setattr(f"{__name__}.SUITE", SUITE.replace("714/s", f"{rate}/s"))
     measure(EVEN, jobs)
     assert asked[-1][1] == status_s

@@ -83,7 +83,6 @@ def measure(
     sampler = Sampler([target.device.number for target in targets if target.device], roots)
     started_ns = time.time_ns()
     log = IoLog(point, folder, started_ns) if is_wanted(point) else None
-    text = _job(point, log, targets, loaders, folder)
     # What fio says each second is of all targets together, so of one of several nothing can be left out.
     stopping = Stopping(point, cache_bytes, cut=not several, targets=len(targets), early=log is None)
 
@@ -91,39 +90,38 @@ def measure(
         sample = sampler.sample(now_ns)
         if sample is not None:
             samples.append(sample)
-        return lost()
-
-    def lost() -> str | None:
-        return next((why for target in targets if (why := target.lost(roots)) is not None), None)
+        if log is not None and now_ns < log.began_ns + point.runtime_ns:
+            # fio says nothing before its end.
+            watch.look(now_ns)
+            report(_progress(point, (), samples, started_ns, None, now_ns < log.began_ns))
+        return _lost(targets, roots)
 
     def show(interval: _core.Interval) -> bool:
         watch.look(interval.end_ns)
-        enough = log is None and stopping.enough(interval)
-        warmup = interval.warmup or (log is not None and interval.end_ns <= log.began_ns)
-        report(_progress(point, interval, samples, started_ns, stopping.ci95_fraction, warmup))
+        enough = stopping.enough(interval)
+        flows = (interval.read, interval.write)
+        report(_progress(point, flows, samples, started_ns, stopping.ci95_fraction, interval.warmup))
         return enough
 
-    gone = lost()
+    gone = _lost(targets, roots)
     watch = Watch([target.emulator for target in targets])
     if gone is not None:
         outcome = Outcome(error=gone, ended_at_ns=started_ns)
     else:
         outcome = loaders[0].execute(
-            text,
+            _job(point, log, targets, loaders, folder),
             None if several else first.uri or first.path,
             folder,
             point.warmup_ns + point.runtime_ns,
             read_only=not point.writes,
-            status_s=_status_s(point, len(targets)),
-            on_interval=show,
+            status_s=None if log is not None else _status_s(point, len(targets)),
+            on_interval=show if log is None else None,
             on_tick=tick,
         )
         tick(outcome.ended_at_ns)
-        outcome.error = outcome.error and (lost() or _whose(outcome, targets))
+        outcome.error = outcome.error and (_lost(targets, roots) or _whose(outcome, targets))
     logged = log if log is not None and log.take(outcome) else None
     measured = [interval for interval in outcome.intervals if not interval.warmup]
-    for interval in () if logged is None else measured:
-        stopping.enough(interval)
     judged = stopping.judged(measured) if outcome.error is None else Judgement()
     counted = measured[judged.skipped :]
     part = outcome.error is None and (judged.skipped > 0 or logged is not None)
@@ -153,16 +151,15 @@ def measure(
 
 def _progress(
     point: Point,
-    interval: _core.Interval,
+    flows: Sequence[_core.Flow],
     samples: Sequence[Sample],
     started_ns: int,
     ci95_fraction: float | None,
     warmup: bool,
 ) -> Callable[[int, int], event.Progress]:
-    """What is told of an interval, once the point's number and the total are known."""
+    """What is told of an interval, by its reads and writes, once the point's number and the total are known."""
     elapsed_ns = time.time_ns() - started_ns
-    flows = (merged(part) for part in ([interval.read, interval.write], [interval.read], [interval.write]))
-    both, read, write = flows
+    both, read, write = (merged(part) for part in (flows, flows[:1], flows[1:]))
     last = samples[-1] if samples else None
     cpu = last.cpu.busy_fraction if last and last.cpu else None
     busy = _mean([disk.busy_fraction for disk in last.disks if disk]) if last else None
@@ -170,6 +167,10 @@ def _progress(
     return lambda n, of: event.Progress(
         *(n, of, point.name, elapsed_ns, expected_ns, warmup, both, read, write, cpu, busy), ci95_fraction
     )
+
+
+def _lost(targets: Sequence[Target], roots: Roots) -> str | None:
+    return next((why for target in targets if (why := target.lost(roots)) is not None), None)
 
 
 def _own(folder: Path, target: int, log: IoLog | None) -> Sequence[_core.Interval]:
@@ -182,7 +183,7 @@ def _is_open(point: Point) -> bool:
 
 
 def _status_s(point: Point, targets: int) -> int:
-    """How often fio is asked for a status: of jobs that sleep not before all have started."""
+    """How often fio is asked for a status: of open loads not before all jobs have started."""
     jobs = targets * sum(stream.arrival.jobs for stream in point.streams)
     return 1 + jobs // _STARTED_PER_S if _is_open(point) else 1
 

@@ -30,7 +30,7 @@ class Stopping:
         cache_bytes: the targets' write cache, if it's known; 0 for none.
         cut: whether a beginning of another kind may be left out.
         targets: how many are loaded at once.
-        early: whether it may end before its run time, if its precision allows.
+        early: whether it may end before its run time, if its precision allows; else it's told of at its end only.
     """
 
     def __init__(
@@ -45,6 +45,7 @@ class Stopping:
         wanted = point.precision_fraction
         self._looks = Looks(wanted, cut=cut, moving=self._moving) if wanted is not None and early else None
         self._cut = cut and self._looks is not None
+        self._early = early
         self._good: Judgement | None = None
         self._written_bytes = 0
         self._elapsed_ns = 0
@@ -72,6 +73,8 @@ class Stopping:
 
     def judged(self, measured: Sequence[_core.Interval]) -> Judgement:
         """What the point's intervals say at its end; of a fixed time nothing is left out."""
+        if not self._early:
+            self._written_bytes = sum(one.write.bytes for one in measured)
         series = [self._observed(one, self._targets) for one in measured]
         return self._good or judge(series, cut=self._cut, moving=self._moving)
 
