@@ -50,11 +50,11 @@ fn ios() -> impl Strategy<Value = Vec<Io>> {
 
 proptest! {
     #[test]
-    fn seconds_hold_what_completed_in_the_measured_time(ios in ios(), runtime_ms in 1..5_000u64) {
-        let intervals = read(text(&ios), runtime_ms, 0).unwrap();
-        prop_assert_eq!(intervals.iter().map(|one| one.duration_ns).sum::<u64>(), runtime_ms * MS);
+    fn seconds_hold_what_completed_in_the_measured_time(ios in ios(), runtime_ms in 1..5_000u32) {
+        let intervals = read(text(&ios), runtime_ms.into(), 0).unwrap();
+        prop_assert_eq!(intervals.iter().map(|one| one.duration_ns).sum::<u64>(), u64::from(runtime_ms) * MS);
         for (direction, of) in [(0, (|one| &one.read) as fn(&Interval) -> &Flow), (1, |one| &one.write)] {
-            let inside = |io: &&Io| io.2 == direction && (0..runtime_ms as i64).contains(&io.0);
+            let inside = |io: &&Io| io.2 == direction && (0..i64::from(runtime_ms)).contains(&io.0);
             let kept: Vec<&Io> = ios.iter().filter(inside).collect();
             let whole = Flow::merge(intervals.iter().map(of));
             let latencies: Vec<u64> = kept.iter().map(|io| io.1).collect();
