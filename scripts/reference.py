@@ -121,6 +121,8 @@ measuring: each repetition, and of targets in turn each target, has a folder of 
     └── 001-oltp-db/
         ├── job.fio         the job that fio ran; its command line is in log.txt
         ├── fio.json.gz     everything that fio printed, a status each second
+        ├── fio_lat.log.gz  of open loads whose jobs sleep: when each I/O completed and how long it took; of several
+        │                   targets one each
         ├── fio.stderr      fio's messages
         ├── series.parquet  the point interval by interval
         ├── histograms.json latencies of reads and of writes, counted in bins

@@ -65,7 +65,7 @@ class Flow:
     def latency_stddev_ns(self) -> float | None: ...
     @property
     def latency_max_ns(self) -> int | None:
-        """None for an interval: its maximum can't be had from totals."""
+        """None for an interval between statuses: its maximum can't be had from totals."""
     @property
     def histogram(self) -> Histogram: ...
     @staticmethod
@@ -99,20 +99,20 @@ class Job:
 
 @final
 class Interval:
-    """The difference of two successive statuses, all jobs together.
+    """The difference of two successive statuses, all jobs together, or a second of a `LatencyLog`.
 
-    By fio's own run time, which leaves out the ramp. Spans under 100 ms are joined to the next one, or at the end left
-    out: fio's last status comes some ms after the one before it. The totals of `jobs` have them.
+    Between statuses by fio's own run time, which leaves out the ramp. Spans under 100 ms are joined to the next one, or
+    at the end left out: fio's last status comes some ms after the one before it. The totals of `jobs` have them.
     """
 
     @property
     def end_ns(self) -> int:
-        """The later status' time on the wall clock, ns since 1970 (fio gives ms)."""
+        """Its end on the wall clock, ns since 1970 (fio gives ms): the later status' time."""
     @property
     def duration_ns(self) -> int: ...
     @property
     def warmup(self) -> bool:
-        """It is in the stream's own warm-up, or a job was in its ramp at the end.
+        """It is in a log's warm-up, or a job was in its ramp at the end.
 
         The latter is told by I/Os without latencies, so not with gtod_reduce.
         """
@@ -127,13 +127,9 @@ class StatusStream:
 
     Args:
         ending: count only jobs whose names end so.
-        warmup_ns: intervals that lie in the first of it by more than half, or hold more than half of it and of a
-            second, are a warm-up that fio doesn't know of. If it isn't 0, durations are by the wall clock: with
-            hundreds of jobs fio takes its run time seconds before their counts.
-        started_ns: when fio was started, ns since 1970; by it the first interval lasts where fio's run time lags.
     """
 
-    def __init__(self, ending: str = "", warmup_ns: int = 0, started_ns: int | None = None) -> None: ...
+    def __init__(self, ending: str = "") -> None: ...
     def feed(self, data: bytes) -> list[Interval]:
         """Takes the next bytes; gives the intervals that they complete. Never fails on bad bytes: see `warnings`."""
     def finish(self) -> None:
@@ -148,6 +144,35 @@ class StatusStream:
     @property
     def warnings(self) -> list[str]:
         """Text outside of JSON, cut-off values, counters that ran backwards: as sentences, in order, 101 at most."""
+
+@final
+class LatencyLog:
+    """Reads fio's logs of total latency, a line for each I/O (`write_lat_log`, `log_unix_epoch=1`), fed in pieces.
+
+    An I/O counts where it completed; what lies outside of warm-up and measured time is left out.
+
+    Args:
+        began_ns: when the measured time began, ns since 1970. fio gives times in ms.
+        runtime_ns: how long it was, 366 days at most.
+        warmup_ns: how long the warm-up before it was.
+    """
+
+    def __init__(self, began_ns: int, runtime_ns: int, warmup_ns: int = 0) -> None: ...
+    def feed(self, data: bytes) -> None:
+        """Takes the next bytes, of one log after the other.
+
+        Raises:
+            ValueError: a line is none of such a log; it says which line, and where in it.
+        """
+    @property
+    def first_ns(self) -> int | None:
+        """When the first I/O was sent, ns since 1970 and up to a ms too early, whether or not it counts."""
+    def finish(self) -> list[Interval]:
+        """Each second of the warm-up and then of the measured time; a rest under 100 ms belongs to the one before it.
+
+        Raises:
+            ValueError: the log ends inside a line.
+        """
 
 def series_parquet(columns: Sequence[tuple[str, str, Sequence[object]]]) -> bytes:
     """A Parquet file of one row group, none for no rows.

@@ -156,28 +156,6 @@ def test_a_load_of_which_part_is_not_done_is_overloaded_and_one_of_busy_jobs_is_
     assert (busy.findings[0]["severity"], "not an open load" in busy.findings[0]["message"]) == ("warning", True)
 
 
-def test_bytes_are_those_of_the_requests_that_are_counted() -> None:
-    asked = ramp(SUITE.replace("70%", "100%")).at(200)
-    sent = spread(asked, 30 * 10**6)
-    row = answer(198, 10, 1)
-    row = replace(
-        row, findings=(*row.findings, {"check": "units", "message": "fio's bytes aren't its requests' bytes"})
-    )
-    found = counted(row, asked, sent, QUEUE)
-    assert (found.total.iops, found.total.bytes_per_s) == (198, pytest.approx(198 * 4096))
-    assert [one["check"] for one in found.findings] == ["open-load"]
-
-
-def test_a_response_without_an_interval_says_how_long_one_takes() -> None:
-    asked = ramp(SUITE.replace("70%", "100%")).at(957)
-    sent = spread(asked, 30 * 10**6)
-    (found,) = counted(answer(957, 10, 1), asked, sent, QUEUE).findings
-    assert "how sure its response is isn't known: fio told of its jobs fewer than 10 times" in found["message"]
-    assert found["remedy"].endswith("For that give it a --runtime of 85s or so.")
-    (found,) = counted(replace(answer(957, 10, 1), latency_mean_ci95_ns=1e5), asked, sent, QUEUE).findings
-    assert "how sure" not in found["message"] and "--runtime" not in found["remedy"]
-
-
 def test_what_saturates_an_open_load_asks_for_the_same_requests() -> None:
     point = saturating(ramp())
     assert (point.name, point.searches, [s.arrival for s in point.streams]) == ("a-qd128", False, [Closed(128)])

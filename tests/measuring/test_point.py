@@ -1,4 +1,4 @@
-"""Points of open loads, of which fio tells seldom: its statuses are made up, as it printed them of jobs that slept."""
+"""Points of open loads: what fio says of them and its log of their I/Os are made up."""
 
 from __future__ import annotations
 
@@ -33,58 +33,46 @@ read = "100%"
 random = "100%"
 """
 
-#: How often fio was asked for a status, in s.
-asked: list[int] = []
+#: The jobs that fio got, and how often it was asked for a status, in s.
+asked: list[tuple[str, int | None]] = []
 
-#: At what time (ms since fio was started) a status came of what run time (ms), with how many I/Os.
-Status = tuple[int, int, int]
+#: When an I/O completed (ms since the jobs began), and how long that took (ns).
+Io = tuple[int, int]
+
+#: A request every 2 ms for 16 s.
+EVEN: Sequence[Io] = [(ms, 4_000_000) for ms in range(4, 16_000, 2)]
 
 
-def told(statuses: Sequence[Status], started_ms: int, levels: Mapping[str, float]) -> str:
-    return "".join(
-        json.dumps(
-            {
-                "fio version": "fio-3.33",
-                "timestamp_ms": started_ms + at_ms,
-                "jobs": [
-                    {
-                        "jobname": "reads",
-                        "read": {
-                            "total_ios": ios,
-                            "io_bytes": 4096 * ios,
-                            "runtime": runtime_ms,
-                            "iops": 1000 * ios / max(1, runtime_ms),
-                            "bw_bytes": 0,
-                            "lat_ns": {"mean": 4e6, "stddev": 1e6, "max": 9e6, "N": ios, "bins": {"4000000": ios}},
-                        },
-                        "iodepth_level": levels,
-                    }
-                ],
-            },
-            indent=1,
-        )
-        + "\n"
-        for at_ms, runtime_ms, ios in statuses
-    )
+def told(at_ms: int, levels: Mapping[str, float]) -> str:
+    ios = 16 * 714
+    latency = {"mean": 4e6, "stddev": 1e6, "max": 9e6, "N": ios, "bins": {"4000000": ios}}
+    read = {"total_ios": ios, "io_bytes": 4096 * ios, "runtime": 16_000, "iops": 714, "bw_bytes": 0}
+    one = {"jobname": "reads", "read": {**read, "lat_ns": latency}, "iodepth_level": levels}
+    return json.dumps({"fio version": "fio-3.33", "timestamp_ms": at_ms, "jobs": [one]}, indent=1) + "\n"
 
 
 @pytest.fixture
 def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
-    """Measures an open load of that many jobs of that depth, of which fio prints that."""
+    """Measures an open load of that many jobs of that depth, of which fio logs that."""
     monkeypatch.chdir(tmp_path)
     (tmp_path / "one.toml").write_text('title = "a"\n[[station]]\nname = "a"\nservice = { constant = "1ms" }\n')
 
-    def one(statuses: Sequence[Status], jobs: int = 714, depth: int = 1, **levels: float) -> tuple[Run, Result]:
+    def one(
+        ios: Sequence[Io] = EVEN, jobs: int = 714, depth: int = 1, junk: str = "", **levels: float
+    ) -> tuple[Run, Result]:
         named = {name.removeprefix("d").replace("more", ">=64"): share for name, share in levels.items()}
 
         def execute(fio: Fio, job: str, target: str, folder: Path, *_: Any, **words: Any) -> Outcome:
-            asked.append(words["status_s"])
-            started_ns = time.time_ns() // 10**6 * 10**6
-            text = told(statuses, started_ns // 10**6, named).encode()
+            asked.append((job, words["status_s"]))
+            began_ms = time.time_ns() // 10**6 + 300
+            text = told(began_ms + 16_000, named).encode()
             (folder / "fio.json.gz").write_bytes(gzip.compress(text))
-            stream = StatusStream(warmup_ns=words["warmup_ns"], started_ns=started_ns)
+            if "write_lat_log=fio\n" in job:
+                lines = [f"{began_ms + ms}, {latency_ns}, 0, 4096, 0\n" for ms, latency_ns in ios]
+                (folder / "fio_lat.log").write_text("".join(lines) + junk)
+            stream = StatusStream()
             intervals = stream.feed(text)
-            return Outcome(stream.jobs, intervals, ended_at_ns=started_ns + statuses[-1][0] * 10**6)
+            return Outcome(stream.jobs, intervals, ended_at_ns=(began_ms + 16_000) * 10**6)
 
         monkeypatch.setattr(Fio, "execute", execute)
         suite = parse_suite(SUITE.format(jobs=jobs, depth=depth), "reads", "reads")
@@ -99,41 +87,47 @@ def checks(row: Result, check: str) -> list[Mapping[str, Any]]:
     return [one for one in row.findings if one["check"] == check]
 
 
-def test_what_came_after_the_warm_up_is_counted_however_late_fio_told_of_it(measure: Any) -> None:
-    """714 jobs at 1/s that took 0.5 s to start: the first status waited for the one that slept longest."""
-    run, row = measure([(9_186, 545, 7_086), (15_643, 8_733, 11_619), (15_708, 15_208, 11_619)])
-    assert (row.error, row.runtime_ns, row.total.iops) == (None, 6_457_000_000, pytest.approx(4_533 / 6.457))
-    assert row.warmup_ns == 9_186_000_000
-    assert checks(row, "measured-time") == []
-    again = counted_intervals(run.point_path(0), row)
-    assert [(one.duration_ns, one.read.ios) for one in again] == [(6_457_000_000, 4_533)]
+def test_of_jobs_that_sleep_what_completed_in_the_measured_time_is_counted_to_the_millisecond(measure: Any) -> None:
+    """Their first request was sent as they began; the warm-up's last and the first after the end are left out."""
+    warm, late = [(4, 4_000_000), (4_999, 9_000_000)], [(15_000, 900_000_000), (15_900, 900_000_000)]
+    ios = [(5_000, 6_000_000), *[(ms, 2_000_000) for ms in range(5_010, 14_990, 10)], (14_999, 40_000_000)]
+    run, row = measure([*ios, *late, *warm])
+    assert (row.error, row.runtime_ns, row.warmup_ns) == (None, 10**10, 5 * 10**9)
+    assert (row.total.iops, row.total.bytes_per_s) == (len(ios) / 10, 4096 * len(ios) / 10)
+    assert row.total.latency_max_ns == 40_000_000
+    assert row.total.latency_mean_ns == pytest.approx(sum(ns for _, ns in ios) / len(ios))
+    assert [one.read.ios for one in counted_intervals(run.point_path(0), row)] == [100] * 10
+    assert sorted(path.name for path in run.point_path(0).glob("*.log*")) == ["fio_lat.log.gz"]
 
 
-def test_what_comes_when_the_time_of_sleeping_jobs_is_over_is_not_counted(measure: Any) -> None:
-    """They run for 5 s, 10 s and one status more, 9 s; then each sends one request more than is due."""
-    run, row = measure(
-        [(9_186, 545, 7_086), (15_643, 8_733, 11_619), (22_900, 15_208, 16_800), (25_100, 24_500, 18_900)]
-    )
-    assert (row.error, row.runtime_ns, row.total.iops) == (None, 13_714_000_000, pytest.approx(9_714 / 13.714))
-    again = counted_intervals(run.point_path(0), row)
-    assert [one.read.ios for one in again] == [4_533, 5_181]
+def test_ten_seconds_of_jobs_that_sleep_have_a_confidence_interval_and_are_judged(measure: Any) -> None:
+    _, row = measure([(ms, 4_000_000 + ms % 7 * 100_000) for ms in range(4, 16_000, 3)])
+    assert row.steady is True and row.ended_by == "runtime"
+    assert 0 < row.iops_ci95 < 0.01 * row.total.iops
+    assert 0 < row.latency_mean_ci95_ns < 0.01 * row.total.latency_mean_ns
 
 
-def test_a_point_of_which_nothing_is_counted_fails_without_figures(measure: Any) -> None:
-    _, row = measure([(15_700, 545, 11_000)])
-    assert row.error is not None and row.error.startswith("nothing of the 10 s asked for is counted: fio's jobs slept")
-    assert (row.total.iops, row.total.latency_mean_ns, row.runtime_ns, row.ended_by) == (None, None, 0, "error")
+@pytest.mark.parametrize(
+    ("ios", "junk", "said"),
+    [
+        ([(4, 4_000_000), (15_000, 4_000_000)], "", "no I/O completed in the measured time"),
+        (EVEN, "1, 2", "fio's log of its I/Os can't be read: line 7999, column 4: the log ends inside a line"),
+        ([], "x\n", "fio's log of its I/Os can't be read: line 1, column 1: a whole number or a comma belongs here"),
+    ],
+)
+def test_a_log_that_says_nothing_of_the_measured_time_fails_the_point(
+    measure: Any, ios: Sequence[Io], junk: str, said: str
+) -> None:
+    _, row = measure(ios, junk=junk)
+    assert (row.error, row.ended_by) == (said, "error")
 
 
-def test_a_point_of_which_less_than_half_is_counted_says_so(measure: Any) -> None:
-    _, row = measure([(12_000, 545, 8_000), (15_643, 8_733, 11_619), (15_700, 15_200, 11_619)])
-    (found,) = checks(row, "measured-time")
-    assert found["message"].startswith("3.64 s of the 10 s asked for is counted")
-    assert (found["severity"], found["numbers"]["counted_ns"]) == ("warning", 3_643_000_000)
-    assert (row.error, row.total.iops) == (None, pytest.approx(3_619 / 3.643))
-
-
-SECONDS = [(1_000 * n, 1_000 * n - 300, 714 * n) for n in range(1, 17)]
+@pytest.mark.parametrize(("jobs", "logged"), [(1, False), (2, False), (3, True), (714, True)])
+def test_of_jobs_that_do_much_fio_logs_nothing_and_keeps_the_warm_up(measure: Any, jobs: int, logged: bool) -> None:
+    measure(EVEN, jobs)
+    job, _ = asked[-1]
+    assert ("write_lat_log=fio\n" in job, "ramp_time=5s" in job) == (logged, not logged)
+    assert f"runtime={15 if logged else 10}s" in job
 
 
 @pytest.mark.parametrize(
@@ -153,7 +147,7 @@ SECONDS = [(1_000 * n, 1_000 * n - 300, 714 * n) for n in range(1, 17)]
 def test_an_open_load_whose_depth_was_reached_is_called_none(
     measure: Any, jobs: int, depth: int, levels: dict[str, float], capped: float | None
 ) -> None:
-    _, row = measure(SECONDS, jobs, depth, **levels)
+    _, row = measure(EVEN, jobs, depth, **levels)
     (found,) = checks(row, "open-load")
     if capped is None:
         assert (found["severity"], "response counts from submission" in found["message"]) == ("note", True)
@@ -162,7 +156,12 @@ def test_an_open_load_whose_depth_was_reached_is_called_none(
     assert found["message"].startswith(f"not an open load: {found['numbers']['capped_fraction']:.1%} of the requests")
 
 
-@pytest.mark.parametrize(("jobs", "status_s"), [(2, 1), (357, 1), (714, 2)])
-def test_fio_is_not_asked_for_a_status_while_it_starts_many_jobs(measure: Any, jobs: int, status_s: int) -> None:
-    measure(SECONDS, jobs)
-    assert asked[-1] == status_s
+@pytest.mark.parametrize(
+    ("jobs", "rate", "status_s"), [(2, 714, 1), (357, 714, None), (714, 714, None), (714, 357_000, 2)]
+)
+def test_fio_is_not_asked_for_a_status_of_jobs_that_sleep_or_while_it_starts_many(
+    measure: Any, monkeypatch: pytest.MonkeyPatch, jobs: int, rate: int, status_s: int | None
+) -> None:
+    monkeypatch.setattr(f"{__name__}.SUITE", SUITE.replace("714/s", f"{rate}/s"))
+    measure(EVEN, jobs)
+    assert asked[-1][1] == status_s

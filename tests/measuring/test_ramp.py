@@ -6,7 +6,7 @@ import json
 import math
 import random
 import re
-from collections.abc import Callable, Collection, Mapping
+from collections.abc import Callable, Mapping
 from dataclasses import replace
 from functools import reduce
 from pathlib import Path
@@ -329,19 +329,17 @@ def test_a_ramp_over_rates_finds_about_the_load_line_of_m_d_1(station: str) -> N
 
 
 class Rates(Fake):
-    """One server of 1 ms (M/M/1), asked for rates; the probes whose numbers are `thin` count little of their time."""
+    """One server of 1 ms (M/M/1), asked for rates."""
 
-    def __init__(self, thin: Collection[int] = ()) -> None:
+    def __init__(self) -> None:
         super().__init__()
         (self.point,) = make_plan(parse_suite(RATES, "reads", "reads"), Options(), seed=1)
-        self.thin = thin
 
     def measure(self, point: Point, folder: Path) -> Measured:
         self.asked.append(point)
         (folder / "series.parquet").write_bytes(b"")
         rate = sum(one.arrival.rate_per_s for one in point.streams if isinstance(one.arrival, Open))
         flow = Flow(iops=rate or 1000.0, latency_mean_ns=1e9 / max(1.0, 1000 - rate), latency_stddev_ns=1e6)
-        found = ({"check": "measured-time"},) if len(self.asked) in self.thin else ()
         late = ({"check": "emulation", "numbers": {}},)
         row = Result(
             point=point.name,
@@ -349,19 +347,9 @@ class Rates(Fake):
             read=flow,
             runtime_ns=point.runtime_ns,
             warmup_ns=point.warmup_ns,
-            findings=found + late,
+            findings=late,
         )
         return Measured(row, {})
-
-
-def test_a_probe_of_which_little_was_counted_is_asked_again_once_for_twice_as_long(tmp_path: Path) -> None:
-    rates = Rates(thin=(2, 3, 5))
-    row = rates.find(tmp_path)
-    _, first, again, other, third, fourth, *_ = rates.asked
-    assert first.name == again.name != other.name != third.name == fourth.name
-    assert (again.runtime_ns, other.runtime_ns) == (2 * first.runtime_ns, first.runtime_ns)
-    assert len({point.seed for point in rates.asked}) == len(rates.asked)
-    assert row.error is None
 
 
 def test_what_is_said_of_rates_next_to_a_load_line_has_the_digits_of_tables(tmp_path: Path) -> None:

@@ -89,6 +89,25 @@ def test_percentiles_of_several_targets_are_those_of_all_their_requests(
     assert [sum(one["read"]["counts"]) for one in stored["targets"]] == [job["read"]["lat_ns"]["N"] for job in jobs]
 
 
+def test_each_of_several_targets_has_the_requests_of_an_open_load_that_were_its_own(
+    loadline: Loadline, two: tuple[Path, Path]
+) -> None:
+    path = suite(loadline.folder, "mixed 4k 50% 100%", runtime="2s", warmup='"1s"', rate='"400/s"', jobs="20")
+    said = loadline("run", path, *two, *destroy(*two), "--json")
+    assert said.code == 0, said.err
+    together, *each = said.json["results"]
+    assert [row["runtime_ns"] for row in (together, *each)] == [2 * 10**9] * 3
+    (point,) = Path(said.json["runs"][0]["path"]).glob("points/*")
+    logs = [gzip.decompress(log.read_bytes()).decode() for log in sorted(point.glob("*_lat.log.gz"))]
+    assert len(logs) == 2
+    for key, direction in (("read_iops", "0"), ("write_iops", "1")):
+        assert together[key] == sum(row[key] for row in each)
+        for row, log in zip(each, logs, strict=True):
+            done = [line.split(", ")[0] for line in log.splitlines() if line.split(", ")[2] == direction]
+            assert 200 < row[key] * 2 <= len(done) and row[key] == pytest.approx(200, rel=0.3)
+    assert all(row["latency_max_ns"] is not None for row in (together, *each))
+
+
 def test_each_of_several_targets_says_how_sure_its_figures_are_by_its_own_seconds(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -1,4 +1,4 @@
-//! What callers can do wrong. Bad bytes from fio are never errors: see `warning.rs`.
+//! What callers can do wrong, and logs that aren't whole. Bad bytes among fio's statuses are never errors: see `warning.rs`.
 
 use std::fmt;
 
@@ -38,6 +38,15 @@ pub enum Error {
         /// The first column's length.
         expected: usize,
     },
+    /// A line of a latency log isn't one; what was read before it is no longer to be had, for I/Os would be missing.
+    LatencyLog {
+        /// From 1.
+        line: u64,
+        /// In bytes, from 1.
+        column: u64,
+        /// What is wrong there.
+        why: &'static str,
+    },
     /// The Parquet writer refused; no bytes were made.
     Parquet(String),
 }
@@ -74,6 +83,9 @@ impl fmt::Display for Error {
                     f,
                     "column {name:?} has {rows} values, but the first column has {expected}"
                 )
+            }
+            Error::LatencyLog { line, column, why } => {
+                write!(f, "line {line}, column {column}: {why}")
             }
             Error::Parquet(why) => write!(f, "the Parquet writer failed: {why}"),
         }

@@ -122,7 +122,7 @@ impl Flow {
         span
     }
 
-    fn set_rates(&mut self, duration_ns: u64) {
+    pub(crate) fn set_rates(&mut self, duration_ns: u64) {
         let seconds = duration_ns as f64 / 1e9;
         if seconds > 0.0 {
             (self.iops, self.bytes_per_s) =

@@ -12,18 +12,14 @@ use crate::{Flow, Job, Status};
 /// that comes some ms of run time after the last regular one, with few I/Os or none (3.33: 3 ms and 31 ms were seen).
 pub const SHORTEST_INTERVAL_NS: u64 = 100_000_000;
 
-/// How often fio is asked for a status, at most.
-const STATUS_NS: u64 = 1_000_000_000;
-
-/// The difference of two successive statuses, all jobs together.
+/// What was done in a span of time, all jobs together: the difference of two successive statuses, or a second of a latency log.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Interval {
-    /// The later status' time on the wall clock, ns since 1970.
+    /// Its end on the wall clock, ns since 1970: the later status' time.
     pub end_ns: u64,
-    /// By how much fio's own run time went on, ns: that of the job for which it went on most. Where the reader of the stream named a
-    /// warm-up of its own it's by the wall clock.
+    /// Between statuses, by how much fio's own run time went on, ns: that of the job for which it went on most.
     pub duration_ns: u64,
-    /// Whether a job was still warming up at its end, or it is in the warm-up that the reader of the stream named.
+    /// Whether a job was still warming up at its end, or it lies before the measured time of a latency log.
     pub warmup: bool,
     /// Reads.
     pub read: Flow,
@@ -75,53 +71,9 @@ fn fell(earlier: &Job, later: &Job) -> bool {
 pub(crate) struct Tracker {
     /// By name, and by which of its name it is.
     tracks: HashMap<(String, usize), Track>,
-    /// How long intervals are a warm-up that fio doesn't know of, and how long they have been.
-    warmup_ns: u64,
-    elapsed_ns: u64,
-    /// When fio was started, if that's known.
-    started_ns: Option<u64>,
-    /// When the last one ended.
-    end_ns: u64,
 }
 
 impl Tracker {
-    /// One whose first intervals are a warm-up: those that lie in `warmup_ns` by more than half, or hold more than half of it
-    /// and of [`STATUS_NS`]. All last by the wall clock, the first one if it's known when fio was started.
-    ///
-    /// fio (3.33) takes its run time before it asks its jobs for their counts, and waits for those that sleep until their next
-    /// request is due. With hundreds of them that is seconds.
-    pub fn warming(warmup_ns: u64, started_ns: Option<u64>) -> Self {
-        Tracker {
-            warmup_ns,
-            started_ns,
-            ..Tracker::default()
-        }
-    }
-
-    /// How long an interval lasts that ends now, when fio's run time has gone on by `run_ns`.
-    fn lasting(&self, now_ns: u64, run_ns: u64) -> u64 {
-        if self.warmup_ns == 0 {
-            return run_ns;
-        }
-        if self.end_ns > 0 {
-            return now_ns.saturating_sub(self.end_ns);
-        }
-        // Where little is missing in fio's run time that is its own start.
-        self.started_ns
-            .map(|started_ns| now_ns.saturating_sub(started_ns))
-            .filter(|&wall_ns| wall_ns > run_ns.saturating_add(STATUS_NS))
-            .unwrap_or(run_ns)
-    }
-
-    /// Whether the next interval, of that length, is in the warm-up that fio doesn't know of.
-    fn is_warming(&self, duration_ns: u64) -> bool {
-        let inside_ns = self
-            .warmup_ns
-            .saturating_sub(self.elapsed_ns)
-            .min(duration_ns);
-        inside_ns > (duration_ns / 2).min(self.warmup_ns.max(STATUS_NS) / 2)
-    }
-
     /// Takes the next status; gives the interval that it completes.
     pub fn advance(&mut self, status: &Status, warnings: &mut Warnings) -> Option<Interval> {
         let keys = keys(&status.jobs);
@@ -138,7 +90,6 @@ impl Tracker {
             .map(|(start, job)| job.runtime_ns.saturating_sub(start.runtime_ns))
             .max()
             .unwrap_or(0);
-        let duration_ns = self.lasting(status.time_ns, duration_ns);
         if duration_ns < SHORTEST_INTERVAL_NS {
             return None;
         }
@@ -153,12 +104,10 @@ impl Tracker {
         let interval = Interval {
             end_ns: status.time_ns,
             duration_ns,
-            warmup: is_warmup(&status.jobs) || self.is_warming(duration_ns),
+            warmup: is_warmup(&status.jobs),
             read: all(|job| &job.read),
             write: all(|job| &job.write),
         };
-        self.elapsed_ns = self.elapsed_ns.saturating_add(duration_ns);
-        self.end_ns = status.time_ns;
         for (key, job) in keys.into_iter().zip(&status.jobs) {
             self.tracks.insert(
                 key,

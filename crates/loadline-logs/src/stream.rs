@@ -22,12 +22,10 @@ impl StatusStream {
         Self::default()
     }
 
-    /// The same, of the jobs only whose names end so, whose first `warmup_ns` are a warm-up that fio doesn't know of; `started_ns`
-    /// is when fio was started by the wall clock, ns since 1970.
-    pub fn of_jobs(ending: &str, warmup_ns: u64, started_ns: Option<u64>) -> Self {
+    /// The same, of the jobs only whose names end so.
+    pub fn of_jobs(ending: &str) -> Self {
         let mut stream = Self::default();
         ending.clone_into(&mut stream.reader.ending);
-        stream.reader.tracker = Tracker::warming(warmup_ns, started_ns);
         stream
     }
 

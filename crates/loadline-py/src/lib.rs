@@ -42,7 +42,7 @@ mod _core {
     #[pymodule_export]
     use crate::solution::{PyRule, PySolution};
     #[pymodule_export]
-    use crate::stream::{PyInterval, PyJob, PyStatusStream};
+    use crate::stream::{PyInterval, PyJob, PyLatencyLog, PyStatusStream};
     #[pymodule_export]
     use crate::system::{
         PyDescription, PyDrive, PySystem, convert_drive, drive_figures, drive_schema,

@@ -1,9 +1,10 @@
-//! `StatusStream` and what it gives: `Job` and `Interval`.
+//! `StatusStream`, `LatencyLog` and what they give: `Job` and `Interval`.
 
-use loadline_logs::{Interval, Job, StatusStream};
+use loadline_logs::{Interval, Job, LatencyLog, StatusStream};
 use pyo3::prelude::*;
 
 use crate::flow::PyFlow;
+use crate::map_error;
 
 #[pyclass(name = "Job", module = "loadline._core", frozen)]
 pub struct PyJob(Job);
@@ -83,9 +84,9 @@ pub struct PyStatusStream(StatusStream);
 #[pymethods]
 impl PyStatusStream {
     #[new]
-    #[pyo3(signature = (ending = "", warmup_ns = 0, started_ns = None))]
-    fn new(ending: &str, warmup_ns: u64, started_ns: Option<u64>) -> Self {
-        Self(StatusStream::of_jobs(ending, warmup_ns, started_ns))
+    #[pyo3(signature = (ending = ""))]
+    fn new(ending: &str) -> Self {
+        Self(StatusStream::of_jobs(ending))
     }
 
     fn feed(&mut self, py: Python<'_>, data: &[u8]) -> Vec<PyInterval> {
@@ -117,5 +118,32 @@ impl PyStatusStream {
     #[getter]
     fn warnings(&self) -> Vec<String> {
         self.0.warnings().iter().map(ToString::to_string).collect()
+    }
+}
+
+#[pyclass(name = "LatencyLog", module = "loadline._core")]
+pub struct PyLatencyLog(LatencyLog);
+
+#[pymethods]
+impl PyLatencyLog {
+    #[new]
+    #[pyo3(signature = (began_ns, runtime_ns, warmup_ns = 0))]
+    fn new(began_ns: u64, runtime_ns: u64, warmup_ns: u64) -> Self {
+        Self(LatencyLog::new(began_ns, runtime_ns, warmup_ns))
+    }
+
+    fn feed(&mut self, py: Python<'_>, data: &[u8]) -> PyResult<()> {
+        py.detach(|| self.0.feed(data))
+            .map_err(|error| map_error(&error))
+    }
+
+    #[getter]
+    fn first_ns(&self) -> Option<u64> {
+        self.0.first_ns()
+    }
+
+    fn finish(&self) -> PyResult<Vec<PyInterval>> {
+        let intervals = self.0.finish().map_err(|error| map_error(&error))?;
+        Ok(intervals.into_iter().map(PyInterval).collect())
     }
 }

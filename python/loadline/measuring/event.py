@@ -87,8 +87,9 @@ class PointStarted:
 class Progress:
     """The last interval of the point in progress: both directions together and each apart, host and device.
 
-    Figures are None while nothing has completed, or nothing was sampled. `ci95_fraction` is how well IOPS and mean
-    latency are known so far, where a precision may end the point.
+    Figures are None while nothing has completed, or nothing was sampled, and of open loads whose jobs sleep, of which
+    fio says nothing before its end. `ci95_fraction` is how well IOPS and mean latency are known so far, where a
+    precision may end the point.
     """
 
     number: int

@@ -85,8 +85,7 @@ class Fio:
         limit_ns: int | None,
         *,
         read_only: bool = False,
-        warmup_ns: int = 0,
-        status_s: int = 1,
+        status_s: int | None = 1,
         on_interval: Callable[[Interval], bool] | None = None,
         on_bytes: Callable[[Mapping[str, int]], None] | None = None,
         on_tick: Callable[[int], str | None] | None = None,
@@ -96,8 +95,7 @@ class Fio:
         Args:
             target: a path, or the address of an NBD server where the engine is `nbd`; None: the job names its own.
             limit_ns: how long the job is meant to take; a minute over it counts as hung. None: no limit.
-            warmup_ns: how much of its beginning is a warm-up that the job doesn't know of.
-            status_s: how often it's asked for a status.
+            status_s: how often it's asked for a status, beside that at its end; None: never.
             on_interval: is given each interval as it completes, and ends the job, as if its time were over, by True;
             on_bytes: is given the bytes that each of its jobs has written so far, each second.
             on_tick: is called once a second with the wall clock (ns); a text that it returns ends the job as failed.
@@ -114,9 +112,9 @@ class Fio:
             str(os.getpid()),
             self.program,
             "--output-format=json+",
-            f"--status-interval={status_s}",
             "--eta=never",
         ]
+        command += [] if status_s is None else [f"--status-interval={status_s}"]
         command += ["--readonly"] if read_only else []
         command += [f"--filename={filename(target, folder)}"] if isinstance(target, Path) else []
         command += ["job.fio"]
@@ -139,7 +137,7 @@ class Fio:
                 raise ToolError(
                     f"{command[0]} can't be started: {error.strerror}", "apt install util-linux fio"
                 ) from None
-            stream = StatusStream(warmup_ns=warmup_ns, started_ns=time.time_ns())
+            stream = StatusStream()
             watch = _Watch(process, raw, stream, limit_ns, on_interval, on_bytes, on_tick)
             watch.run()
         return self._outcome(process.returncode, watch, folder)

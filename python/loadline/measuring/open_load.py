@@ -13,7 +13,6 @@ from dataclasses import replace
 from typing import Any
 
 from loadline.errors import InputError
-from loadline.judging.precision import LEAST
 from loadline.result.schema import Flow, Result
 from loadline.workload.plan import Point
 from loadline.workload.profile import Closed, Open, Workload
@@ -38,9 +37,6 @@ SATURATING = 128
 
 # Jobs all begin with a request, and then have as many periods for that burst to be over.
 _PERIODS = 5
-
-# What is said of a row before its rates, bytes and responses are counted: it isn't true of them.
-_OF_RAW = {"open-load", "units"}
 
 # Fewer than offered by more than that, and by more than the luck of arrivals: they pile up.
 _MISSING = 0.02
@@ -80,7 +76,7 @@ def spread(point: Point, bound_ns: int) -> Point:
     burst_ns = math.ceil(_PERIODS * 1e3 / per_s) * 10**6
     warmup_ns = max(point.warmup_ns, burst_ns)
     settle_ns = None if point.settle_ns is None else max(point.settle_ns, burst_ns)
-    # fio ends a rated job within a warm-up that is as long as its run time. `counted` takes it that all of that is run.
+    # fio ends a rated job within a warm-up of its own that is as long as its run time.
     runtime_ns = max(point.runtime_ns, 2 * warmup_ns)
     return replace(
         *(point,),
@@ -120,8 +116,7 @@ def counted(row: Result, asked: Point, sent: Point, saturated: Result, targets: 
     """The row of the open point `asked`, which was measured as `sent`: mean responses are those of an open load.
 
     That a request was sent late isn't measured; by how much is estimated, see `_late_ns`, and what an open load would
-    have waited instead, see `_shared`. Percentiles and rates are as measured. fio counts the bytes of one more request
-    of each job, so those are taken from the profile.
+    have waited instead, see `_shared`. Percentiles and rates are as measured.
 
     Args:
         saturated: the row of the `saturating` point, of as many targets.
@@ -133,8 +128,7 @@ def counted(row: Result, asked: Point, sent: Point, saturated: Result, targets: 
     streams = [stream.to_json() for stream in asked.streams]
     late = _overloaded(row, offered)
     shared = 1.0 if late else _shared(row, saturated, targets)
-    size_bytes = sum(_mean_bytes(stream) for stream in asked.streams) / len(asked.streams)
-    read, write = (_counted(flow, per_s, shared, size_bytes) for flow in (row.read, row.write))
+    read, write = (_counted(flow, per_s, shared) for flow in (row.read, row.write))
     mean_ns = _mean([read, write])
     before_ns, found = row.total.latency_mean_ns or 0.0, {}
     if mean_ns is not None:
@@ -155,7 +149,7 @@ def counted(row: Result, asked: Point, sent: Point, saturated: Result, targets: 
         queue_depth=None,
         outstanding_asked=None,
         offered_per_s=offered,
-        total=replace(_counted(row.total, per_s, shared, size_bytes), latency_mean_ns=mean_ns),
+        total=replace(_counted(row.total, per_s, shared), latency_mean_ns=mean_ns),
         read=read,
         write=write,
         findings=tuple(one for one in row.findings if not _of_raw(one)) + _findings(row, asked, found),
@@ -169,18 +163,15 @@ def overloaded(row: Result) -> bool:
 
 
 def _of_raw(one: Mapping[str, Any]) -> bool:
-    return one.get("check") in _OF_RAW or "offered_per_s" in (one.get("numbers") or {})
+    """Whether it's said of the load as it was sent, not as it's counted."""
+    return one.get("check") == "open-load" or "offered_per_s" in (one.get("numbers") or {})
 
 
-def _mean_bytes(stream: Workload) -> float:
-    return sum(share.size_bytes * share.share_fraction for share in stream.profile.block)
-
-
-def _counted(flow: Flow, per_s: float, shared: float, size_bytes: float) -> Flow:
+def _counted(flow: Flow, per_s: float, shared: float) -> Flow:
     if flow.latency_mean_ns is None or flow.iops is None:
         return flow
     mean_ns = flow.latency_mean_ns + shared * _late_ns(flow, per_s)
-    return replace(flow, bytes_per_s=flow.iops * size_bytes, latency_mean_ns=mean_ns)
+    return replace(flow, latency_mean_ns=mean_ns)
 
 
 def _late_ns(flow: Flow, per_s: float) -> float:
@@ -241,10 +232,6 @@ def _findings(row: Result, asked: Point, found: dict[str, Any]) -> tuple[dict[st
             f"{late:.1%} of the requests were sent late, by {late_ns / 1e6:.3g} ms in the mean; sent in time they"
             f" would have waited {queued_ns / 1e6:.3g} ms longer, which is in the mean response, not in percentiles"
         )
-    if row.error is None and row.latency_mean_ci95_ns is None:
-        each_s = 1 + (math.log(found["jobs"]) + 0.6) / found["per_job_per_s"]
-        message += f"; how sure its response is isn't known: fio told of its jobs fewer than {LEAST} times"
-        remedy += f" For that give it a --runtime of {math.ceil(LEAST * each_s)}s or so."
     return (
         {
             "check": "open-load",

@@ -18,22 +18,18 @@ from loadline.measuring import event, job
 from loadline.measuring.auditing import audited
 from loadline.measuring.emulate import Watch
 from loadline.measuring.fio import Fio, Outcome
+from loadline.measuring.io_log import IoLog, is_wanted, job_with
 from loadline.measuring.series import Whose, write_series
 from loadline.measuring.stopping import Stopping
 from loadline.measuring.target import Target
 from loadline.measuring.together import ALL
 from loadline.result.figures import joined, merged
-from loadline.result.intervals import read_intervals
-from loadline.result.schema import Flow, Result
+from loadline.result.intervals import read_statuses
+from loadline.result.schema import Result
 from loadline.result.store import Row, Run
 from loadline.system.row import busiest
-from loadline.units import format_duration
 from loadline.workload.plan import Point
 from loadline.workload.profile import Open, Workload
-
-# fio's status waits for the job that sleeps longest: of 2,000 jobs for 8 mean gaps between requests. One at least must
-# lie in the run time for that to begin with it.
-_GAPS = 10
 
 # fio (3.33) that is asked for a status while it starts its jobs may never hear of one, and fails at the end. So many it
 # starts in a second on a busy machine.
@@ -47,12 +43,6 @@ _CAPPED = 0.01
 
 # From so many on fio counts outstanding I/Os in one level.
 _WIDEST = 64
-
-# Of the run time that was asked for less isn't taken in silence.
-_LEAST = 0.5
-
-#: What is said of a point of which too little was counted.
-MEASURED_TIME = "measured-time"
 
 #: Makes a Progress event once it's told the point's number and the total.
 Report = Callable[[Callable[[int, int], event.Progress]], None]
@@ -89,58 +79,56 @@ def measure(
         OSError: `folder` can't be written. KeyboardInterrupt: after fio has ended.
     """
     first, several = targets[0], len(targets) > 1
-    sent = _throughout(point)
-    own_warmup_ns = point.warmup_ns - sent.warmup_ns
-    text = _job(sent, targets, loaders, folder)
     samples: list[Sample] = []
     sampler = Sampler([target.device.number for target in targets if target.device], roots)
     started_ns = time.time_ns()
-    # Jobs that sleep when their time is over all send one more request, which wait for each other.
-    due_ns = started_ns + sent.runtime_ns if own_warmup_ns else None
+    log = IoLog(point, folder, started_ns) if is_wanted(point) else None
     # What fio says each second is of all targets together, so of one of several nothing can be left out.
-    stopping = Stopping(point, cache_bytes, cut=not several, targets=len(targets))
+    stopping = Stopping(point, cache_bytes, cut=not several, targets=len(targets), early=log is None)
 
     def tick(now_ns: int) -> str | None:
         sample = sampler.sample(now_ns)
         if sample is not None:
             samples.append(sample)
-        return lost()
-
-    def lost() -> str | None:
-        return next((why for target in targets if (why := target.lost(roots)) is not None), None)
+        if log is not None and now_ns < log.began_ns + point.runtime_ns:
+            # fio says nothing before its end.
+            watch.look(now_ns)
+            report(_progress(point, (), samples, started_ns, None, now_ns < log.began_ns))
+        return _lost(targets, roots)
 
     def show(interval: _core.Interval) -> bool:
         watch.look(interval.end_ns)
         enough = stopping.enough(interval)
-        report(_progress(point, interval, samples, started_ns, stopping.ci95_fraction))
+        flows = (interval.read, interval.write)
+        report(_progress(point, flows, samples, started_ns, stopping.ci95_fraction, interval.warmup))
         return enough
 
-    gone = lost()
+    gone = _lost(targets, roots)
     watch = Watch([target.emulator for target in targets])
     if gone is not None:
         outcome = Outcome(error=gone, ended_at_ns=started_ns)
     else:
         outcome = loaders[0].execute(
-            text,
+            _job(point, log, targets, loaders, folder),
             None if several else first.uri or first.path,
             folder,
-            sent.warmup_ns + sent.runtime_ns,
+            point.warmup_ns + point.runtime_ns,
             read_only=not point.writes,
-            warmup_ns=own_warmup_ns,
-            status_s=_status_s(point, len(targets)),
-            on_interval=show,
+            status_s=None if log is not None else _status_s(point, len(targets)),
+            on_interval=show if log is None else None,
             on_tick=tick,
         )
         tick(outcome.ended_at_ns)
-        outcome.error = outcome.error and (lost() or _whose(outcome, targets))
-    measured = _due([interval for interval in outcome.intervals if not interval.warmup], due_ns)
+        outcome.error = outcome.error and (_lost(targets, roots) or _whose(outcome, targets))
+    logged = log if log is not None and log.take(outcome) else None
+    measured = [interval for interval in outcome.intervals if not interval.warmup]
     judged = stopping.judged(measured) if outcome.error is None else Judgement()
     counted = measured[judged.skipped :]
-    part = outcome.error is None and bool(judged.skipped or own_warmup_ns)
+    part = outcome.error is None and (judged.skipped > 0 or logged is not None)
     series = counted if part else outcome.intervals
     began_ns = counted[0].end_ns - counted[0].duration_ns if counted else started_ns
     whose = Whose(point.repeat, ALL if several else first.label, [target.label for target in targets if target.device])
-    write_series(folder / "series.parquet", _due(outcome.intervals, due_ns), samples, began_ns, whose)
+    write_series(folder / "series.parquet", outcome.intervals, samples, began_ns, whose)
     rows, during = [], _during(samples, began_ns)
     for number, target in enumerate(targets):
         jobs = [one for one in outcome.jobs if not several or job.owner(one.name, len(targets)) == number]
@@ -149,61 +137,60 @@ def measure(
         findings = (*row.findings, *_late(run, point, watch.late(number)))
         row = replace(row, findings=findings, components=components, bottleneck=busiest(components))
         # What ended the point, and what is left out of it, is decided for all together.
-        own = _due(read_intervals(folder, number, own_warmup_ns, started_ns), due_ns) if several else series
+        own = _own(folder, number, logged) if several else series
         row = _of(row, own if several else counted) if part else row
         row = _known(row, stopping, own) if several else _judged(row, judged, stopping, measured)
-        row = _enough(row, point)
         rows.append(Row(audited(row, run, own, samples), _histograms(own if part else jobs)))
     if not several:
         return Measured(*rows[0])
     whole = _row(point, targets, run, outcome, outcome.jobs, during, began_ns, targets)
-    whole = _enough(_judged(_of(whole, counted) if part else whole, judged, stopping, measured), point)
+    whole = _judged(_of(whole, counted) if part else whole, judged, stopping, measured)
     whole = audited(whole, run, series, samples)
     return Measured(whole, _histograms(counted if part else outcome.jobs), tuple(rows))
 
 
 def _progress(
-    point: Point, interval: _core.Interval, samples: Sequence[Sample], started_ns: int, ci95_fraction: float | None
+    point: Point,
+    flows: Sequence[_core.Flow],
+    samples: Sequence[Sample],
+    started_ns: int,
+    ci95_fraction: float | None,
+    warmup: bool,
 ) -> Callable[[int, int], event.Progress]:
-    """What is told of an interval, once the point's number and the total are known."""
+    """What is told of an interval, by its reads and writes, once the point's number and the total are known."""
     elapsed_ns = time.time_ns() - started_ns
-    flows = (merged(part) for part in ([interval.read, interval.write], [interval.read], [interval.write]))
-    both, read, write = flows
+    both, read, write = (merged(part) for part in (flows, flows[:1], flows[1:]))
     last = samples[-1] if samples else None
     cpu = last.cpu.busy_fraction if last and last.cpu else None
     busy = _mean([disk.busy_fraction for disk in last.disks if disk]) if last else None
     expected_ns = point.warmup_ns + point.runtime_ns
     return lambda n, of: event.Progress(
-        *(n, of, point.name, elapsed_ns, expected_ns, interval.warmup, both, read, write, cpu, busy), ci95_fraction
+        *(n, of, point.name, elapsed_ns, expected_ns, warmup, both, read, write, cpu, busy), ci95_fraction
     )
 
 
-def _throughout(point: Point) -> Point:
-    """The point as fio gets it: an open load without a warm-up, after which fio would begin all its jobs anew.
-
-    With a status more at its end, for the last one that is whole is counted.
-    """
-    arrivals = [stream.arrival for stream in point.streams]
-    each_per_s = [arrival.rate_per_s / arrival.jobs for arrival in arrivals if isinstance(arrival, Open)]
-    if not each_per_s or min(each_per_s) * point.runtime_ns < _GAPS * 1e9:
-        return point
-    jobs = sum(arrival.jobs for arrival in arrivals)
-    more_ns = math.ceil(1 + (math.log(jobs) + 0.6) / min(each_per_s)) * 10**9 if point.warmup_ns else 0
-    return replace(point, warmup_ns=0, runtime_ns=point.warmup_ns + point.runtime_ns + more_ns)
+def _lost(targets: Sequence[Target], roots: Roots) -> str | None:
+    return next((why for target in targets if (why := target.lost(roots)) is not None), None)
 
 
-def _due(intervals: Sequence[_core.Interval], due_ns: int | None) -> list[_core.Interval]:
-    """Those that ended while requests still came as they were due."""
-    return [one for one in intervals if due_ns is None or one.end_ns <= due_ns]
+def _own(folder: Path, target: int, log: IoLog | None) -> Sequence[_core.Interval]:
+    """The intervals of one of several targets, out of the log if there is one."""
+    return read_statuses(folder, target) if log is None else log.of_target(target)
+
+
+def _is_open(point: Point) -> bool:
+    return any(isinstance(stream.arrival, Open) for stream in point.streams)
 
 
 def _status_s(point: Point, targets: int) -> int:
-    """How often fio is asked for a status: of jobs that sleep not before all have started."""
+    """How often fio is asked for a status: of open loads not before all jobs have started."""
     jobs = targets * sum(stream.arrival.jobs for stream in point.streams)
-    return 1 if _throughout(point) is point else 1 + jobs // _STARTED_PER_S
+    return 1 + jobs // _STARTED_PER_S if _is_open(point) else 1
 
 
-def _job(point: Point, targets: Sequence[Target], loaders: Sequence[Fio], folder: Path) -> str:
+def _job(point: Point, log: IoLog | None, targets: Sequence[Target], loaders: Sequence[Fio], folder: Path) -> str:
+    if log is not None:
+        return job_with(_job(log.sent, None, targets, loaders, folder), len(targets))
     if len(targets) > 1:
         return job.together(point, targets, [loader.engine for loader in loaders], folder)
     return job.of_target(point, targets[0], loaders[0].engine)
@@ -245,12 +232,10 @@ def _judged(result: Result, judged: Judgement, stopping: Stopping, measured: Seq
 
 
 def _of(result: Result, counted: Sequence[_core.Interval]) -> Result:
-    """The row with the figures of these intervals. A maximum can't be had of a part of the time, so it's unknown."""
+    """The row with the figures of these intervals. Between statuses a maximum can't be had, so it's unknown."""
     runtime_ns = sum(interval.duration_ns for interval in counted)
     if result.error is not None:
         return result
-    if not runtime_ns:
-        return replace(result, total=Flow(), read=Flow(), write=Flow(), runtime_ns=0)
     reads, writes = [interval.read for interval in counted], [interval.write for interval in counted]
     return replace(
         result,
@@ -259,24 +244,6 @@ def _of(result: Result, counted: Sequence[_core.Interval]) -> Result:
         write=joined(writes, runtime_ns),
         runtime_ns=runtime_ns,
     )
-
-
-def _enough(result: Result, point: Point) -> Result:
-    """The row of an open load with what is to be said where little of its time is counted; none of it is an error."""
-    counted_ns = result.runtime_ns or 0
-    if _throughout(point) is point or result.error is not None or result.ended_by == "precision":
-        return result
-    if counted_ns >= _LEAST * point.runtime_ns:
-        return result
-    message = (
-        f"{format_duration(counted_ns) if counted_ns else 'nothing'} of the {format_duration(point.runtime_ns)} asked"
-        " for is counted: fio's jobs slept between their requests, and it tells of them once all have woken"
-    )
-    remedy = "Give it a longer --runtime, or fewer jobs."
-    numbers = {"counted_ns": counted_ns, "runtime_ns": point.runtime_ns}
-    found = _finding(result.run, result.point, MEASURED_TIME, "warning", message, numbers, remedy)
-    result = replace(result, findings=(*result.findings, found))
-    return result if counted_ns else replace(result, ended_by="error", error=message)
 
 
 def _finding(
@@ -364,20 +331,13 @@ def _row(
         busy_fraction=_mean([disk.busy_fraction for disk in disks]),
         # A job counts its run time by direction; a point's is the longest of them.
         runtime_ns=max((one.runtime_ns for one in jobs), default=None),
-        warmup_ns=_left_out_ns(point, outcome),
+        warmup_ns=point.warmup_ns,
         ended_by="error" if outcome.error else "runtime",
         quick=point.quick,
         error=outcome.error,
         findings=findings,
         provenance={"seed": point.seed, **_busiest(jobs)},
     )
-
-
-def _left_out_ns(point: Point, outcome: Outcome) -> int:
-    """The warm-up: as fio was asked for it, or all that lies before what is counted."""
-    if _throughout(point) is point or outcome.error is not None:
-        return point.warmup_ns
-    return sum(interval.duration_ns for interval in outcome.intervals if interval.warmup) or point.warmup_ns
 
 
 def _busiest(jobs: Sequence[_core.Job]) -> dict[str, float]:

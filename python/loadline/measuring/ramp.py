@@ -18,7 +18,7 @@ from loadline.judging.certainty import Certainty
 from loadline.judging.figure import figure_named
 from loadline.judging.finding import Doubt, finding
 from loadline.measuring.open_load import counted, overloaded, saturating, spread
-from loadline.measuring.point import MEASURED_TIME, Measured
+from loadline.measuring.point import Measured
 from loadline.reporting.table import count, listed
 from loadline.result.intervals import counted_intervals
 from loadline.result.schema import Result
@@ -47,9 +47,6 @@ _PER = {"outstanding": "outstanding", "rate": "I/Os a second"}
 
 # A percentile is known to its bin of the histogram, a 64th of its value at most.
 _HALF_BIN = 1 / 128
-
-# A probe of which little was counted is asked again with other blocks: more than there are probes of a ramp.
-_AGAIN = 1000
 
 # Probes that a finding names.
 _FEW = 4
@@ -306,9 +303,6 @@ def _opened(measure: Measure, ramp: Ramp, saturated: Callable[[], Result]) -> Me
             return measure(point, folder)
         sent = spread(point, ramp.limit.bound_ns)
         measured = measure(sent, folder)
-        if any(found.get("check") == MEASURED_TIME for found in measured.result.findings):
-            sent = replace(sent, runtime_ns=2 * sent.runtime_ns).anew(_AGAIN)
-            measured = measure(sent, folder)
         most, number = saturated(), len(measured.targets) or 1
         each_most = replace(most, total=replace(most.total, iops=(most.total.iops or 0.0) / number))
         each = tuple(Row(counted(row, point, sent, each_most), bins) for row, bins in measured.targets)

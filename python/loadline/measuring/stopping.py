@@ -30,9 +30,12 @@ class Stopping:
         cache_bytes: the targets' write cache, if it's known; 0 for none.
         cut: whether a beginning of another kind may be left out.
         targets: how many are loaded at once.
+        early: whether it may end before its run time, if its precision allows; else it's told of at its end only.
     """
 
-    def __init__(self, point: Point, cache_bytes: int | None, *, cut: bool = True, targets: int = 1) -> None:
+    def __init__(
+        self, point: Point, cache_bytes: int | None, *, cut: bool = True, targets: int = 1, early: bool = True
+    ) -> None:
         self._point = point
         closed = all(isinstance(stream.arrival, Closed) for stream in point.streams)
         self._outstanding = sum(stream.outstanding for stream in point.streams) if closed else None
@@ -40,8 +43,9 @@ class Stopping:
         self._cache_bytes = cache_bytes if point.writes else 0
         self._moving = all(stream.profile.random_fraction < _RANDOM for stream in point.streams)
         wanted = point.precision_fraction
-        self._looks = None if wanted is None else Looks(wanted, cut=cut, moving=self._moving)
+        self._looks = Looks(wanted, cut=cut, moving=self._moving) if wanted is not None and early else None
         self._cut = cut and self._looks is not None
+        self._early = early
         self._good: Judgement | None = None
         self._written_bytes = 0
         self._elapsed_ns = 0
@@ -69,6 +73,8 @@ class Stopping:
 
     def judged(self, measured: Sequence[_core.Interval]) -> Judgement:
         """What the point's intervals say at its end; of a fixed time nothing is left out."""
+        if not self._early:
+            self._written_bytes = sum(one.write.bytes for one in measured)
         series = [self._observed(one, self._targets) for one in measured]
         return self._good or judge(series, cut=self._cut, moving=self._moving)
 
