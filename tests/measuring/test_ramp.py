@@ -331,8 +331,9 @@ def test_a_ramp_over_rates_finds_about_the_load_line_of_m_d_1(station: str) -> N
 class Rates(Fake):
     """One server of 1 ms (M/M/1), asked for rates."""
 
-    def __init__(self) -> None:
+    def __init__(self, saturated: Mapping[str, Any] | None = None) -> None:
         super().__init__()
+        self.saturated = saturated or {}
         (self.point,) = make_plan(parse_suite(RATES, "reads", "reads"), Options(), seed=1)
 
     def measure(self, point: Point, folder: Path) -> Measured:
@@ -349,7 +350,18 @@ class Rates(Fake):
             warmup_ns=point.warmup_ns,
             findings=late,
         )
+        if not rate:
+            row = replace(row, **{"outstanding_asked": 128, **self.saturated})
         return Measured(row, {})
+
+
+def test_a_highest_rate_of_a_ramp_over_rates_that_may_be_a_caches_is_told(tmp_path: Path) -> None:
+    """The probe that is to saturate is none of the line's."""
+    fast = {"total": Flow(iops=2000.0, latency_mean_ns=64e6), **cached({"cache_bytes": 1.0})}
+    row = Rates(fast).find(tmp_path)
+    assert (row.saturation_iops, row.saturation_outstanding) == (2000.0, 128)
+    (doubt,) = doubts(row)
+    assert "the highest rate, at 128 outstanding, may be that of a write cache, and too high" in doubt["message"]
 
 
 def test_what_is_said_of_rates_next_to_a_load_line_has_the_digits_of_tables(tmp_path: Path) -> None:

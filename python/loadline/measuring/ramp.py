@@ -196,9 +196,7 @@ def _load_line(point: Point, ramp: Ramp, ask: Callable[[float], Result], probes:
         }
         row = _torn(point, probes.failed, _between(line, ramp))
         return replace(row, provenance={**row.provenance, "load_line": known}), None
-    row = _row(point, line, probes.failed, None if saturated is None else saturated.total.iops)
-    if saturated is not None:
-        row = replace(row, saturation_outstanding=saturated.outstanding_asked)
+    row = _row(point, line, probes.failed, saturated)
     return row, None if line.highest is None else line.highest.answer.point
 
 
@@ -229,20 +227,21 @@ def _said(load: float) -> str:
     return f"{load:,}" if isinstance(load, int) else count(load)
 
 
-def _row(
-    point: Point, line: LoadLine[Any, Result], failed: Result | None, saturation_iops: float | None = None
-) -> Result:
+def _row(point: Point, line: LoadLine[Any, Result], failed: Result | None, saturated: Result | None) -> Result:
     """The row at a load line, with what is doubtful of the probes that it hangs on.
 
     Args:
         failed: the row of a probe that failed and isn't needed for it.
+        saturated: of a ramp over rates the probe that is to saturate, which isn't one of the line's.
     """
     assert point.ramp is not None, "only ramps have load lines"
-    row = load_line_rows(point, line, saturation_iops)[0]
+    row = load_line_rows(point, line, None if saturated is None else saturated.total.iops)[0]
+    if saturated is not None:
+        row = replace(row, saturation_outstanding=saturated.outstanding_asked)
     found = row.provenance["load_line"]
     ends = [one for one in (found["load"], found["next"], found.get("low"), found.get("high")) if one is not None]
     near = [probe for probe in line.probes if ends and min(ends) <= probe.load <= max(ends)]
-    doubts = [*_doubts(near, _PER[point.ramp.axis]), *_saturation_doubts(row, line, near)]
+    doubts = [*_doubts(near, _PER[point.ramp.axis]), *_saturation_doubts(row, line, near, saturated)]
     if failed is not None:
         message = f"{failed.point} failed ({failed.error}), without which it isn't known whether the curve is monotone"
         doubts.append(Doubt("warning", message, "Run it again, if that matters."))
@@ -287,11 +286,18 @@ def _doubts(near: Sequence[Probe[Any, Result]], per: str) -> Iterator[Doubt]:
         yield Doubt("warning", message, "Let one run after the other.", {"disturbed_probes": len(beside)})
 
 
-def _saturation_doubts(row: Result, line: LoadLine[Any, Result], near: Sequence[Probe[Any, Result]]) -> Iterator[Doubt]:
+def _saturation_doubts(
+    row: Result, line: LoadLine[Any, Result], near: Sequence[Probe[Any, Result]], saturated: Result | None
+) -> Iterator[Doubt]:
     """What is doubtful of the highest rate, where a probe further off had it."""
-    top = next((one for one in line.probes if one.answer.total.iops == row.saturation_iops), None)
-    if top is not None and top not in near and any(one.get("check") == "write-cache" for one in top.answer.findings):
-        message = f"the highest rate, at {_said(top.load)} outstanding, may be that of a write cache, and too high"
+    highest = (one.answer for one in line.probes if one.answer.total.iops == row.saturation_iops)
+    top = saturated or next(highest, None)
+    if top is None or any(top is one.answer for one in near):
+        return
+    if any(one.get("check") == "write-cache" for one in top.findings):
+        message = (
+            f"the highest rate, at {top.outstanding_asked:,} outstanding, may be that of a write cache, and too high"
+        )
         yield Doubt("note", message, "Ask the suite saturation for it, with a --runtime that fills the cache.", {})
 
 
