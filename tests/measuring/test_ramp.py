@@ -364,6 +364,12 @@ def test_a_highest_rate_of_a_ramp_over_rates_that_may_be_a_caches_is_told(tmp_pa
     assert "the highest rate, at 128 outstanding, may be that of a write cache, and too high" in doubt["message"]
 
 
+def test_a_highest_rate_that_probes_of_a_ramp_over_rates_exceed_is_told(tmp_path: Path) -> None:
+    row = Rates({"total": Flow(iops=500.0, latency_mean_ns=256e6), "iops_ci95": 1.0}).find(tmp_path)
+    message = doubts(row)[-1]["message"]
+    assert re.search(r"I/Os a second did more than 128 outstanding, which don't saturate it", message), message
+
+
 def test_what_is_said_of_rates_next_to_a_load_line_has_the_digits_of_tables(tmp_path: Path) -> None:
     row = Rates().find(tmp_path)
     (found,) = doubts(row)

@@ -351,6 +351,15 @@ def test_bounds_of_a_limit_on_a_percentile_are_those_of_its_own_intervals() -> N
     assert bounds(line, parse_limit("p95<=30ms"), rate=False) == (None, None)
 
 
+def test_bounds_hold_the_load_that_is_given_where_luck_ended_the_search_below_the_crossing() -> None:
+    def answer(load: float) -> Result:
+        return Result(total=Flow(latency_mean_ns=(load - 70) * 1e6), latency_mean_ci95_ns=1e6)
+
+    probes = tuple(Probe(load, answer(load), load <= 95) for load in (90.0, 95.0, 110.0))
+    low, high = bounds(LoadLine(probes[0], probes[2], True, probes), parse_limit("mean<=30ms"), rate=True)
+    assert low == 90 and high is not None and high > 95
+
+
 @pytest.mark.parametrize("limit", ["p99<=30ms", "mean<=30ms of reads", "mean<=30ms"])
 def test_without_intervals_of_what_is_limited_nothing_is_said_of_bounds(limit: str) -> None:
     probes = tuple(Probe(load, Result(total=Flow(latency_mean_ns=load * 1e6)), load <= 30) for load in (1, 30, 31))

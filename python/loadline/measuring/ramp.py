@@ -290,6 +290,15 @@ def _saturation_doubts(
     row: Result, line: LoadLine[Any, Result], near: Sequence[Probe[Any, Result]], saturated: Result | None
 ) -> Iterator[Doubt]:
     """What is doubtful of the highest rate, where a probe further off had it."""
+    if saturated is not None:
+        most = (saturated.total.iops or 0.0) + (saturated.iops_ci95 or 0.0)
+        more = [one for one in line.probes if (one.answer.total.iops or 0.0) - (one.answer.iops_ci95 or 0.0) > most]
+        if more:
+            depth = f"{saturated.outstanding_asked:,} outstanding"
+            message = f"{listed([_said(one.load) for one in more], _FEW)} I/Os a second did more than {depth}"
+            message += ", which don't saturate it: its share of saturation is too high"
+            remedy = "Ramp over outstanding requests to see the highest rate, or give a longer --runtime."
+            yield Doubt("note", message, remedy, {"better_probes": len(more)})
     highest = (one.answer for one in line.probes if one.answer.total.iops == row.saturation_iops)
     top = saturated or next(highest, None)
     if top is None or any(top is one.answer for one in near):

@@ -272,6 +272,9 @@ def load_line_note(result: Result) -> str:
     if result.offered_per_s is not None:
         load = f"{count(result.offered_per_s)} I/Os a second"
         beyond = f", {count(line['next'])} don't" if line.get("next") else beyond
+        if result.saturation_iops and result.saturation_outstanding is not None:
+            # A probe of its own, which others may exceed.
+            most = f"; {count(result.saturation_iops)} IOPS with {result.saturation_outstanding} outstanding"
     if line.get("targets"):
         each = f" on each of {line['targets']} targets"
         of_rate = result.offered_per_s is not None

@@ -121,7 +121,7 @@ def bounds(
 
     As if all responses were higher by their half-widths, then lower: where these curves meet the limit. Between two
     probes they are taken for straight, in response over outstanding I/Os, and in 1 / response over a rate; so they are
-    below the lowest one.
+    below the lowest one. A rate that is given as the load line is between them or one of them.
 
     Args:
         rate: whether the loads are rates.
@@ -143,7 +143,12 @@ def bounds(
 
     at = -1 / limit.bound_ns if rate else float(limit.bound_ns)
     low = None if line.highest is None else _crossing(curve(1), at, first=True)
-    return low, _crossing(curve(-1), at, first=False)
+    high = _crossing(curve(-1), at, first=False)
+    if rate and line.highest is not None:
+        # Where luck ended the search a lower load held, and it's what is given.
+        held = line.highest.load
+        low, high = (None if low is None else min(low, held)), (None if high is None else max(high, held))
+    return low, high
 
 
 def _bent(answer: Result, limit: Limit, sign: int, rate: bool) -> float | None:
