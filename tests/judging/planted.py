@@ -308,6 +308,20 @@ def full_by_util(dice: Random) -> Case:
     return Case([replace(sound(dice), origin="imported", busy_fraction=dice.uniform(0.81, 1.0))])
 
 
+def place_fallen_out(dice: Random) -> Case:
+    """A disk that is read in sequence at twenty places, one of them with sectors that were moved."""
+    first, left, fallen = dice.uniform(80, 250), dice.uniform(0.4, 0.7), dice.randrange(20)
+    rows = []
+    for number in range(20):
+        rate = first * (1 - (1 - left) * number / 19) * dice.gauss(1, 0.01) * (0.7 if number == fallen else 1)
+        asked = workload(1 << 20, 1.0, 0.0)
+        asked["profile"]["start_fraction"] = number / 20
+        whole = flow(rate, 1 << 20, 1e9 / rate, 0.2)
+        base = sound(dice, medium="hdd", read=1.0, size=1 << 20, random=0.0)
+        rows.append(replace(base, run="r", tags={}, workload=asked, total=whole, read=whole, write=Flow()))
+    return Case(rows, row=fallen)
+
+
 #: Each kind of fault under the name of the check that is to find it.
 FAULTS: dict[str, tuple[Fault, ...]] = {
     "littles-law": (latency_not_weighted, depth_never_reached, more_than_asked),
@@ -329,4 +343,5 @@ FAULTS: dict[str, tuple[Fault, ...]] = {
     "name": (misnamed,),
     "missing": (something_left_out,),
     "busy": (full_by_util,),
+    "place": (place_fallen_out,),
 }

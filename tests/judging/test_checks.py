@@ -240,8 +240,50 @@ def test_a_fresh_ssd_is_found_until_twice_its_capacity_was_written() -> None:
     assert "steady" not in checks(row, **document(2.5e12))
 
 
+def places(*iops: float, **changes: Any) -> list[Result]:
+    """Twenty places of a disk, as the suite zone-profile reads them."""
+
+    def one(number: int, rate: float) -> Result:
+        asked = workload(1 << 20, 1.0, 0.0)
+        profile = {**asked["profile"], "start_fraction": number / len(iops)}
+        flow = Flow(iops=rate, bytes_per_s=rate * 2**20, latency_mean_ns=2e9 / rate)
+        row = replace(ROW, point=f"zone-at{number}", workload={**asked, "profile": profile}, queue_depth=2)
+        return replace(row, outstanding_asked=2, total=flow, read=flow, write=Flow(), **changes)
+
+    return [one(number, rate) for number, rate in enumerate(iops)]
+
+
+#: From the outer to the inner edge, as disks are.
+EDGES = [200.0 - 5 * number for number in range(20)]
+
+
+def place_findings(*iops: float, **changes: Any) -> list[tuple[str, str]]:
+    rows = audit(places(*iops, **changes))
+    return [(row.point, one["severity"]) for row in rows for one in row.findings if one["check"] == "place"]
+
+
+def test_a_place_that_is_slower_than_those_beside_it_is_found_and_a_disk_that_only_declines_is_not() -> None:
+    assert place_findings(*EDGES) == []
+    for fallen in ([0], [9], [9, 10], [19]):
+        slow = [rate * (0.75 if number in fallen else 1) for number, rate in enumerate(EDGES)]
+        assert place_findings(*slow) == [(f"zone-at{number}", "warning") for number in fallen]
+        # Within what it's known to there's none, nor where several drives stand to each other by chance.
+        assert place_findings(*slow, iops_ci95=60.0) == []
+        assert place_findings(*slow, tags={"drives": "8"}) == []
+
+
+def test_a_second_disk_behind_the_first_is_found_where_it_begins_and_a_step_down_is_not() -> None:
+    two = [*EDGES[:10], *EDGES[:10]]
+    assert place_findings(*two) == [("zone-at10", "note")]
+    # A place that fell out before it is no step.
+    assert place_findings(*[rate * (0.5 if number == 4 else 1) for number, rate in enumerate(EDGES)]) == [
+        ("zone-at4", "warning")
+    ]
+    assert place_findings(*[100.0] * 10, *[70.0] * 10) == []
+
+
 def test_every_check_has_an_example() -> None:
-    assert set(CHECKS) == {*EXAMPLES, "clock", "settings"}
+    assert set(CHECKS) == {*EXAMPLES, "clock", "settings", "place"}
 
 
 def test_a_check_says_one_thing_of_a_row_and_the_gravest_first() -> None:

@@ -27,6 +27,7 @@ MEANINGS = {
     "name": "a name promises another load than was run",
     "emulation": "the emulated system was slower than it says",
     "busy": "a busy device isn't a full one",
+    "place": "a part of the target isn't like the rest",
     "missing": "too little is told to judge everything",
 }
 

@@ -19,6 +19,7 @@ from loadline.judging.checks import (
     missing,
     name,
     percentiles,
+    place,
     settings,
     steady,
     sums,
@@ -45,6 +46,7 @@ CHECKS: dict[str, Check] = {
         settings,
         name,
         busy,
+        place,
         missing,
     )
 }
