@@ -68,12 +68,12 @@ def _jumps(places: Sequence[Subject]) -> Iterator[tuple[Subject, Doubt]]:
 def _load(subject: Subject) -> str | None:
     """What the places of one target have in common; None of a row that is of none."""
     row, several = subject.row, (subject.setup.drives or 1) > 1
-    # Of several drives the rate hangs on how they stand to each other, too.
-    if several or len(subject.streams) != 1 or subject.random_fraction != 0 or _start(subject) is None:
+    # Of several drives the rate hangs on how they stand to each other, too; modelled systems have no such places.
+    if several or row.system or len(subject.streams) != 1 or subject.random_fraction != 0 or _start(subject) is None:
         return None
     stream = subject.streams[0]
     same = {key: value for key, value in stream["profile"].items() if key not in _ITS_OWN}
-    run = [row.run, row.origin, row.system, row.target, row.repeat, row.role, dict(row.tags)]
+    run = [row.run, row.target, row.repeat, row.role, dict(row.tags)]
     return json.dumps([run, same, stream.get("arrival")], sort_keys=True)
 
 
