@@ -139,6 +139,40 @@ def pixel(panel: Panel, iops: float, ms: float, width: float) -> tuple[float, fl
     return part("x", iops) * width, (1 - part("y", ms)) * panel.height
 
 
+def offered(triples: Sequence[tuple[float, float, float]], at: int | None = None) -> list[Result]:
+    """Probes of (offered a second, IOPS, ms) of a ramp over rates; more than 2 % missing piled up."""
+    rows = searched([(number, iops, ms) for number, (_, iops, ms) in enumerate(triples)], at, outstanding_asked=None)
+    return [
+        dataclasses.replace(
+            row,
+            offered_per_s=rate,
+            saturation_iops=row.saturation_iops and 1151.0,
+            saturation_outstanding=row.saturation_outstanding and 128,
+            provenance={"open": {"overloaded": iops < 0.98 * rate}},
+        )
+        for row, (rate, iops, _) in zip(rows, triples, strict=True)
+    ]
+
+
+NOISY = [
+    (691.0, 695.0, 13.1),
+    (880.0, 911.0, 25.0),
+    (904.0, 902.0, 29.2),
+    (907.0, 899.0, 31.0),
+    (1100.0, 1030.0, 410.0),
+]
+
+
+def test_dots_of_offered_rates_say_the_rate_done_that_the_axis_shows() -> None:
+    panel = panel_of(offered(NOISY, at=2))
+    assert panel.data["answers"][0]["load"] == "691 offered"
+    said = {label["said"] for label in panel.data["labels"] if label["quiet"]}
+    assert "902" in said and said <= {"695", "911", "902", "899"}
+    assert panel.note.startswith("numbers at dots: I/Os done a second")
+    assert panel.note.endswith("beyond the chart: 1,030 at 410 ms")
+    assert panel.data["beyond"][0]["which"] == "1,100 offered: 1,030 IOPS, 410 ms"
+
+
 @st.composite
 def probes(draw: st.DrawFn) -> list[Result]:
     """Of one search: in a queue's order or not, with its load line among them or without."""

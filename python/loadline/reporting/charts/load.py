@@ -219,6 +219,7 @@ class _Sheet:
                 "ms": response,
                 "mean": (row.total.latency_mean_ns or 0.0) / 1e6,
                 "load": _load(row),
+                "at": _at(row),
                 "order": load_of(row),
                 "beyond": not self.paper.holds((rate, response)),
             }
@@ -298,8 +299,8 @@ class _Sheet:
             ]
             found = f", ○ load line: {', '.join(lines)} IOPS" if lines else ""
             return f"◇ knee{found}{unseen}{beyond}"
-        per = "I/Os offered a second" if self.curves[0].rows[0].offered_per_s is not None else "I/Os outstanding"
-        told = [f"{_load(row)} at {_short(_ms(row, self.limit))} ms" for row in rows]
+        per = "I/Os done a second" if self.curves[0].rows[0].offered_per_s is not None else "I/Os outstanding"
+        told = [f"{_at(row)} at {_short(_ms(row, self.limit))} ms" for row in rows]
         if len(told) > _FEW:
             told = [*told[: _FEW - 1], f"{len(told) - _FEW} more", f"and {told[-1]}"]
         knee = self.curves[0].knee
@@ -369,7 +370,7 @@ class _Sheet:
 
         return [
             Label(
-                (shown[number]["load"],),
+                (shown[number]["at"],),
                 below(self._down(shown[number]), _DOT if rank(number)[0] else _RING),
                 size=10,
             )
@@ -517,9 +518,14 @@ def _saturations(several: Sequence[Curve]) -> list[float]:
 
 
 def _load(row: Result) -> str:
-    load = load_of(row)
-    return f"{load:,.0f}" if load >= 100 else f"{load:.3g}"
+    """A row's load; of an offered rate it is said that it's one, for another was done."""
+    return _short(load_of(row)) + (" offered" if row.offered_per_s is not None else "")
 
 
-def _short(ms: float) -> str:
-    return f"{ms:,.0f}" if ms >= 100 else f"{ms:.3g}"
+def _at(row: Result) -> str:
+    """The number at a row's dot, which the axis of rates must not contradict."""
+    return _load(row) if row.offered_per_s is None else count(row.total.iops)
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
