@@ -173,6 +173,12 @@ def test_dots_of_offered_rates_say_the_rate_done_that_the_axis_shows() -> None:
     assert panel.data["beyond"][0]["which"] == "1,100 offered: 1,030 IOPS, 410 ms"
 
 
+def test_the_line_through_offered_rates_goes_right_until_they_pile_up() -> None:
+    panel = panel_of(offered([*NOISY, (1200.0, 980.0, 900.0)], at=2))
+    line = sorted(panel.data["answers"], key=lambda row: row["order"])
+    assert [row["iops"] for row in line] == [695.0, 899.0, 902.0, 911.0, 980.0, 1030.0]
+
+
 @st.composite
 def probes(draw: st.DrawFn) -> list[Result]:
     """Of one search: in a queue's order or not, with its load line among them or without."""

@@ -70,6 +70,16 @@ class Curve:
     line: Result | None
 
     @cached_property
+    def drawn(self) -> Sequence[Result]:
+        """The rows in order of the line through them: by luck less may be done of a higher rate that was offered.
+
+        Where more was offered than could be done the line turns back.
+        """
+        if self.rows[0].offered_per_s is None:
+            return self.rows
+        return sorted(self.rows, key=lambda row: (_overloaded(row), row.total.iops))
+
+    @cached_property
     def knee(self) -> Knee | None:
         """Where throughput over response is largest, beyond which more load mostly waits; of a few rows unknown.
 
@@ -208,8 +218,8 @@ class _Sheet:
         return knee.iops, _ms(row, self.limit) ** (1 - share) * _ms(above, self.limit) ** share
 
     def places(self, curve: Curve) -> list[Place]:
-        """Of all rows of a curve."""
-        return [self.place(row) for row in curve.rows]
+        """Of all rows of a curve, as the line goes."""
+        return [self.place(row) for row in curve.drawn]
 
     def _answers(self) -> list[dict[str, Any]]:
         return [
@@ -220,11 +230,11 @@ class _Sheet:
                 "mean": (row.total.latency_mean_ns or 0.0) / 1e6,
                 "load": _load(row),
                 "at": _at(row),
-                "order": load_of(row),
+                "order": number,
                 "beyond": not self.paper.holds((rate, response)),
             }
             for curve in self.curves
-            for row, (rate, response) in zip(curve.rows, self.places(curve), strict=True)
+            for number, (row, (rate, response)) in enumerate(zip(curve.drawn, self.places(curve), strict=True))
         ]
 
     def _marks(self) -> dict[str, list[dict[str, Any]]]:
@@ -270,7 +280,7 @@ class _Sheet:
         return f"{'knee and ' * both}load line {count(line.total.iops)}{share}"
 
     def _left(self, curve: Curve, leaving: Leaving) -> dict[str, Any]:
-        rows = [curve.rows[number] for number in leaving.beyond]
+        rows = [curve.drawn[number] for number in leaving.beyond]
         up = leaving.y >= 1
         number = f"{len(rows)} beyond"
         return {
@@ -287,7 +297,7 @@ class _Sheet:
         return f"{_load(row)}: {count(row.total.iops)} IOPS, {_short(_ms(row, self.limit))} ms"
 
     def _note(self) -> str:
-        rows = [row for curve in self.curves for row in curve.rows if not self.paper.holds(self.place(row))]
+        rows = [row for curve in self.curves for row in curve.drawn if not self.paper.holds(self.place(row))]
         others = dict.fromkeys(limit for curve in self.curves for limit in curve.limits if not _same(limit, self.limit))
         unseen = "".join(f"; not drawn: limit {limit}" for limit in others)
         if self.named:
@@ -515,6 +525,11 @@ def _saturations(several: Sequence[Curve]) -> list[float]:
     """Where a single curve's saturation is; of several they aren't drawn."""
     known = [_saturated(curve) for curve in several] if len(several) == 1 else []
     return [row.saturation_iops for row in known if row is not None and row.saturation_iops]
+
+
+def _overloaded(row: Result) -> bool:
+    """Whether a measured row was offered more than was done."""
+    return bool((row.provenance.get("open") or {}).get("overloaded"))
 
 
 def _load(row: Result) -> str:
