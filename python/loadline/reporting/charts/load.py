@@ -189,9 +189,8 @@ class _Sheet:
         # What has no room on a narrow chart stands above it.
         rings = [mark["said"] for kind in ("line", "knee") for mark in data.get(kind, ()) if mark["said"]]
         unsaid = [] if self.named else [said for said in rings if self._placed(data, said) < len(ROOMS)]
-        note = "; ".join([self._note(), *unsaid])
         layers = [*self._lines(data["answers"], palette), *self._marked(data, palette)]
-        return Panel(title, layers, {name: rows for name, rows in data.items() if rows}, _HEIGHT, note)
+        return Panel(title, layers, {name: rows for name, rows in data.items() if rows}, _HEIGHT, self._note(unsaid))
 
     @staticmethod
     def _placed(data: dict[str, list[dict[str, Any]]], said: str) -> int:
@@ -296,10 +295,11 @@ class _Sheet:
     def _told(self, row: Result) -> str:
         return f"{_load(row)}: {count(row.total.iops)} IOPS, {_short(_ms(row, self.limit))} ms"
 
-    def _note(self) -> str:
+    def _note(self, unsaid: Sequence[str]) -> str:
+        """The line above the chart, with labels that have no room; last what is beyond, which nothing else follows."""
         rows = [row for curve in self.curves for row in curve.drawn if not self.paper.holds(self.place(row))]
         others = dict.fromkeys(limit for curve in self.curves for limit in curve.limits if not _same(limit, self.limit))
-        unseen = "".join(f"; not drawn: limit {limit}" for limit in others)
+        unseen = "".join(f"; {one}" for one in (*unsaid, *(f"not drawn: limit {limit}" for limit in others)))
         if self.named:
             most = max((_ms(row, self.limit) for row in rows), default=0.0)
             probes = f"{len(rows)} answer{'s' * (len(rows) > 1)}"
