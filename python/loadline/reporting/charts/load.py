@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -186,16 +187,23 @@ class _Sheet:
     def panel(self, title: str, palette: Palette) -> Panel:
         data = {"answers": self._answers(), **self._marks()}
         data["labels"] = list(self._labels(data))
-        # What has no room on a narrow chart stands above it.
-        rings = [mark["said"] for kind in ("line", "knee") for mark in data.get(kind, ()) if mark["said"]]
-        unsaid = [] if self.named else [said for said in rings if self._placed(data, said) < len(ROOMS)]
         layers = [*self._lines(data["answers"], palette), *self._marked(data, palette)]
-        return Panel(title, layers, {name: rows for name, rows in data.items() if rows}, _HEIGHT, self._note(unsaid))
+        return Panel(
+            title, layers, {name: rows for name, rows in data.items() if rows}, _HEIGHT, self._note(self._unsaid(data))
+        )
 
-    @staticmethod
-    def _placed(data: dict[str, list[dict[str, Any]]], said: str) -> int:
-        """In how many ranges of widths a text has a place."""
-        return sum(label["said"] == said for label in data["labels"])
+    def _unsaid(self, data: dict[str, list[dict[str, Any]]]) -> list[str]:
+        """Labels without room on a chart of some width, which stand above it. Of several curves the note has them."""
+        if self.named:
+            return []
+        placed_in = Counter(label["said"] for label in data["labels"])
+        rings = [mark["said"] for kind in ("line", "knee") for mark in data.get(kind, ()) if mark["said"]]
+        dots, kept = self._loads(data)
+        bare = [dot.said[0] for dot in dots[:kept] if placed_in[dot.said[0]] < len(ROOMS)]
+        return [
+            *(said for said in rings if placed_in[said] < len(ROOMS)),
+            *([f"dots that may lack their number: {', '.join(bare)}"] if bare else []),
+        ]
 
     @property
     def named(self) -> bool:
@@ -322,11 +330,11 @@ class _Sheet:
 
     def _labels(self, data: dict[str, list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
         """The texts with their places, for each range of widths."""
-        labels, looks = self._wanted(data)
+        labels = self._wanted(data)
         strokes, blots = list(self._strokes(data)), list(self._blots(data))
         for room in range(len(ROOMS)):
             found = placed(labels, strokes, blots, _HEIGHT, room)
-            for label, quiet, place in zip(labels, looks, found, strict=True):
+            for label, place in zip(labels, found, strict=True):
                 if place is not None:
                     said, spot = place
                     yield {
@@ -339,11 +347,11 @@ class _Sheet:
                         "align": spot.align,
                         "bold": label.bold,
                         "size": label.size,
-                        "quiet": quiet,
+                        "quiet": label.quiet,
                     }
 
-    def _wanted(self, data: dict[str, list[dict[str, Any]]]) -> tuple[list[Label], list[bool]]:
-        """The labels, the most important first, and which of them are quiet."""
+    def _wanted(self, data: dict[str, list[dict[str, Any]]]) -> list[Label]:
+        """The labels, the most important first."""
         rings = [mark for kind in ("line", "knee") for mark in data.get(kind, ()) if mark["said"]]
         # Of several curves a label further off could be another's.
         offs = OFFS[:2] if self.named else OFFS
@@ -351,6 +359,8 @@ class _Sheet:
             Label((ring["said"],), [*around(self._down(ring), _RING, offs), *self._near(ring)], bold=True)
             for ring in rings
         ]
+        dots, kept = self._loads(data)
+        labels += dots[:kept]
         labels += [
             Label((mark["said"],), along(self._down({"iops": self.paper.x.high, **mark})[1]))
             for mark in data.get("limit", ())
@@ -364,28 +374,27 @@ class _Sheet:
             for mark in data.get("beyond", ())
             if mark["said"]
         ]
-        loud = len(labels)
-        if not self.named:
-            labels += self._loads(data)
-        return labels, [number >= loud for number in range(len(labels))]
+        return [*labels, *dots[kept:]]
 
-    def _loads(self, data: dict[str, list[dict[str, Any]]]) -> list[Label]:
-        """The loads at the dots: first of the marked ones, then of the first and the last, then of the others."""
-        shown = [answer for answer in data["answers"] if not answer["beyond"]]
-        rings = {(mark["iops"], mark["ms"]) for kind in ("line", "knee") for mark in data.get(kind, ())}
+    def _loads(self, data: dict[str, list[dict[str, Any]]]) -> tuple[list[Label], int]:
+        """The loads at the dots of a single curve, and how many of them, the first ones, are to be there.
 
-        def rank(number: int) -> tuple[bool, bool, int]:
-            ringed = (shown[number]["iops"], shown[number]["ms"]) in rings
-            return not ringed, number not in (0, len(shown) - 1), number
-
-        return [
-            Label(
-                (shown[number]["at"],),
-                below(self._down(shown[number]), _DOT if rank(number)[0] else _RING),
-                size=10,
-            )
-            for number in sorted(range(len(shown)), key=rank)
-        ]
+        These are the marked dots, those next to the load line, and the highest rate. Then come the first, the last and
+        the others, where there's room.
+        """
+        shown = [] if self.named else [answer for answer in data["answers"] if not answer["beyond"]]
+        places = {kind: {(mark["iops"], mark["ms"]) for mark in data.get(kind, ())} for kind in ("line", "knee")}
+        at = [(answer["iops"], answer["ms"]) for answer in shown]
+        ringed = {number for number, place in enumerate(at) if place in places["line"] | places["knee"]}
+        lines = [number for number in ringed if at[number] in places["line"]]
+        kept = ringed | {near for line in lines for near in (line - 1, line + 1)} | {at.index(max(at))} if at else set()
+        order = sorted(range(len(at)), key=lambda n: (n not in ringed, n not in kept, 0 < n < len(at) - 1, n))
+        labels = []
+        for number in order:
+            place, half = self._down(shown[number]), _RING if number in ringed else _DOT
+            spots = [*below(place, half), *(around(place, half, OFFS) if number in kept else ())]
+            labels.append(Label((shown[number]["at"],), spots, size=10, quiet=True))
+        return labels, len(kept.intersection(order))
 
     def _near(self, mark: dict[str, Any]) -> list[Spot]:
         """Of a single curve, spots anywhere, the next ones first on a chart twice as wide as it's high."""
