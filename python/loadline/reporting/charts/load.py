@@ -197,11 +197,11 @@ class _Sheet:
         if self.named:
             return []
         placed_in = Counter(label["said"] for label in data["labels"])
-        rings = [mark["said"] for kind in ("line", "knee") for mark in data.get(kind, ()) if mark["said"]]
+        marks = [mark for kind in ("line", "knee", "saturation") for mark in data.get(kind, ()) if mark["said"]]
         dots, kept = self._loads(data)
         bare = [dot.said[0] for dot in dots[:kept] if placed_in[dot.said[0]] < len(ROOMS)]
         return [
-            *(said for said in rings if placed_in[said] < len(ROOMS)),
+            *(one["said"] for one in marks if placed_in[one["said"]] + placed_in[one.get("short")] < len(ROOMS)),
             *([f"dots that may lack their number: {', '.join(bare)}"] if bare else []),
         ]
 
