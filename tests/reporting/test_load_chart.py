@@ -188,6 +188,14 @@ def test_the_line_through_offered_rates_goes_right_until_they_pile_up() -> None:
     assert [row["iops"] for row in line] == [695.0, 899.0, 902.0, 911.0, 980.0, 1030.0]
 
 
+def test_a_load_line_at_the_highest_rate_is_named_on_a_wide_chart_though_lines_pass_it_on_all_sides() -> None:
+    turned = [(8, 884.0, 9.06), (49, 1701.0, 29.1), (51, 1790.0, 28.8), (52, 1436.0, 36.5)]
+    turned += [(56, 1598.0, 36.4), (64, 1687.0, 38.4), (104, 917.0, 117.0)]
+    assert "load line 1,790, 100%" in {
+        label["said"] for label in panel_of(searched(turned, at=2)).data["labels"] if label["room"] == len(ROOMS) - 1
+    }
+
+
 def test_where_dots_crowd_the_load_line_its_neighbours_and_the_highest_keep_their_numbers() -> None:
     crowd = [(80, 955.0, 28.0), (85, 956.0, 29.0), (86, 956.5, 29.9), (87, 957.0, 30.1), (88, 957.2, 30.6)]
     panel = panel_of(searched([(1, 180.0, 5.6), (64, 948.0, 17.0), *crowd, (100, 958.0, 34.0)], at=4))

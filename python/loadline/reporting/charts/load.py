@@ -354,7 +354,7 @@ class _Sheet:
         """The labels, the most important first."""
         rings = [mark for kind in ("line", "knee") for mark in data.get(kind, ()) if mark["said"]]
         # Of several curves a label further off could be another's.
-        offs = OFFS[:2] if self.named else OFFS
+        offs = OFFS[:2] if self.named else (*OFFS, 48.0, 66.0)
         labels = [
             Label((ring["said"],), [*around(self._down(ring), _RING, offs), *self._near(ring)], bold=True)
             for ring in rings
