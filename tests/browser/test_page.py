@@ -137,6 +137,17 @@ def test_light_and_dark_paper_differ_and_print_is_light(browser: Browser, page_f
     assert colours["light"] == colours["light print"] == colours["dark print"]
 
 
+def test_the_table_of_an_open_load_line_fits_a_page_of_1200_pixels(browser: Browser, tmp_path: Path) -> None:
+    known = {"limit": "mean<=30ms", "saturation_iops": 1154.0, "saturation_outstanding": 128, "bottleneck": "disks"}
+    load = {"offered_per_s": 637.0, "outstanding_asked": None, "busy_fraction": None, "steady": True}
+    row = measured("oltp", 639.0, 29.4, iops_ci95=32.8, **load, **known)
+    with opened(browser, write(Contents("open", (), [row], ()), tmp_path / "x.html"), 1200) as seen:
+        hidden = seen.page.evaluate(
+            "(box => box.scrollWidth - box.clientWidth)(document.querySelector('#table .scroll'))"
+        )
+        assert hidden == 0
+
+
 def test_the_table_holds_what_the_store_holds(browser: Browser, run: Run, page_file: Path) -> None:
     with opened(browser, page_file) as seen:
         seen.page.get_by_label(re.compile("all .* columns")).check()

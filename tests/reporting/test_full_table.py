@@ -32,7 +32,7 @@ def test_the_run_is_a_main_column_only_where_there_are_several() -> None:
         ("read_latency_p99_ns", "ms", "5.40"),
         ("cpu_fraction", "%", "25.0"),
         ("runtime_ns", "s", "300"),
-        ("iops", "a second", "1,000"),
+        ("iops", "/s", "1,000"),
         ("outstanding_asked", "", "32"),
         ("quick", "", "no"),
         ("repeat", "", "1"),

@@ -107,6 +107,15 @@ def test_a_limit_on_a_percentile_is_drawn_over_that_percentile_and_else_said() -
     assert "limit" not in panel.data and "not drawn: limit p99<=70ms" in panel.note
 
 
+def test_lines_without_room_for_their_names_are_named_above_and_not_told_as_beyond_the_chart(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr("loadline.reporting.charts.load.placed", lambda labels, *_: [None] * len(labels))
+    told = panel_of(searched([*HOCKEY, (1024, 12910.0, 79.0)], at=3)).note.split("; ")
+    assert {"load line 12,900, 100%", "highest rate seen 12,910 at 512 outstanding"} <= set(told)
+    assert told[-1] == "beyond the chart: 1,024 at 79 ms"
+
+
 def test_where_several_curves_leave_no_room_their_load_lines_are_named_above() -> None:
     rows = [
         row
@@ -137,6 +146,64 @@ def pixel(panel: Panel, iops: float, ms: float, width: float) -> tuple[float, fl
         return math.log(value / low) / math.log(high / low) if encoding["type"] == "log" else value / high
 
     return part("x", iops) * width, (1 - part("y", ms)) * panel.height
+
+
+def offered(triples: Sequence[tuple[float, float, float]], at: int | None = None) -> list[Result]:
+    """Probes of (offered a second, IOPS, ms) of a ramp over rates; more than 2 % missing piled up."""
+    rows = searched([(number, iops, ms) for number, (_, iops, ms) in enumerate(triples)], at, outstanding_asked=None)
+    return [
+        dataclasses.replace(
+            row,
+            offered_per_s=rate,
+            saturation_iops=row.saturation_iops and 1151.0,
+            saturation_outstanding=row.saturation_outstanding and 128,
+            provenance={"open": {"overloaded": iops < 0.98 * rate}},
+        )
+        for row, (rate, iops, _) in zip(rows, triples, strict=True)
+    ]
+
+
+NOISY = [
+    (691.0, 695.0, 13.1),
+    (880.0, 911.0, 25.0),
+    (904.0, 902.0, 29.2),
+    (907.0, 899.0, 31.0),
+    (1100.0, 1030.0, 410.0),
+]
+
+
+def test_dots_of_offered_rates_say_the_rate_done_that_the_axis_shows() -> None:
+    panel = panel_of(offered(NOISY, at=2))
+    assert panel.data["answers"][0]["load"] == "691 offered"
+    said = {label["said"] for label in panel.data["labels"] if label["quiet"]}
+    assert "902" in said and said <= {"695", "911", "902", "899"}
+    assert panel.note.startswith("numbers at dots: I/Os done a second")
+    assert panel.note.endswith("beyond the chart: 1,030 at 410 ms")
+    assert panel.data["beyond"][0]["which"] == "1,100 offered: 1,030 IOPS, 410 ms"
+
+
+def test_the_line_through_offered_rates_goes_right_until_they_pile_up() -> None:
+    panel = panel_of(offered([*NOISY, (1200.0, 980.0, 900.0)], at=2))
+    line = sorted(panel.data["answers"], key=lambda row: row["order"])
+    assert [row["iops"] for row in line] == [695.0, 899.0, 902.0, 911.0, 980.0, 1030.0]
+
+
+def test_a_load_line_at_the_highest_rate_is_named_on_a_wide_chart_though_lines_pass_it_on_all_sides() -> None:
+    turned = [(8, 884.0, 9.06), (49, 1701.0, 29.1), (51, 1790.0, 28.8), (52, 1436.0, 36.5)]
+    turned += [(56, 1598.0, 36.4), (64, 1687.0, 38.4), (104, 917.0, 117.0)]
+    assert "load line 1,790, 100%" in {
+        label["said"] for label in panel_of(searched(turned, at=2)).data["labels"] if label["room"] == len(ROOMS) - 1
+    }
+
+
+def test_where_dots_crowd_the_load_line_its_neighbours_and_the_highest_keep_their_numbers() -> None:
+    crowd = [(80, 955.0, 28.0), (85, 956.0, 29.0), (86, 956.5, 29.9), (87, 957.0, 30.1), (88, 957.2, 30.6)]
+    panel = panel_of(searched([(1, 180.0, 5.6), (64, 948.0, 17.0), *crowd, (100, 958.0, 34.0)], at=4))
+    for room in range(len(ROOMS)):
+        said = {label["said"] for label in panel.data["labels"] if label["room"] == room}
+        assert {"85", "86", "100"} <= said
+        # On a phone not even the dot can be seen between its neighbours.
+        assert "87" in said or "dots that may lack their number: 87" in panel.note.split("; ")
 
 
 @st.composite

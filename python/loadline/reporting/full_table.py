@@ -35,14 +35,14 @@ _Unit: TypeAlias = tuple[str, Callable[[float], str]]
 #: By the end of a column's name: the unit in its head, and how a value is said in it.
 _UNITS: tuple[tuple[str, str, Callable[[float], str]], ...] = (
     ("bytes_per_s", "MB/s", lambda value: count(value / 1e6)),
-    ("_per_s", "a second", count),
+    ("_per_s", "/s", count),
     ("latency_ns", "ms", lambda value: count(value / 1e6)),
     ("runtime_ns", "s", lambda value: count(value / 1e9)),
     ("warmup_ns", "s", lambda value: count(value / 1e9)),
     ("_ns", "ms", lambda value: count(value / 1e6)),
     ("_fraction", "%", lambda value: f"{100 * value:.1f}"),
-    ("iops", "a second", count),
-    ("iops_ci95", "a second", count),
+    ("iops", "/s", count),
+    ("iops_ci95", "/s", count),
 )
 
 

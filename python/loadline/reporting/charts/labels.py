@@ -60,6 +60,7 @@ class Label:
     spots: Sequence[Spot]
     size: int = 11
     bold: bool = False
+    quiet: bool = False
 
 
 @dataclass(frozen=True, slots=True)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
@@ -68,6 +69,16 @@ class Curve:
     source: str
     rows: tuple[Result, ...]
     line: Result | None
+
+    @cached_property
+    def drawn(self) -> Sequence[Result]:
+        """The rows in order of the line through them: by luck less may be done of a higher rate that was offered.
+
+        Where more was offered than could be done the line turns back.
+        """
+        if self.rows[0].offered_per_s is None:
+            return self.rows
+        return sorted(self.rows, key=lambda row: (_overloaded(row), row.total.iops))
 
     @cached_property
     def knee(self) -> Knee | None:
@@ -176,17 +187,23 @@ class _Sheet:
     def panel(self, title: str, palette: Palette) -> Panel:
         data = {"answers": self._answers(), **self._marks()}
         data["labels"] = list(self._labels(data))
-        # What has no room on a narrow chart stands above it.
-        rings = [mark["said"] for kind in ("line", "knee") for mark in data.get(kind, ()) if mark["said"]]
-        unsaid = [] if self.named else [said for said in rings if self._placed(data, said) < len(ROOMS)]
-        note = "; ".join([self._note(), *unsaid])
         layers = [*self._lines(data["answers"], palette), *self._marked(data, palette)]
-        return Panel(title, layers, {name: rows for name, rows in data.items() if rows}, _HEIGHT, note)
+        return Panel(
+            title, layers, {name: rows for name, rows in data.items() if rows}, _HEIGHT, self._note(self._unsaid(data))
+        )
 
-    @staticmethod
-    def _placed(data: dict[str, list[dict[str, Any]]], said: str) -> int:
-        """In how many ranges of widths a text has a place."""
-        return sum(label["said"] == said for label in data["labels"])
+    def _unsaid(self, data: dict[str, list[dict[str, Any]]]) -> list[str]:
+        """Labels without room on a chart of some width, which stand above it. Of several curves the note has them."""
+        if self.named:
+            return []
+        placed_in = Counter(label["said"] for label in data["labels"])
+        marks = [mark for kind in ("line", "knee", "saturation") for mark in data.get(kind, ()) if mark["said"]]
+        dots, kept = self._loads(data)
+        bare = [dot.said[0] for dot in dots[:kept] if placed_in[dot.said[0]] < len(ROOMS)]
+        return [
+            *(one["said"] for one in marks if placed_in[one["said"]] + placed_in[one.get("short")] < len(ROOMS)),
+            *([f"dots that may lack their number: {', '.join(bare)}"] if bare else []),
+        ]
 
     @property
     def named(self) -> bool:
@@ -208,8 +225,8 @@ class _Sheet:
         return knee.iops, _ms(row, self.limit) ** (1 - share) * _ms(above, self.limit) ** share
 
     def places(self, curve: Curve) -> list[Place]:
-        """Of all rows of a curve."""
-        return [self.place(row) for row in curve.rows]
+        """Of all rows of a curve, as the line goes."""
+        return [self.place(row) for row in curve.drawn]
 
     def _answers(self) -> list[dict[str, Any]]:
         return [
@@ -219,11 +236,12 @@ class _Sheet:
                 "ms": response,
                 "mean": (row.total.latency_mean_ns or 0.0) / 1e6,
                 "load": _load(row),
-                "order": load_of(row),
+                "at": _at(row),
+                "order": number,
                 "beyond": not self.paper.holds((rate, response)),
             }
             for curve in self.curves
-            for row, (rate, response) in zip(curve.rows, self.places(curve), strict=True)
+            for number, (row, (rate, response)) in enumerate(zip(curve.drawn, self.places(curve), strict=True))
         ]
 
     def _marks(self) -> dict[str, list[dict[str, Any]]]:
@@ -269,7 +287,7 @@ class _Sheet:
         return f"{'knee and ' * both}load line {count(line.total.iops)}{share}"
 
     def _left(self, curve: Curve, leaving: Leaving) -> dict[str, Any]:
-        rows = [curve.rows[number] for number in leaving.beyond]
+        rows = [curve.drawn[number] for number in leaving.beyond]
         up = leaving.y >= 1
         number = f"{len(rows)} beyond"
         return {
@@ -285,10 +303,11 @@ class _Sheet:
     def _told(self, row: Result) -> str:
         return f"{_load(row)}: {count(row.total.iops)} IOPS, {_short(_ms(row, self.limit))} ms"
 
-    def _note(self) -> str:
-        rows = [row for curve in self.curves for row in curve.rows if not self.paper.holds(self.place(row))]
+    def _note(self, unsaid: Sequence[str]) -> str:
+        """The line above the chart, with labels that have no room; last what is beyond, which nothing else follows."""
+        rows = [row for curve in self.curves for row in curve.drawn if not self.paper.holds(self.place(row))]
         others = dict.fromkeys(limit for curve in self.curves for limit in curve.limits if not _same(limit, self.limit))
-        unseen = "".join(f"; not drawn: limit {limit}" for limit in others)
+        unseen = "".join(f"; {one}" for one in (*unsaid, *(f"not drawn: limit {limit}" for limit in others)))
         if self.named:
             most = max((_ms(row, self.limit) for row in rows), default=0.0)
             probes = f"{len(rows)} answer{'s' * (len(rows) > 1)}"
@@ -298,8 +317,8 @@ class _Sheet:
             ]
             found = f", ○ load line: {', '.join(lines)} IOPS" if lines else ""
             return f"◇ knee{found}{unseen}{beyond}"
-        per = "I/Os offered a second" if self.curves[0].rows[0].offered_per_s is not None else "I/Os outstanding"
-        told = [f"{_load(row)} at {_short(_ms(row, self.limit))} ms" for row in rows]
+        per = "I/Os done a second" if self.curves[0].rows[0].offered_per_s is not None else "I/Os outstanding"
+        told = [f"{_at(row)} at {_short(_ms(row, self.limit))} ms" for row in rows]
         if len(told) > _FEW:
             told = [*told[: _FEW - 1], f"{len(told) - _FEW} more", f"and {told[-1]}"]
         knee = self.curves[0].knee
@@ -311,11 +330,11 @@ class _Sheet:
 
     def _labels(self, data: dict[str, list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
         """The texts with their places, for each range of widths."""
-        labels, looks = self._wanted(data)
+        labels = self._wanted(data)
         strokes, blots = list(self._strokes(data)), list(self._blots(data))
         for room in range(len(ROOMS)):
             found = placed(labels, strokes, blots, _HEIGHT, room)
-            for label, quiet, place in zip(labels, looks, found, strict=True):
+            for label, place in zip(labels, found, strict=True):
                 if place is not None:
                     said, spot = place
                     yield {
@@ -328,18 +347,20 @@ class _Sheet:
                         "align": spot.align,
                         "bold": label.bold,
                         "size": label.size,
-                        "quiet": quiet,
+                        "quiet": label.quiet,
                     }
 
-    def _wanted(self, data: dict[str, list[dict[str, Any]]]) -> tuple[list[Label], list[bool]]:
-        """The labels, the most important first, and which of them are quiet."""
+    def _wanted(self, data: dict[str, list[dict[str, Any]]]) -> list[Label]:
+        """The labels, the most important first."""
         rings = [mark for kind in ("line", "knee") for mark in data.get(kind, ()) if mark["said"]]
         # Of several curves a label further off could be another's.
-        offs = OFFS[:2] if self.named else OFFS
+        offs = OFFS[:2] if self.named else (*OFFS, 48.0, 66.0)
         labels = [
             Label((ring["said"],), [*around(self._down(ring), _RING, offs), *self._near(ring)], bold=True)
             for ring in rings
         ]
+        dots, kept = self._loads(data)
+        labels += dots[:kept]
         labels += [
             Label((mark["said"],), along(self._down({"iops": self.paper.x.high, **mark})[1]))
             for mark in data.get("limit", ())
@@ -353,28 +374,27 @@ class _Sheet:
             for mark in data.get("beyond", ())
             if mark["said"]
         ]
-        loud = len(labels)
-        if not self.named:
-            labels += self._loads(data)
-        return labels, [number >= loud for number in range(len(labels))]
+        return [*labels, *dots[kept:]]
 
-    def _loads(self, data: dict[str, list[dict[str, Any]]]) -> list[Label]:
-        """The loads at the dots: first of the marked ones, then of the first and the last, then of the others."""
-        shown = [answer for answer in data["answers"] if not answer["beyond"]]
-        rings = {(mark["iops"], mark["ms"]) for kind in ("line", "knee") for mark in data.get(kind, ())}
+    def _loads(self, data: dict[str, list[dict[str, Any]]]) -> tuple[list[Label], int]:
+        """The loads at the dots of a single curve, and how many of them, the first ones, are to be there.
 
-        def rank(number: int) -> tuple[bool, bool, int]:
-            ringed = (shown[number]["iops"], shown[number]["ms"]) in rings
-            return not ringed, number not in (0, len(shown) - 1), number
-
-        return [
-            Label(
-                (shown[number]["load"],),
-                below(self._down(shown[number]), _DOT if rank(number)[0] else _RING),
-                size=10,
-            )
-            for number in sorted(range(len(shown)), key=rank)
-        ]
+        These are the marked dots, those next to the load line, and the highest rate. Then come the first, the last and
+        the others, where there's room.
+        """
+        shown = [] if self.named else [answer for answer in data["answers"] if not answer["beyond"]]
+        places = {kind: {(mark["iops"], mark["ms"]) for mark in data.get(kind, ())} for kind in ("line", "knee")}
+        at = [(answer["iops"], answer["ms"]) for answer in shown]
+        ringed = {number for number, place in enumerate(at) if place in places["line"] | places["knee"]}
+        lines = [number for number in ringed if at[number] in places["line"]]
+        kept = ringed | {near for line in lines for near in (line - 1, line + 1)} | {at.index(max(at))} if at else set()
+        order = sorted(range(len(at)), key=lambda n: (n not in ringed, n not in kept, 0 < n < len(at) - 1, n))
+        labels = []
+        for number in order:
+            place, half = self._down(shown[number]), _RING if number in ringed else _DOT
+            spots = [*below(place, half), *(around(place, half, OFFS) if number in kept else ())]
+            labels.append(Label((shown[number]["at"],), spots, size=10, quiet=True))
+        return labels, len(kept.intersection(order))
 
     def _near(self, mark: dict[str, Any]) -> list[Spot]:
         """Of a single curve, spots anywhere, the next ones first on a chart twice as wide as it's high."""
@@ -516,10 +536,20 @@ def _saturations(several: Sequence[Curve]) -> list[float]:
     return [row.saturation_iops for row in known if row is not None and row.saturation_iops]
 
 
+def _overloaded(row: Result) -> bool:
+    """Whether a measured row was offered more than was done."""
+    return bool((row.provenance.get("open") or {}).get("overloaded"))
+
+
 def _load(row: Result) -> str:
-    load = load_of(row)
-    return f"{load:,.0f}" if load >= 100 else f"{load:.3g}"
+    """A row's load; of an offered rate it is said that it's one, for another was done."""
+    return _short(load_of(row)) + (" offered" if row.offered_per_s is not None else "")
 
 
-def _short(ms: float) -> str:
-    return f"{ms:,.0f}" if ms >= 100 else f"{ms:.3g}"
+def _at(row: Result) -> str:
+    """The number at a row's dot, which the axis of rates must not contradict."""
+    return _load(row) if row.offered_per_s is None else count(row.total.iops)
+
+
+def _short(value: float) -> str:
+    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
