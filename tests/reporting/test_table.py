@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from loadline.reporting.export import envelope
+from loadline.reporting.model_table import models_table
 from loadline.reporting.table import UNKNOWN, Group, Table, count, listed, milliseconds, results_table
 from loadline.result.schema import Flow, Result
 
@@ -176,6 +177,23 @@ def test_the_confidence_of_a_load_line_over_rates_is_one_of_rates() -> None:
     line = {"load_line": {"axis": "rate", "load": 800.0, "next": 810.0, "low": 751.5, "high": 853.2}}
     asked = result("p", "random", limit="mean<=30ms", provenance=line, offered_per_s=800.0)
     assert results_table([asked]).notes[0].endswith("it lies between 752 and 853 I/Os a second offered")
+
+
+@pytest.mark.parametrize(
+    ("load", "legend"),
+    [
+        ({"outstanding_asked": 27}, "load line: the highest load that keeps mean<=30ms; `not` names the next one"),
+        ({"offered_per_s": 27.0}, "IOPS at the load line: the highest load that keeps mean<=30ms"),
+    ],
+)
+def test_the_legend_of_a_forecast_tells_of_the_next_load_only_where_one_is_shown(
+    load: dict[str, object], legend: str
+) -> None:
+    line = {"load_line": {"axis": "", "load": 27, "next": 28}}
+    row = result("p", "random", origin="solved", limit="mean<=30ms", provenance=line, **load)
+    table = models_table([row])
+    assert table.notes[0].startswith(legend)
+    assert ("27, not 28" in table.groups[0].rows[0]) == ("`not`" in table.notes[0])
 
 
 def test_control_characters_of_names_reach_no_table() -> None:
