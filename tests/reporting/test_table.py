@@ -173,6 +173,20 @@ def test_a_load_line_is_told_with_how_sure_it_is(found: dict[str, float], limit:
     assert found or "sure" not in results_table([solved]).notes[0]
 
 
+@pytest.mark.parametrize(
+    ("limit", "half_ns", "said"),
+    [
+        ("mean<=30ms", None, "; how sure that is isn't known: a probe was too short for an interval"),
+        ("mean<=30ms", 1e5, ""),
+        ("max<=30ms", 1e5, "; how sure that is isn't known: a maximum has no interval"),
+    ],
+)
+def test_a_limit_that_all_loads_keep_is_told_with_how_sure_it_is(limit: str, half_ns: float | None, said: str) -> None:
+    line = {"load_line": {"axis": "outstanding", "load": 27, "next": None}}
+    held = result("p", "random", limit=limit, provenance=line, outstanding_asked=27, latency_mean_ci95_ns=half_ns)
+    assert results_table([held]).notes == (f"p: 27 outstanding keep {limit}, and more wasn't tried{said}",)
+
+
 def test_the_confidence_of_a_load_line_over_rates_is_one_of_rates() -> None:
     line = {"load_line": {"axis": "rate", "load": 800.0, "next": 810.0, "low": 751.5, "high": 853.2}}
     asked = result("p", "random", limit="mean<=30ms", provenance=line, offered_per_s=800.0)
