@@ -187,6 +187,11 @@ def test_a_limit_that_all_loads_keep_is_told_with_how_sure_it_is(limit: str, hal
     assert results_table([held]).notes == (f"p: 27 outstanding keep {limit}, and more wasn't tried{said}",)
 
 
+def test_a_probe_is_not_told_as_a_load_line() -> None:
+    probe = result("p-qd64", "random", role="probe", limit="mean<=1ms", outstanding_asked=64)
+    assert results_table([probe]).notes == ()
+
+
 def test_the_confidence_of_a_load_line_over_rates_is_one_of_rates() -> None:
     line = {"load_line": {"axis": "rate", "load": 800.0, "next": 810.0, "low": 751.5, "high": 853.2}}
     asked = result("p", "random", limit="mean<=30ms", provenance=line, offered_per_s=800.0)

@@ -185,7 +185,8 @@ def results_table(results: Sequence[Result], histograms: Histograms = lambda _: 
     if spread:
         notes.append("all: the mean of the repetitions; spread: the standard deviation of their IOPS, in % of it")
     notes += unsure_notes(results)
-    notes += [load_line_note(result) for result in results if result.limit and not result.error]
+    lines = [result for result in results if result.limit and result.role == "point" and not result.error]
+    notes += [load_line_note(line) for line in lines]
     notes += [best_note(result) for result in results if result.provenance.get("best") and not result.error]
     notes += findings_notes(results)
     return Table((*naming, *figures, *spread), tuple(groups), frozenset(range(len(naming))), tuple(notes), len(naming))
