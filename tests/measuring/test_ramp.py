@@ -293,6 +293,13 @@ def test_what_is_known_of_a_search_that_a_failed_probe_ended_is_said(
     assert row.error is not None and row.error.endswith(f"the server has gone{said}")
 
 
+def test_a_search_that_a_failed_probe_ended_is_unsure_where_its_probes_have_no_intervals(tmp_path: Path) -> None:
+    failing = Failing("110ms", 5)
+    failing.told = lambda _: {"latency_mean_ci95_ns": None}
+    unsure = "how sure that is isn't known: a probe was too short for an interval"
+    assert (failing.find(tmp_path).error or "").endswith(f"2 outstanding keep mean<=110ms, 6 don't; {unsure}")
+
+
 def test_a_limit_that_not_even_one_keeps_is_a_row_that_says_so(station: str) -> None:
     suite = parse_suite(SUITE.replace("110ms", "1ms"), "reads", "reads")
     (row,) = loadline.run(suite, station, size_bytes=1 << 26, seed=1).results()

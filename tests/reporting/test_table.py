@@ -9,6 +9,7 @@ from dataclasses import replace
 import pytest
 
 from loadline.reporting.export import envelope
+from loadline.reporting.model_table import models_table
 from loadline.reporting.table import UNKNOWN, Group, Table, count, listed, milliseconds, results_table
 from loadline.result.schema import Flow, Result
 
@@ -172,10 +173,46 @@ def test_a_load_line_is_told_with_how_sure_it_is(found: dict[str, float], limit:
     assert found or "sure" not in results_table([solved]).notes[0]
 
 
+@pytest.mark.parametrize(
+    ("limit", "half_ns", "said"),
+    [
+        ("mean<=30ms", None, "; how sure that is isn't known: a probe was too short for an interval"),
+        ("mean<=30ms", 1e5, ""),
+        ("max<=30ms", 1e5, "; how sure that is isn't known: a maximum has no interval"),
+    ],
+)
+def test_a_limit_that_all_loads_keep_is_told_with_how_sure_it_is(limit: str, half_ns: float | None, said: str) -> None:
+    line = {"load_line": {"axis": "outstanding", "load": 27, "next": None}}
+    held = result("p", "random", limit=limit, provenance=line, outstanding_asked=27, latency_mean_ci95_ns=half_ns)
+    assert results_table([held]).notes == (f"p: 27 outstanding keep {limit}, and more wasn't tried{said}",)
+
+
+def test_a_probe_is_not_told_as_a_load_line() -> None:
+    probe = result("p-qd64", "random", role="probe", limit="mean<=1ms", outstanding_asked=64)
+    assert results_table([probe]).notes == ()
+
+
 def test_the_confidence_of_a_load_line_over_rates_is_one_of_rates() -> None:
     line = {"load_line": {"axis": "rate", "load": 800.0, "next": 810.0, "low": 751.5, "high": 853.2}}
     asked = result("p", "random", limit="mean<=30ms", provenance=line, offered_per_s=800.0)
     assert results_table([asked]).notes[0].endswith("it lies between 752 and 853 I/Os a second offered")
+
+
+@pytest.mark.parametrize(
+    ("load", "legend"),
+    [
+        ({"outstanding_asked": 27}, "load line: the highest load that keeps mean<=30ms; `not` names the next one"),
+        ({"offered_per_s": 27.0}, "IOPS at the load line: the highest load that keeps mean<=30ms"),
+    ],
+)
+def test_the_legend_of_a_forecast_tells_of_the_next_load_only_where_one_is_shown(
+    load: dict[str, object], legend: str
+) -> None:
+    line = {"load_line": {"axis": "", "load": 27, "next": 28}}
+    row = result("p", "random", origin="solved", limit="mean<=30ms", provenance=line, **load)
+    table = models_table([row])
+    assert table.notes[0].startswith(legend)
+    assert ("27, not 28" in table.groups[0].rows[0]) == ("`not`" in table.notes[0])
 
 
 def test_control_characters_of_names_reach_no_table() -> None:

@@ -259,6 +259,11 @@ def test_options_that_contradict_each_other_or_loadline_are_errors(options: str,
         ("[global]\nbs=4k\n", "no job section"),
         ("bs=4k\n", "x.fio:1:1: .*before any section"),
         ("[j]\n", "x.fio:1:1: section 'j' has no runtime"),
+        (
+            "[j]\nrw=randread\nbs=4k\nrwmixread=abc\n",
+            "x.fio:4:11: rwmixread: 'abc' is not a whole number from 0 to 100",
+        ),
+        ("[j]\n[k]\nstonewall\nbs=4q\n", "x.fio:4:4: bs: '4q' is not a size"),
         (HEAD + "[a]\n[b]\nruntime=1\n", "different runtime or ramp_time"),
     ],
 )

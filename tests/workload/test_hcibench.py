@@ -75,8 +75,11 @@ def test_names_in_capital_letters_say_the_same() -> None:
 @pytest.mark.parametrize(
     ("old", "new", "fault"),
     [
-        ("4k", "4q", "'vdb-.*' is not one of HCIBench's names$"),
-        ("-2threads", "", "'vdb-.*' is not one of HCIBench's names: it says no threads$"),
+        ("4k", "4q", "name:1:16: 'vdb-.*' is not one of HCIBench's names$"),
+        ("-2threads", "", "name:1:38: 'vdb-.*' is not one of HCIBench's names: it says no threads$"),
+        ("-30randompct", "", "name:1:27: 'vdb-.*' is not one of HCIBench's names: it says no randompct$"),
+        ("-4k", "", "name:1:16: 'vdb-.*' is not one of HCIBench's names$"),
+        ("2threads", "2threads-", "name:1:48: 'vdb-.*' is not one of HCIBench's names$"),
         ("8vmdk", "0vmdk", "name:1:5: vmdk: '0' is not a number from 1 to 4096"),
         ("8vmdk", "1.5vmdk", "name:1:5: vmdk: '1.5' is not a whole number"),
         ("10ws", "0ws", "name:1:11: ws: 0 % of the disks is nothing"),
@@ -84,7 +87,8 @@ def test_names_in_capital_letters_say_the_same() -> None:
         ("4k", "4", "name:1:16: '4' is not a block size from 512 bytes to 1 GiB"),
         ("70rdpct", "170rdpct", "name:1:19: rdpct: '170' is not a number from 0 to 100"),
         ("2threads", "99999threads", "name:1:39: threads: '99999' is not a number from 1 to 65536"),
-        ("4k", "9" * 5000 + "k", "'vdb-.*' is not one of HCIBench's names"),
+        ("4k", "9" * 20 + "m", "name:1:16: '9{20}m' is more than can be"),
+        ("4k", "9" * 5000 + "k", "name:1:16: 'vdb-.*' is not one of HCIBench's names"),
     ],
 )
 def test_a_fault_in_a_name_is_said_with_its_column(old: str, new: str, fault: str) -> None:

@@ -170,6 +170,12 @@ def test_a_fault_is_said_with_line_and_column(old: str, new: str, at: str, fault
     assert error.value.remedy
 
 
+@pytest.mark.parametrize("begin", ["\x7fELF\x02\x01", "\ufffd\ufffdC", "PK\x03\x04"])
+def test_the_first_line_of_a_binary_file_is_not_shown(begin: str) -> None:
+    with pytest.raises(InputError, match=r"^x.icf:1:1: the first line is not Iometer's version$"):
+        read(begin + "\n")
+
+
 @pytest.mark.parametrize(("part", "line"), [("manager list", 51), ("test setup", 2), ("results display", 28)])
 def test_a_file_that_ends_within_a_part_is_refused_with_the_line_at_which_it_begins(part: str, line: int) -> None:
     lines = text("iometer-1.1.0.icf").splitlines(keepends=True)

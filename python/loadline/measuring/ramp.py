@@ -19,7 +19,7 @@ from loadline.judging.figure import figure_named
 from loadline.judging.finding import Doubt, finding
 from loadline.measuring.open_load import counted, overloaded, saturating, spread
 from loadline.measuring.point import Measured
-from loadline.reporting.table import count, listed
+from loadline.reporting.table import count, listed, load_line_unsure
 from loadline.result.intervals import counted_intervals
 from loadline.result.schema import Result
 from loadline.result.store import Row, begin_probe, commit_point, probe_paths, read_histograms, read_rows
@@ -216,10 +216,13 @@ def _open_line(ramp: Ramp, ask: Callable[[float], Result], saturated: Result) ->
 def _between(line: LoadLine[Any, Result], ramp: Ramp) -> str:
     """What a search knows that isn't complete: `; by the other probes 32 outstanding keep mean<=30ms, 64 don't`."""
     held, fails, per = line.highest, line.next, _PER[ramp.axis]
+    ends = [one.answer for one in (held, fails) if one is not None]
+    unsure = load_line_unsure(str(ramp.limit), any(one.latency_mean_ci95_ns is None for one in ends))
+    sure = f"; {unsure}" if unsure else ""
     if held is not None:
         but = f", {_said(fails.load)} don't" if fails else ""
-        return f"; by the other probes {_said(held.load)} {per} keep {ramp.limit}{but}"
-    return f"; by the other probes {_said(fails.load)} {per} don't keep {ramp.limit}" if fails else ""
+        return f"; by the other probes {_said(held.load)} {per} keep {ramp.limit}{but}{sure}"
+    return f"; by the other probes {_said(fails.load)} {per} don't keep {ramp.limit}{sure}" if fails else ""
 
 
 def _said(load: float) -> str:

@@ -58,11 +58,17 @@ def _asked(answer: Answer) -> str:
     result = answer.asked
     if result.provenance.get("best") and result.saturation_95_outstanding:
         return f"{_load(result)}, 95 % at {result.saturation_95_outstanding}"
+    following = _next(result)
+    return _load(result) if following is None else f"{result.outstanding_asked}, not {following}"
+
+
+def _next(result: Result) -> int | None:
+    """Of a ramp over outstanding I/Os the next load, which fails."""
     line = result.provenance.get("load_line") or {}
     depth, following = line.get("load"), line.get("next")
     if not depth or not following or result.outstanding_asked is None:
-        return _load(result)
-    return f"{result.outstanding_asked}, not {result.outstanding_asked * following // depth}"
+        return None
+    return int(result.outstanding_asked * following // depth)
 
 
 def _line(answer: Answer, cell: Callable[[Result], str]) -> str:
@@ -156,12 +162,9 @@ def _notes(answers: Sequence[Answer], swept: Sequence[str]) -> Iterator[str]:
     limits = dict.fromkeys(answer.line.limit for answer in answers if answer.line is not None)
     if limits:
         kept = ", ".join(str(limit) for limit in limits)
-        lines = [answer.line.provenance.get("load_line") or {} for answer in answers if answer.line is not None]
-        ramps = any(answer.line is answer.asked for answer in answers)
-        beyond = (
-            "; `not` names the next one, which doesn't" if ramps and any(line.get("next") for line in lines) else ""
-        )
-        # Only of ramps, and of a method that knows no next load, has the table no column to explain.
+        named = any(_next(answer.asked) is not None for answer in answers)
+        beyond = "; `not` names the next one, which doesn't" if named else ""
+        # Only of ramps, and where no next load is named, has the table no column to explain.
         alone = all(answer.line is answer.asked for answer in answers) and not beyond
         yield f"{'IOPS at the ' if alone else ''}load line: the highest load that keeps {kept}{beyond}"
     yield from unsure_notes(every)

@@ -185,7 +185,8 @@ def results_table(results: Sequence[Result], histograms: Histograms = lambda _: 
     if spread:
         notes.append("all: the mean of the repetitions; spread: the standard deviation of their IOPS, in % of it")
     notes += unsure_notes(results)
-    notes += [load_line_note(result) for result in results if result.limit and not result.error]
+    lines = [result for result in results if result.limit and result.role == "point" and not result.error]
+    notes += [load_line_note(line) for line in lines]
     notes += [best_note(result) for result in results if result.provenance.get("best") and not result.error]
     notes += findings_notes(results)
     return Table((*naming, *figures, *spread), tuple(groups), frozenset(range(len(naming))), tuple(notes), len(naming))
@@ -298,10 +299,20 @@ def load_line_range(result: Result) -> str | None:
     if low is not None or high is not None:
         end = f"{low} {per} at least" if high is None else f"{high} {per} at most"
         return f"{by} is {end}; the other end they don't tell"
-    if result.origin != "measured" or not line.get("next"):
+    if result.origin != "measured" or not line:
         return None
-    of_none = (result.limit or "").startswith("max")
-    why = "a maximum has no interval" if of_none else "a probe was too short for an interval"
+    # Of a curve that passes the limit only probes without intervals leave both ends open.
+    return load_line_unsure(result.limit or "", bool(line.get("next")) or result.latency_mean_ci95_ns is None)
+
+
+def load_line_unsure(limit: str, too_short: bool) -> str | None:
+    """That it isn't known how sure a measured load line is, and why; None if the probes that it hangs on tell."""
+    if limit.startswith("max"):
+        why = "a maximum has no interval"
+    elif too_short:
+        why = "a probe was too short for an interval"
+    else:
+        return None
     return f"how sure that is isn't known: {why}"
 
 

@@ -25,11 +25,22 @@ _THREADS = 2
 # No disk has smaller blocks: a number below has lost its unit.
 _LEAST_BYTES = 512
 
+# No name is longer.
+_LETTERS = 200
+
 _NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
-_FORM = re.compile(
-    rf"(?:[A-Za-z0-9_.]+-)?(?:vdb|fio)-{_NUMBER}vmdk-{_NUMBER}ws-([0-9]+[kKmM]?)-{_NUMBER}rdpct-{_NUMBER}randompct-([0-9]*)threads",
-    re.IGNORECASE,
+_PARTS = (
+    r"(?:[A-Za-z0-9_.]+-)?(?:vdb|fio)",
+    rf"-{_NUMBER}vmdk",
+    rf"-{_NUMBER}ws",
+    r"-([0-9]+[kKmM]?)(?=-)",
+    rf"-{_NUMBER}rdpct",
+    rf"-{_NUMBER}randompct",
+    r"-([0-9]*)threads",
 )
+_FORM = re.compile("".join(_PARTS), re.IGNORECASE)
+# As many of the parts as there are, from the first on.
+_BEGIN = re.compile("(?:".join(("", *_PARTS)) + ")?" * len(_PARTS), re.IGNORECASE)
 _LOOKS = re.compile(r"(?:.*-)?(?:vdb|fio)-[0-9.]+vmdk-.*", re.DOTALL | re.IGNORECASE)
 _EXAMPLE = "Write it like vdb-8vmdk-10ws-4k-70rdpct-30randompct-2threads."
 
@@ -45,11 +56,8 @@ def read_name(text: str) -> Suite:
     Raises:
         InputError: not such a name, or a number in it that can't be, with its column.
     """
-    if _match(text) is None:
-        raise InputError(_no_name(text), _EXAMPLE)
-    return Suite(
-        slug(text)[:64], "HCIBench's load of one guest", text[:200], "", (_entry(Word(text, Place("name", 1)), set()),)
-    )
+    entry = _entry(Word(text, Place("name", 1)), set())
+    return Suite(slug(text)[:64], "HCIBench's load of one guest", text[:_LETTERS], "", (entry,))
 
 
 def read(text: str, name: str, file: str) -> tuple[Suite, list[str]]:
@@ -69,20 +77,21 @@ def read(text: str, name: str, file: str) -> tuple[Suite, list[str]]:
     return Suite(name, f"HCIBench names of {file}", file, "", tuple(entries)), []
 
 
-def _match(text: str) -> re.Match[str] | None:
-    return _FORM.fullmatch(text) if len(text) <= 200 else None
-
-
-def _no_name(text: str) -> str:
+def _no_name(word: Word) -> InputError:
+    """The error at the part that isn't there, or isn't as it has to be."""
+    text, begin = word.text, _BEGIN.match(word.text[:_LETTERS])
+    at = begin.end() if begin else 0
+    at += text[at : at + 1] == "-"
     missing = [part for part in ("vmdk", "ws", "rdpct", "randompct", "threads") if part not in text.lower()]
     lacks = f": it says no {' and no '.join(missing)}" if missing else ""
-    return f"{text[:80]!r} is not one of HCIBench's names{lacks}"
+    place = replace(word.place, column=word.place.column + at)
+    return place.fault(f"{text[:80]!r} is not one of HCIBench's names{lacks}", _EXAMPLE)
 
 
 def _entry(word: Word, taken: set[str]) -> Entry:
-    match = _match(word.text)
+    match = _FORM.fullmatch(word.text) if len(word.text) <= _LETTERS else None
     if match is None:
-        raise word.place.fault(_no_name(word.text), _EXAMPLE)
+        raise _no_name(word)
 
     def part(number: int) -> Word:
         place = replace(word.place, column=word.place.column + match.start(number))
@@ -92,7 +101,10 @@ def _entry(word: Word, taken: set[str]) -> Entry:
     touched = part(2).number("ws", 0, 100)
     if not touched:
         raise part(2).place.fault("ws: 0 % of the disks is nothing", "Give 1 to 100.")
-    size_bytes = parse_bytes(match[3])
+    try:
+        size_bytes = parse_bytes(match[3])
+    except InputError as error:
+        raise part(3).place.fault(error.message, error.remedy) from None
     if not _LEAST_BYTES <= size_bytes <= BLOCK_BYTES[1]:
         raise part(3).place.fault(
             f"{match[3]!r} is not a block size from {_LEAST_BYTES} bytes to 1 GiB", "Write it with its unit, like 4k."

@@ -46,6 +46,13 @@ def read(text: str, name: str, file: str, *, each_section: bool = False) -> tupl
         )
     taken: set[str] = set()
     entries = [_entry(group, taken) for group in groups]
+    # Only now: a value that can't be read says more, wherever it stands.
+    for (first, *_), entry in zip(groups, entries, strict=True):
+        if not entry.runtime_ns:
+            raise first.place.fault(
+                f"section {first.name[:80]!r} has no runtime",
+                "loadline's points run for a time, not for an amount: add runtime=300.",
+            )
     return Suite(name, f"fio job file {file}", file, "", tuple(entries)), warnings + _notes(found, file)
 
 
@@ -62,13 +69,8 @@ def _entry(group: list[Section], taken: set[str]) -> Entry:
             "Make them equal, or part them with `stonewall`.",
         )
     runtime_ns, warmup_ns = times.pop()
-    if runtime_ns == 0:
-        raise group[0].place.fault(
-            f"section {group[0].name[:80]!r} has no runtime",
-            "loadline's points run for a time, not for an amount: add runtime=300.",
-        )
     for option_name, time_ns, (low, high) in (("runtime", runtime_ns, RUNTIME_NS), ("ramp_time", warmup_ns, WARMUP_NS)):
-        if not low <= time_ns <= high:
+        if time_ns and not low <= time_ns <= high:
             raise group[0].fault(option_name, "a point runs from 1 ms to 366 days")
     return Entry(entry_name, (loads,), runtime_ns, warmup_ns)
 
@@ -154,13 +156,11 @@ def _check_direct(section: Section) -> None:
 
 
 def _mix(section: Section, direction: str) -> float:
+    name = section.last("rwmixread", "rwmixwrite")
+    share = 0.5 if name is None else section.percent(name, section.options[name].text)
     if direction != "rw":
         return float(direction == "r")
-    name = section.last("rwmixread", "rwmixwrite")
-    if name is None:
-        return 0.5
-    share = section.percent(name, section.options[name].text)
-    return share if name == "rwmixread" else round(1 - share, 2)
+    return round(1 - share, 2) if name == "rwmixwrite" else share
 
 
 def _random(section: Section, rw: str, direction: str) -> float:

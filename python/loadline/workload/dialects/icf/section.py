@@ -156,8 +156,11 @@ def is_named(lines: Lines) -> bool:
     first = lines.take()
     match = _VERSION.match(first.text)
     if match is None:
+        said = first.text[:40]
+        # Of a binary file it's anything.
+        what = repr(said) if said.isascii() and said.isprintable() else "the first line"
         raise first.place.fault(
-            f"{first.text[:40]!r} is not Iometer's version", "An .icf file begins with a line like: Version 1.1.0"
+            f"{what} is not Iometer's version", "An .icf file begins with a line like: Version 1.1.0"
         )
     version = tuple(int(part) for part in match.groups())
     # Since 1.1.0 versions are no dates any more; 3.26.97 was one the other way round, but new Iometers take it for new.
