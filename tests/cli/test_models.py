@@ -281,7 +281,7 @@ def test_a_point_beyond_a_limit_that_nobody_asked_for_is_answered(loadline: Load
     said = loadline(*words)
     assert said.code == 0 and "not even the lowest load, 4, keeps mean<=30ms" in said.out
     said = loadline(*words, "--limit", "mean<=30ms")
-    assert said.code == 2 and "points have no load line: iops-b1M-rd95: not even the lowest" in said.err
+    assert said.code == 2 and "points have no load line: iops-b1M-rd65: not even the lowest" in said.err
 
 
 def test_a_wrong_value_is_told_once_whatever_it_is_combined_with(loadline: Loadline) -> None:
