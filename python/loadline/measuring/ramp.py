@@ -295,7 +295,10 @@ def _saturation_doubts(
     """What is doubtful of the highest rate, where a probe further off had it."""
     if saturated is not None:
         most = (saturated.total.iops or 0.0) + (saturated.iops_ci95 or 0.0)
-        more = [one for one in line.probes if (one.answer.total.iops or 0.0) - (one.answer.iops_ci95 or 0.0) > most]
+        # Of probes without an interval it may be luck.
+        more = [
+            one for one in line.probes if (one.answer.total.iops or 0.0) - (one.answer.iops_ci95 or math.inf) > most
+        ]
         if more:
             depth = f"{saturated.outstanding_asked:,} outstanding"
             message = f"{listed([_said(one.load) for one in more], _FEW)} I/Os a second did more than {depth}"
