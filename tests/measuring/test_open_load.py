@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import heapq
+import math
 import random
 import statistics
 import subprocess
@@ -10,9 +11,11 @@ from dataclasses import replace
 
 import pytest
 
+from loadline._core import Histogram
 from loadline.errors import InputError
 from loadline.measuring.open_load import check, counted, overloaded, saturating, spread
 from loadline.result.schema import Flow, Result
+from loadline.result.store import Row
 from loadline.workload.dialects import fio_job
 from loadline.workload.plan import Options, Point, make_plan
 from loadline.workload.profile import Closed, Open
@@ -90,7 +93,7 @@ def test_how_late_requests_are_is_what_a_simulated_queue_says(kind: str) -> None
     deviation = (sum((one - mean) ** 2 for one in service) / len(service)) ** 0.5
     asked = ramp(SUITE.replace("70%", "100%")).at(200)
     sent = spread(asked, 30 * 10**6)
-    row = counted(answer(200, mean, deviation), asked, sent, QUEUE)
+    row, _ = counted(Row(answer(200, mean, deviation), {}), asked, sent, QUEUE)
     per_s, late_ms = row.provenance["open"]["per_job_per_s"], row.provenance["open"]["late_mean_ns"] / 1e6
     assert late_ms == pytest.approx(waits(per_s, service, seed=7), rel=0.05)
     assert (row.point, row.offered_per_s, row.outstanding_asked) == (asked.name, 200.0, None)
@@ -99,8 +102,8 @@ def test_how_late_requests_are_is_what_a_simulated_queue_says(kind: str) -> None
     assert "were sent late" in found["message"] and not overloaded(row)
 
 
-def responses(queues: int, rate: float, jobs: int, seed: int) -> tuple[float, float]:
-    """Mean and deviation, in ms from when they are sent, of requests that `jobs` send to exponential servers of 10 ms.
+def responses(queues: int, rate: float, jobs: int, seed: int) -> list[float]:
+    """In ms from when they are sent, of requests that `jobs` send to exponential servers of 10 ms.
 
     Each job sends when a request is due, but never two at a time; each request goes to a queue by luck.
     """
@@ -126,7 +129,7 @@ def responses(queues: int, rate: float, jobs: int, seed: int) -> tuple[float, fl
         due[job] -= 1
         if due[job]:
             send(now, job)
-    return statistics.fmean(responses), statistics.pstdev(responses)
+    return responses
 
 
 @pytest.mark.parametrize("queues", [1, 2, 4])
@@ -134,24 +137,33 @@ def test_responses_of_many_jobs_are_counted_as_those_of_an_open_load(queues: int
     rate = 70.0 * queues
     sent = replace(ramp().streams[0], arrival=Open(rate, 1, round(rate / 2)))
     asked = ramp(SUITE.replace("70%", "100%")).at(rate)
-    mean_ms, deviation_ms = responses(queues, rate, sent.arrival.jobs, seed=3)
+    sample = responses(queues, rate, sent.arrival.jobs, seed=3)
+    mean_ms, deviation_ms = statistics.fmean(sample), statistics.pstdev(sample)
     # 128 outstanding at so many exponential queues alike (mean value analysis).
     most = replace(QUEUE, total=Flow(iops=queues * 100.0 * 128 / (128 + queues - 1)))
-    row = counted(answer(rate, mean_ms, deviation_ms), asked, replace(asked, streams=(sent,)), most)
+    bins = Histogram([round(ms * 1e6) for ms in sample], [1] * len(sample))
+    measured = Row(answer(rate, mean_ms, deviation_ms), {"read": bins})
+    row, histograms = counted(measured, asked, replace(asked, streams=(sent,)), most)
     # M/M/1, at each of them.
     true_ms = 10 / (1 - 0.7)
     assert (row.total.latency_mean_ns or 0.0) / 1e6 == pytest.approx(true_ms, rel=0.01)
     late_ms = row.provenance["open"]["late_mean_ns"] / 1e6
     # What was sent is too fast, and would be too slow if all of the wait were added but at a single queue.
     assert mean_ms < true_ms * 0.99 and (queues == 1 or mean_ms + late_ms > true_ms * 1.02)
+    # They are exponential, as those of an open load; what was sent has a 99th percentile that is up to a tenth too low.
+    assert histograms["read"].count == bins.count
+    for percent, name in ((50, "p50"), (90, "p90"), (99, "p99")):
+        counted_ns = getattr(row.read, f"latency_{name}_ns")
+        assert counted_ns == pytest.approx(-true_ms * 1e6 * math.log(1 - percent / 100), rel=0.035)
+        assert counted_ns == getattr(row.total, f"latency_{name}_ns") == histograms["read"].percentile_ns(percent)
 
 
 def test_a_load_of_which_part_is_not_done_is_overloaded_and_one_of_busy_jobs_is_not_open() -> None:
     asked = ramp(SUITE.replace("70%", "100%")).at(200)
     sent = spread(asked, 30 * 10**6)
-    behind = counted(answer(120, 4000, 1000), asked, sent, QUEUE)
+    behind, _ = counted(Row(answer(120, 4000, 1000), {}), asked, sent, QUEUE)
     assert overloaded(behind) and "the rest piled up" in behind.findings[0]["message"]
-    busy = counted(answer(200, 150, 10), asked, sent, QUEUE)
+    busy, _ = counted(Row(answer(200, 150, 10), {}), asked, sent, QUEUE)
     assert not overloaded(busy)
     assert (busy.findings[0]["severity"], "not an open load" in busy.findings[0]["message"]) == ("warning", True)
 

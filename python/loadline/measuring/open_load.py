@@ -8,12 +8,18 @@ Start reading at `spread`, then `counted`.
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from bisect import bisect_left
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import accumulate, pairwise
 from typing import Any
 
+from loadline._core import Histogram
 from loadline.errors import InputError
+from loadline.result.figures import PERCENTILES, merged_percentile
 from loadline.result.schema import Flow, Result
+from loadline.result.store import Row
 from loadline.workload.plan import Point
 from loadline.workload.profile import Closed, Open, Workload
 
@@ -22,6 +28,12 @@ _BUSY = 0.05
 
 # Above it too many are late for the estimate, and the load isn't called open.
 _TOO_BUSY = 0.10
+
+# Beyond it the estimate need not be good.
+_MOST_BUSY = 0.5
+
+# What is left of a response is taken in so many parts.
+_PARTS = 256
 
 # fio takes some more, but each job is a thread.
 _MOST_JOBS = 2000
@@ -112,23 +124,30 @@ def saturating(point: Point) -> Point:
     return replace(point, name=f"{point.name}-qd{SATURATING}", streams=streams, ramp=None)
 
 
-def counted(row: Result, asked: Point, sent: Point, saturated: Result, targets: int = 1) -> Result:
-    """The row of the open point `asked`, which was measured as `sent`: mean responses are those of an open load.
+def counted(measured: Row, asked: Point, sent: Point, saturated: Result, targets: int = 1) -> Row:
+    """The row of the open point `asked`, which was measured as `sent`: responses are those of an open load.
 
     That a request was sent late isn't measured; by how much is estimated, see `_late_ns`, and what an open load would
-    have waited instead, see `_shared`. Percentiles and rates are as measured.
+    have waited instead, see `_shared`. Rates and the longest response are as measured.
 
     Args:
         saturated: the row of the `saturating` point, of as many targets.
         targets: how many were loaded so at once, if it is the row of all together.
     """
+    row = measured.result
     arrivals = [stream.arrival for stream in sent.streams if isinstance(stream.arrival, Open)]
     offered = targets * sum(arrival.rate_per_s for arrival in arrivals)
     per_s = max(arrival.rate_per_s / arrival.jobs for arrival in arrivals)
     streams = [stream.to_json() for stream in asked.streams]
     late = _overloaded(row, offered)
     shared = 1.0 if late else _shared(row, saturated, targets)
-    read, write = (_counted(flow, per_s, shared) for flow in (row.read, row.write))
+    bins = {
+        way: _waited(one, _late_share(getattr(row, way), per_s, shared)) for way, one in measured.histograms.items()
+    }
+    read, write = (
+        _counted(flow, per_s, shared, [bins[way]] if way in bins else [])
+        for way, flow in (("read", row.read), ("write", row.write))
+    )
     mean_ns = _mean([read, write])
     before_ns, found = row.total.latency_mean_ns or 0.0, {}
     if mean_ns is not None:
@@ -141,7 +160,7 @@ def counted(row: Result, asked: Point, sent: Point, saturated: Result, targets: 
             "queued_mean_ns": mean_ns - before_ns,
             "overloaded": late,
         }
-    return replace(
+    row = replace(
         *(row,),
         point=asked.name,
         profile=asked.profile_name,
@@ -149,12 +168,13 @@ def counted(row: Result, asked: Point, sent: Point, saturated: Result, targets: 
         queue_depth=None,
         outstanding_asked=None,
         offered_per_s=offered,
-        total=replace(_counted(row.total, per_s, shared), latency_mean_ns=mean_ns),
+        total=replace(_counted(row.total, per_s, shared, list(bins.values())), latency_mean_ns=mean_ns),
         read=read,
         write=write,
         findings=tuple(one for one in row.findings if not _of_raw(one)) + _findings(row, asked, found),
         provenance={**row.provenance, "open": found},
     )
+    return Row(row, bins)
 
 
 def overloaded(row: Result) -> bool:
@@ -167,18 +187,63 @@ def _of_raw(one: Mapping[str, Any]) -> bool:
     return one.get("check") == "open-load" or "offered_per_s" in (one.get("numbers") or {})
 
 
-def _counted(flow: Flow, per_s: float, shared: float) -> Flow:
+def _counted(flow: Flow, per_s: float, shared: float, bins: Sequence[Histogram]) -> Flow:
+    """The flow with the mean of an open load, and the percentiles of its histograms, if there are any."""
     if flow.latency_mean_ns is None or flow.iops is None:
         return flow
     mean_ns = flow.latency_mean_ns + shared * _late_ns(flow, per_s)
-    return replace(flow, latency_mean_ns=mean_ns)
+    percentiles = {name: merged_percentile(bins, percent) for name, percent in PERCENTILES.items() if bins}
+    return replace(flow, latency_mean_ns=mean_ns, **percentiles)
+
+
+def _late_share(flow: Flow, per_s: float, shared: float) -> float:
+    """The share of requests that wait at the target for what their job waited for: by how much says `_waited`."""
+    busy = min(per_s * (flow.latency_mean_ns or 0.0) / 1e9, _MOST_BUSY)
+    return shared * busy / (1 - busy)
+
+
+def _waited(sent: Histogram, share: float) -> Histogram:
+    """Responses as if a `share` had waited at the target for what was left of another one of their job.
+
+    That's its residual life, of which x or less is left with the chance of the integral of 1 - F up to x over the mean
+    (F: the distribution of responses; Kleinrock, Queueing Systems I, 1975, 5.2). Requests that wait for the same queue
+    find it as long: they are taken by the length of their responses (assumed). None gets longer than the longest.
+    """
+    values, counts = sent.columns()
+    if not values or not share:
+        return sent
+    weights: dict[int, float] = defaultdict(float)
+    left = _residual_ns(values, counts)
+    mean_ns = sum(value * count for value, count in zip(values, counts, strict=True)) / sum(counts)
+    for value, count in zip(values, counts, strict=True):
+        late = min(count, share * count * value / mean_ns)
+        weights[value] += count - late
+        for wait_ns in left:
+            weights[min(value + wait_ns, values[-1])] += late / len(left)
+    ordered = sorted(weights)
+    # In whole numbers whose sums are right.
+    sums = [0, *map(round, accumulate(weights[value] for value in ordered))]
+    return Histogram(ordered, [above - below for below, above in pairwise(sums)])
+
+
+def _residual_ns(values: Sequence[int], counts: Sequence[int]) -> list[int]:
+    """What is left of a response that is under way, in parts that are equally likely."""
+    longer = list(accumulate(reversed(counts)))[::-1]
+    ends = list(
+        accumulate(more * (high - low) for more, (low, high) in zip(longer, pairwise([0, *values]), strict=True))
+    )
+    found = []
+    for part in range(_PARTS):
+        area = (part + 0.5) / _PARTS * ends[-1]
+        at = bisect_left(ends, area)
+        found.append(round(values[at] - (ends[at] - area) / longer[at]))
+    return found
 
 
 def _late_ns(flow: Flow, per_s: float) -> float:
     """How late requests are sent on average: a job is a queue of its own for them (Pollaczek and Khinchine, M/G/1)."""
     mean_s, deviation_s = (flow.latency_mean_ns or 0.0) / 1e9, (flow.latency_stddev_ns or 0.0) / 1e9
-    # Beyond it the load isn't called open, and the estimate need not be good.
-    busy = min(per_s * mean_s, 0.5)
+    busy = min(per_s * mean_s, _MOST_BUSY)
     return per_s * (mean_s**2 + deviation_s**2) / (2 * (1 - busy)) * 1e9
 
 
@@ -220,7 +285,7 @@ def _findings(row: Result, asked: Point, found: dict[str, Any]) -> tuple[dict[st
         return ()
     late, late_ns, queued_ns = found["late_fraction"], found["late_mean_ns"], found["queued_mean_ns"]
     numbers = {"late_fraction": round(late, 4), "late_mean_ns": round(late_ns), "queued_mean_ns": round(queued_ns)}
-    severity, remedy = "note", "For percentiles and exact responses ask a model: simulate."
+    severity, remedy = "note", "For exact responses ask a model: simulate."
     if found["overloaded"]:
         done, offered = row.total.iops or 0.0, found["offered_per_s"]
         message = f"{done:,.0f} of the {offered:,.0f} I/Os a second that were offered were done: the rest piled up"
@@ -230,7 +295,7 @@ def _findings(row: Result, asked: Point, found: dict[str, Any]) -> tuple[dict[st
     else:
         message = (
             f"{late:.1%} of the requests were sent late, by {late_ns / 1e6:.3g} ms in the mean; sent in time they"
-            f" would have waited {queued_ns / 1e6:.3g} ms longer, which is in the mean response, not in percentiles"
+            f" would have waited {queued_ns / 1e6:.3g} ms longer, which is in the responses that are told"
         )
     return (
         {

@@ -326,8 +326,8 @@ def _opened(measure: Measure, ramp: Ramp, saturated: Callable[[], Result]) -> Me
         measured = measure(sent, folder)
         most, number = saturated(), len(measured.targets) or 1
         each_most = replace(most, total=replace(most.total, iops=(most.total.iops or 0.0) / number))
-        each = tuple(Row(counted(row, point, sent, each_most), bins) for row, bins in measured.targets)
-        return Measured(counted(measured.result, point, sent, most, number), measured.histograms, each)
+        each = tuple(counted(row, point, sent, each_most) for row in measured.targets)
+        return Measured(*counted(Row(measured.result, measured.histograms), point, sent, most, number), each)
 
     return one
 
