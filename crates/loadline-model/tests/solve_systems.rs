@@ -175,6 +175,36 @@ fn full_stripes_that_go_first_take_the_arms_from_those_that_wait() {
 }
 
 #[test]
+fn streams_wait_for_drives_that_writes_through_a_cache_take_away() {
+    for (name, layout, read) in [
+        ("dl360-g6-p410i", "raid0", 0.98),
+        ("dl360-g6-p410i", "raid5", 0.9),
+        ("eva-v2-10k", "vraid5", 0.9),
+    ] {
+        let changes = [("volume.layout", layout), ("cache.mode", "write-through")];
+        let system = system(name, &changes);
+        let mix = stream(&system, 65536, read, 0.0, Arrival::outstanding(8));
+        let off = off(&system, mix, 8, 20_000);
+        assert!(off.abs() < 0.12, "{name} {layout} {read}: {off:+.3}");
+    }
+}
+
+#[test]
+fn a_sweep_of_a_stream_goes_on_without_gaps_where_a_drive_has_failed() {
+    for (layout, drives) in [("raid5", "4"), ("raid10", "4"), ("raid6", "8")] {
+        let changes = [
+            ("volume.layout", layout),
+            ("pool.drives", drives),
+            ("pool.failed", "1"),
+        ];
+        let system = system("dl360-g6-p410i", &changes);
+        let writes = stream(&system, 65536, 0.0, 0.0, Arrival::outstanding(8));
+        let off = off(&system, writes, 8, 20_000);
+        assert!(off.abs() < 0.06, "{layout}: {off:+.3}");
+    }
+}
+
+#[test]
 fn one_drive_serves_hosts_beside_as_many_destages_as_keep_up() {
     let system = system("perc-h730-1x4tb", &[]);
     for (block, read, outstanding) in [

@@ -61,7 +61,7 @@ impl Part<'_> {
             2.0 * self.content.dirty / (streams - 1.0)
         };
         let written = destage.ask.steps[1].accesses * destage.ask.steps[1].share;
-        let accesses = bytes / destage.bytes * written / f64::from(self.view.pool.drives);
+        let accesses = bytes / destage.bytes * written / self.view.alive();
         accesses.max(1.0)
     }
 
@@ -73,8 +73,8 @@ impl Part<'_> {
         let span = self.survey.span();
         let stripes = self.profile.working_set.0 as f64 / self.view.layout.stripe_bytes() as f64;
         let written = destage.ask.steps[1].accesses * destage.ask.steps[1].share;
-        let drives = reached(&self.view.layout, &[(1.0, self.profile)])
-            .unwrap_or(f64::from(self.view.pool.drives));
+        let drives =
+            reached(&self.view.layout, &[(1.0, self.profile)]).unwrap_or(self.view.alive());
         let accesses = stripes * destage.dirty_fraction * written / drives;
         let each = destage.ask.inward_bytes / written.max(1e-9);
         let streams = self.profile.sequential_streams;

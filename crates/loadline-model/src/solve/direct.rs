@@ -1,6 +1,6 @@
 //! I/Os that go straight to several drives in order, or in runs, one by one over the modelled drives.
 //!
-//! Reads that are larger than what a cache reads ahead are followed so, too.
+//! Reads that are larger than what a cache reads ahead are followed so, too, and those that share drives with writes which go through it.
 //! Neighbours of a stream come to the same drives, so their times depend on each other: a small write reads old data and old parity
 //! beside what the drives still write from their buffers, and writes that touch the same parity wait for each other, or go along.
 //! Of runs at random places each I/O finds what its drive has read on since the last one, as far as those of others have let it.

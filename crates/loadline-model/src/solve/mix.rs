@@ -362,7 +362,7 @@ impl Mix {
         if self.active > 0.0 {
             return self.active;
         }
-        let alive = f64::from(view.pool.drives - view.pool.failed);
+        let alive = view.alive();
         match self.evenness(view) {
             (evenness, true) => alive * evenness,
             _ => alive,

@@ -322,7 +322,7 @@ impl<'a> Solver<'a> {
             (part.name.to_owned(), used.min(1.0))
         };
         let drives = self.drives.as_ref().map(|drives| {
-            let alive = f64::from(self.view.pool.drives - self.view.pool.failed);
+            let alive = self.view.alive();
             let followed = at.and_then(|at| self.drives_ns(at));
             let busy = followed.map_or_else(
                 || {

@@ -76,7 +76,7 @@ impl View<'_> {
         }
         if let ([(share, profile)], true) = (profiles, mix.windows.is_some()) {
             let part = self.part(*share, profile);
-            mix.direct = part.large();
+            mix.direct = part.past_cache();
             if mix.direct.is_some() {
                 mix.windows = None;
             } else {
@@ -138,8 +138,7 @@ impl View<'_> {
 
     /// Share of the I/Os that would find their place in the buffers of the drives that they go to, if these forgot what rested longest.
     fn kept(&self, profile: &Profile) -> f64 {
-        let drives = reached(&self.layout, &[(1.0, profile)])
-            .unwrap_or(f64::from(self.pool.drives - self.pool.failed));
+        let drives = reached(&self.layout, &[(1.0, profile)]).unwrap_or(self.alive());
         let held = drives * self.model.buffer_bytes() as f64;
         if scattered(profile) {
             Popularity::of(profile, Bytes(1)).hit_fraction(held, Leaving::LeastRecent)
@@ -194,6 +193,11 @@ impl View<'_> {
             streams: sum(profiles, ends),
             step,
         }
+    }
+
+    /// Drives that haven't failed.
+    pub(super) fn alive(&self) -> f64 {
+        f64::from(self.pool.drives - self.pool.failed)
     }
 
     pub(super) fn cost_ns(&self, time: fn(&Controller) -> Time) -> f64 {
@@ -354,11 +358,14 @@ impl Part<'_> {
         });
     }
 
-    /// Reads alone that are larger than what is read ahead, as they go over the drives.
-    fn large(&self) -> Option<Direct> {
+    /// Streams as they go over the drives past a cache that reads ahead of them, where each read is larger than that, or writes that go through
+    /// take the drives away from it.
+    fn past_cache(&self) -> Option<Direct> {
         let cache = self.cache?;
         let large = self.profile.mean_bytes() > cache.read_ahead.0 as f64;
-        (large && self.profile.read_fraction >= 1.0).then(|| Direct {
+        let through = !self.view.system.writes_back();
+        let alone = self.profile.read_fraction >= 1.0;
+        (if alone { large } else { through }).then(|| Direct {
             profile: self.profile.clone(),
             mirror_read: self.survey.mirror_read,
             cache: Some(cache.clone()),
