@@ -262,10 +262,10 @@ def test_the_bounds_of_a_load_line_hold_the_true_one_nine_times_in_ten(deviation
     assert quick / 200 >= 0.97
 
 
-def noisy_rate(seed: int) -> tuple[LoadLine[float, float], float]:
+def noisy_rate(seed: int, far: float) -> tuple[LoadLine[float, float], float]:
     """A search on an open curve that knows responses, and the rate of saturation that it's told, to 1 %; the truth.
 
-    The limit is met at 60 to 97 % of saturation, where load lines lie.
+    Of responses far above the limit it's told that they are known to `far` only. The limit is met at 60 to 97 % of saturation, where load lines lie.
     """
     chance = random.Random(seed)
     service, ceiling, bend = chance.uniform(1, 6), 10 ** chance.uniform(1.5, 5), chance.choice([0.5, 1, 2, 5])
@@ -285,13 +285,14 @@ def noisy_rate(seed: int) -> tuple[LoadLine[float, float], float]:
         *(ask, lambda answer: answer <= limit, 10.0, 1e6, lambda answer: answer / limit),
         lambda answer: ceiling if answer == math.inf else None,
         expected=known,
-        error=lambda _: 0.01,
+        error=lambda answer: 0.01 if answer <= 1.5 * limit else far,
     )
     return line, true
 
 
-def test_with_luck_of_one_percent_a_rate_is_mostly_found_to_two_percent_in_nine_probes() -> None:
-    found = [noisy_rate(seed) for seed in range(300)]
+@pytest.mark.parametrize("far", [0.01, 1.0])
+def test_with_luck_of_one_percent_a_rate_is_mostly_found_to_two_percent_in_nine_probes(far: float) -> None:
+    found = [noisy_rate(seed, far) for seed in range(300)]
     off = [abs(line.highest.load / true - 1) if line.highest else 1.0 for line, true in found]
     assert sum(one <= 0.02 for one in off) >= 0.96 * len(found)
     saturating = 1

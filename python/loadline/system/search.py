@@ -9,6 +9,7 @@ import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from itertools import count, pairwise
+from statistics import median
 
 from loadline.system.curve import Curve, fit
 
@@ -47,6 +48,9 @@ _SPARE = 4
 _VAGUE = 4.0
 _ENOUGH = 1.2
 _NEAR = 2.5
+
+# Answers that tell how much luck there is.
+_NEAREST = 3
 
 # After enough probes one that holds is looked for so many standard errors lower, then twice and so on; so often.
 _SAFE = 0.7
@@ -279,8 +283,9 @@ class _Way:
 
     @property
     def error(self) -> float:
-        """The luck that an answer has."""
-        return max(one.error for one in self.seen.values())
+        """The luck that an answer near the limit has: that of those which are nearest, not of one far above it."""
+        nearest = sorted((abs(_part(one)), one.error) for one in self.seen.values())
+        return median(error for _, error in nearest[:_NEAREST])
 
     def curve(self) -> Curve | None:
         """Through all that is known."""
