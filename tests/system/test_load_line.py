@@ -265,7 +265,8 @@ def test_the_bounds_of_a_load_line_hold_the_true_one_nine_times_in_ten(deviation
 def noisy_rate(seed: int, far: float) -> tuple[LoadLine[float, float], float]:
     """A search on an open curve that knows responses, and the rate of saturation that it's told, to 1 %; the truth.
 
-    Of responses far above the limit it's told that they are known to `far` only. The limit is met at 60 to 97 % of saturation, where load lines lie.
+    Of responses far above the limit it's told that they are known to `far` only. The limit is met at 60 to 97 % of
+    saturation, where load lines lie.
     """
     chance = random.Random(seed)
     service, ceiling, bend = chance.uniform(1, 6), 10 ** chance.uniform(1.5, 5), chance.choice([0.5, 1, 2, 5])

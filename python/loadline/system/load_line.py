@@ -145,8 +145,8 @@ def bounds(
     low = None if line.highest is None else _crossing(curve(1), at, first=True)
     high = _crossing(curve(-1), at, first=False)
     if rate and line.highest is not None:
-        # Where luck ended the search a lower load held, and it's what is given.
-        held = line.highest.load
+        # Where luck ended the search a lower load held, and it's what is given: as it was offered.
+        held = line.highest.answer.offered_per_s or line.highest.load
         low, high = (None if low is None else min(low, held)), (None if high is None else max(high, held))
     return low, high
 
