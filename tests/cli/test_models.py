@@ -102,6 +102,14 @@ def test_a_simulation_prints_its_points_and_how_busy_all_components_were(loadlin
     assert any(row.endswith("busy, %") for row in rows) and any("disks 100.0, controllers " in row for row in rows)
 
 
+def test_a_simulated_search_says_that_its_saturation_is_what_was_seen_and_a_solution_does_not(
+    loadline: Loadline,
+) -> None:
+    said = "saturation: of a simulated search the highest rate that was seen"
+    assert said in loadline("simulate", "hdd-7k2", "database-ramp", "--ios", "1000").out
+    assert said not in loadline("forecast", "hdd-7k2", "database-ramp").out
+
+
 def test_a_simulation_is_one_object_and_the_same_again(loadline: Loadline) -> None:
     words = ["simulate", "hdd-7k2", "database-ramp", "--ios", "1000", "--json"]
     said = loadline(*words)

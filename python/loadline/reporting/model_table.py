@@ -14,6 +14,7 @@ from loadline.reporting.table import (
     megabytes,
     milliseconds,
     percent_of,
+    saturation_named,
     unsure_notes,
     without_figures,
 )
@@ -167,6 +168,8 @@ def _notes(answers: Sequence[Answer], swept: Sequence[str]) -> Iterator[str]:
         # Only of ramps, and where no next load is named, has the table no column to explain.
         alone = all(answer.line is answer.asked for answer in answers) and not beyond
         yield f"{'IOPS at the ' if alone else ''}load line: the highest load that keeps {kept}{beyond}"
+    if any(result.saturation_iops and saturation_named(result) != "saturation" for result in every):
+        yield "saturation: of a simulated search the highest rate that was seen; with more outstanding it may be higher"
     yield from unsure_notes(every)
     yield from findings_notes(list({id(result): result for result in every}.values()))
 
