@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import replace
 from random import Random
 from typing import Any
@@ -240,12 +241,12 @@ def test_a_fresh_ssd_is_found_until_twice_its_capacity_was_written() -> None:
     assert "steady" not in checks(row, **document(2.5e12))
 
 
-def places(*iops: float, **changes: Any) -> list[Result]:
-    """Twenty places of a disk, as the suite zone-profile reads them."""
+def places(*iops: float, starts: dict[int, dict[str, Any]] | None = None, **changes: Any) -> list[Result]:
+    """Twenty places of a disk, as the suite zone-profile reads them; `starts`: where some begin instead."""
 
     def one(number: int, rate: float) -> Result:
         asked = workload(1 << 20, 1.0, 0.0)
-        profile = {**asked["profile"], "start_fraction": number / len(iops)}
+        profile = {**asked["profile"], "start_fraction": number / len(iops), **(starts or {}).get(number, {})}
         flow = Flow(iops=rate, bytes_per_s=rate * 2**20, latency_mean_ns=2e9 / rate)
         row = replace(ROW, point=f"zone-at{number}", workload={**asked, "profile": profile}, queue_depth=2)
         return replace(row, outstanding_asked=2, total=flow, read=flow, write=Flow(), **changes)
@@ -270,6 +271,58 @@ def test_a_place_that_is_slower_than_those_beside_it_is_found_and_a_disk_that_on
         # Within what it's known to there's none, nor where several drives stand to each other by chance.
         assert place_findings(*slow, iops_ci95=60.0) == []
         assert place_findings(*slow, tags={"drives": "8"}) == []
+        # What was short or quick may be off by as much, unless it's known by how much.
+        for looked in ({"quick": True}, {"runtime_ns": 9 * 10**9}):
+            assert place_findings(*slow, iops_ci95=None, **looked) == []
+            assert place_findings(*slow, iops_ci95=1.0, **looked) != []
+
+
+# Rates of a turn are as the radius, and its square falls evenly with the share read: 250 to 110 MiB/s, 200 to 95 or 70.
+@pytest.mark.parametrize(
+    "healthy",
+    [
+        [198, 177, 154, 126, 99],
+        [191, 174, 155, 134, 109],
+        [241, 223, 204, 182, 157, 128],
+        [244, 230, 216, 201, 185, 167, 147, 123],
+        [198, 193, 189, 184, 179, 174, 169, 164, 158, 153, 147, 141, 134, 128, 121, 113, 105, 96, 87, 76],
+    ],
+)
+def test_of_few_places_and_of_a_steep_disk_the_innermost_does_not_fall_out(healthy: list[float]) -> None:
+    assert place_findings(*healthy) == []
+
+
+def test_the_inner_edge_of_a_disk_before_another_does_not_fall_out() -> None:
+    disk = [196.0, 188, 180, 171, 161, 152, 141, 129, 117, 103]
+    assert place_findings(*disk, *disk) == [("zone-at10", "note")]
+
+
+def test_places_that_only_get_faster_are_no_fallen_ones_but_the_first() -> None:
+    assert place_findings(50, 100, 200, 400, 800) == [("zone-at0", "warning"), ("zone-at3", "note")]
+
+
+@pytest.mark.parametrize("start", ["10%", [1], {"a": 1}, True, None, -1, math.nan, math.inf, 10**400])
+def test_a_start_that_is_no_number_of_0_or_above_is_no_place(start: Any) -> None:
+    for unit in ("start_bytes", "start_fraction"):
+        odd = {"start_fraction": None, unit: start}
+        slow = [rate * (0.75 if number == 9 else 1) for number, rate in enumerate(EDGES)]
+        assert place_findings(*slow, starts={2: odd, 9: odd}) == []
+        assert place_findings(*slow, starts={2: odd}) == [("zone-at9", "warning")]
+
+
+def test_places_in_bytes_and_in_shares_of_the_target_have_no_order() -> None:
+    slow = [rate * (0.75 if number == 9 else 1) for number, rate in enumerate(EDGES)]
+    inch = {number: {"start_bytes": number << 30} for number in range(20)}
+    assert place_findings(*slow, starts=inch) == [("zone-at9", "warning")]
+    assert place_findings(*slow, starts={number: inch[number] for number in range(5)}) == []
+
+
+def test_several_slow_places_in_a_row_are_told_where_they_end() -> None:
+    for slow in (range(3), range(7, 12)):
+        rows = audit(places(*(rate * (0.6 if number in slow else 1) for number, rate in enumerate(EDGES))))
+        (said,) = [(row.point, one) for row in rows for one in row.findings if one["check"] == "place"]
+        assert said[0] == f"zone-at{slow.stop}"
+        assert "another disk or partition begins, or what lies before is slow" in said[1]["message"]
 
 
 def test_a_second_disk_behind_the_first_is_found_where_it_begins_and_a_step_down_is_not() -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Sequence
 from pathlib import Path
 
@@ -64,15 +65,25 @@ def plain_streams(draw: st.DrawFn, *, jobs: Sequence[int] = (1,), opens: bool = 
     return Workload(profile, Closed(depth, many))
 
 
+def refused_at_its_place(error: InputError) -> None:
+    """One line, not too long, that begins with file, line and column."""
+    assert re.fullmatch(r"(x|x\.\w+|name):[1-9]\d*:[1-9]\d*: \S.*", error.message), error.message
+    assert len(error.message) < 400
+
+
 def survives(read: Callable[[str], tuple[Suite, list[str]]], text: str) -> None:
     """Whatever the text, it is a suite or one error with its place; and so is what is made of the suite."""
     try:
         suite, notes = read(text)
-        points = make_plan(suite, Options())[:20]
     except InputError as error:
-        assert error.message and "\n" not in error.message and len(error.message) < 400
+        refused_at_its_place(error)
         return
     assert all("\n" not in note for note in notes)
+    try:
+        points = make_plan(suite, Options())[:20]
+    except InputError as error:
+        assert error.message and "\n" not in error.message
+        return
     for point in points:
         for use in (lambda: fio_job.write([point], size_bytes=SIZE), lambda: to_model(point.streams[0], SIZE)):  # noqa: B023
             try:
@@ -81,4 +92,4 @@ def survives(read: Callable[[str], tuple[Suite, list[str]]], text: str) -> None:
                 assert error.message
 
 
-__all__ = ["GOLDEN", "SIZE", "place", "plain_streams", "planned", "said", "sizes", "survives"]
+__all__ = ["GOLDEN", "SIZE", "place", "plain_streams", "planned", "refused_at_its_place", "said", "sizes", "survives"]

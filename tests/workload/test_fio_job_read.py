@@ -8,6 +8,7 @@ import subprocess
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from workload.foreign import refused_at_its_place
 from workload.strategies import damaged
 
 from loadline.errors import InputError
@@ -337,7 +338,12 @@ FULL = (
 
 def nothing_but_input_errors(text: str, *, each_section: bool) -> None:
     try:
-        fio_job.write(points(text, each_section=each_section), size_bytes=1 << 40)
+        suite, _ = fio_job.read(text, "x", "x.fio", each_section=each_section)
+    except InputError as error:
+        refused_at_its_place(error)
+        return
+    try:
+        fio_job.write(make_plan(suite, Options()), size_bytes=1 << 40)
     except InputError as error:
         assert len(error.message) < 500
 

@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from workload.foreign import GOLDEN
 from workload.strategies import damaged
 
 from loadline.errors import InputError
@@ -304,7 +305,8 @@ def test_the_nearest_suite_is_suggested() -> None:
     ("name", "content", "said"),
     [
         ("absent.toml", None, "there is no file"),
-        ("latin.toml", b"title = '\xe4'", "not text in UTF-8 .byte 9"),
+        ("latin.toml", b"title = '\xe4'", "latin.toml:1:10: not text in UTF-8"),
+        ("latin.fio", b"\xef\xbb\xbf[j]\r\n; gr\xc3\xb6\xc3\x9fe \xe4\r\n", "latin.fio:2:9: not text in UTF-8"),
         ("huge.fio", b"#" * (1024**2 + 1), "larger than 1 MiB"),
         ("nul\0.toml", None, "can't be read"),
     ],
@@ -324,6 +326,24 @@ def test_a_directory_or_a_pipe_is_no_suite(tmp_path: Path) -> None:
         load_suite(str(tmp_path / "pipe.toml"))
     with pytest.raises(InputError, match="is a directory"):
         load_suite(str(tmp_path) + "/")
+
+
+@pytest.mark.parametrize(
+    ("ending", "content"),
+    [
+        (".toml", HEAD + PROFILE),
+        (".fio", "[a]\nrw=read\nbs=4k\nruntime=9\ntime_based\n"),
+        (".hcibench", "vdb-1vmdk-10ws-4k-70rdpct-30randompct-2threads\n"),
+        (".vdbench", "sd=s,lun=/dev/x\nwd=w,sd=s\nrd=r,wd=w,elapsed=9\n"),
+        (".icf", (GOLDEN / "icf" / "iometer-1.1.0.icf").read_text()),
+    ],
+)
+def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path, ending: str, content: str) -> None:
+    path = tmp_path / f"x{ending}"
+    path.write_text(content)
+    plain = load_suite(str(path))
+    path.write_text("\ufeff" + content)
+    assert load_suite(str(path)) == plain
 
 
 def test_a_path_to_toml_works_in_place_of_a_name(tmp_path: Path) -> None:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -77,6 +78,15 @@ class Subject:
         if size is None and share is not None and self.setup.capacity_bytes:
             return share * self.setup.capacity_bytes
         return size
+
+    @cached_property
+    def start(self) -> tuple[str, float] | None:
+        """Where it begins: `bytes` or `fraction` of the target, and how many; None where that isn't asked."""
+        for unit in ("bytes", "fraction"):
+            if self._profile(f"start_{unit}") is not None:
+                value = _real(self._profile(f"start_{unit}"))
+                return None if value is None else (unit, value)
+        return None
 
     @cached_property
     def waits(self) -> bool:
@@ -156,7 +166,10 @@ def like(subjects: Sequence[Subject], key: Any) -> list[list[Subject]]:
 
 
 def _real(value: object) -> float | None:
-    return float(value) if isinstance(value, int | float) and not isinstance(value, bool) else None
+    """What is a finite number of 0 or above."""
+    if not isinstance(value, int | float) or isinstance(value, bool) or not 0 <= value <= sys.float_info.max:
+        return None
+    return float(value)
 
 
 def _rest(share: float | None) -> float | None:

@@ -126,7 +126,7 @@ def _parse(text: str, path: Path, each_section: bool) -> tuple[Suite, list[str]]
     from loadline.workload.dialects import fio_job, hcibench, icf, vdbench
 
     file, name = str(path), path.stem
-    lines = (line.strip().removeprefix("\ufeff") for line in text.splitlines())
+    lines = (line.strip() for line in text.splitlines())
     first = next((line for line in lines if line and line[0] not in "*#/;"), "")
     readers = {
         ".icf": icf.read, ".vdbench": vdbench.read, ".vdb": vdbench.read, ".parm": vdbench.read,
@@ -174,7 +174,7 @@ def _read(path: Path) -> str:
         if len(data) > _FILE_BYTES:
             raise InputError(f"{str(path)!r} is larger than 1 MiB: not a suite", "Check the path.")
         # Iometer writes names in the code page of its Windows; nothing else in its files is beyond ASCII.
-        return data.decode("utf-8", "replace" if path.suffix.lower() == ".icf" else "strict")
+        return data.decode("utf-8-sig", "replace" if path.suffix.lower() == ".icf" else "strict")
     except FileNotFoundError:
         raise InputError(
             f"there is no file {str(path)!r}", "Check the path; `loadline suites` lists the suites by name."
@@ -182,9 +182,9 @@ def _read(path: Path) -> str:
     except IsADirectoryError:
         raise InputError(f"{str(path)!r} is a directory, not a suite", "Name a file.") from None
     except UnicodeDecodeError as error:
-        raise InputError(
-            f"{str(path)!r} is not text in UTF-8 (byte {error.start})", "Save it as UTF-8, or check the path."
-        ) from None
+        before = f"{error.object[: error.start].decode()}?".splitlines()
+        place = f"{path}:{len(before)}:{len(before[-1])}"
+        raise InputError(f"{place}: not text in UTF-8", "Save it as UTF-8, or check the path.") from None
     except (OSError, ValueError) as error:
         why = getattr(error, "strerror", None) or error
         raise InputError(f"{str(path)!r} can't be read: {why}", "Check the path and its permissions.") from None

@@ -1,10 +1,11 @@
-"""Places of one target that are read in sequence: one that falls out, and where another disk begins."""
+"""Places of one target that are read in sequence: one that falls out, and where it gets faster."""
 
 from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
 
+from loadline.judging.checks.steady import SHORTEST_NS
 from loadline.judging.finding import Doubt, short
 from loadline.judging.subject import Subject, like
 
@@ -22,12 +23,14 @@ FEWEST = 5
 def check(subjects: Sequence[Subject]) -> Iterator[tuple[Subject, Doubt]]:
     """Sequential rows of one run that differ in nothing but where they begin, of a disk or what is taken for one."""
     for group in like([subject for subject in subjects if subject.row.error is None and subject.iops], _load):
-        places = sorted(group, key=lambda subject: _start(subject) or 0.0)
-        if len({_start(subject) for subject in places}) < max(FEWEST, len(places)):
+        at = {start: subject for subject in group if (start := subject.start)}
+        # Those in bytes and those in shares of the target have no order.
+        if len(at) < max(FEWEST, len(group)) or len({unit for unit, _ in at}) > 1:
             continue
-        usual = []
+        places = [at[start] for start in sorted(at)]
+        usual: list[Subject] = []
         for number, subject in enumerate(places):
-            beside = _beside(places, number)
+            beside = _beside((usual or places[:number])[-BESIDE:], places[number + 1 : number + 1 + BESIDE])
             if _iops(subject) + _half_width(subject) < (1 - APART) * beside:
                 yield subject, _fallen_out(_iops(subject), beside)
             else:
@@ -35,12 +38,16 @@ def check(subjects: Sequence[Subject]) -> Iterator[tuple[Subject, Doubt]]:
         yield from _jumps(usual)
 
 
-def _beside(places: Sequence[Subject], number: int) -> float:
-    """What is usual at a place: of its two sides the slower, each as fast as the better of its places."""
-    before, after = places[max(0, number - BESIDE) : number], places[number + 1 : number + 1 + BESIDE]
-    if before and after:
-        return min(max(map(_iops, before)), max(map(_iops, after)))
-    return min(map(_iops, before or after))
+def _beside(before: Sequence[Subject], after: Sequence[Subject]) -> float:
+    """What is usual at a place: what those after it are, or if that's slower, where those before it lead.
+
+    After it the better one counts, for one of the two may have fallen out, too; where none is before it, the slower.
+    Before it the straight line through two, unless it rises: a disk loses the more the nearer its inner edge.
+    """
+    if not before:
+        return min(map(_iops, after))
+    last = _iops(before[-1])
+    return min([last, 2 * last - _iops(before[0]), *([max(map(_iops, after))] if after else [])])
 
 
 def _fallen_out(iops: float, beside: float) -> Doubt:
@@ -59,17 +66,26 @@ def _jumps(places: Sequence[Subject]) -> Iterator[tuple[Subject, Doubt]]:
         half_width = max(map(_half_width, [*before, *after]))
         if (1 - APART) * (fast - half_width) > slow:
             message = (
-                f"{short(fast)} I/Os a second from here on, {short(slow)} before: another disk or partition begins"
+                f"{short(fast)} I/Os a second from here on, {short(slow)} before: another disk or partition begins, or"
+                " what lies before is slow"
             )
             numbers = {"iops_before": slow, "iops_from_here": fast}
-            yield places[number], Doubt("note", message, "Measure each disk by itself.", numbers)
+            yield (
+                places[number],
+                Doubt(
+                    "note", message, "Measure each disk by itself; on one disk, look at its own log (SMART).", numbers
+                ),
+            )
 
 
 def _load(subject: Subject) -> str | None:
     """What the places of one target have in common; None of a row that is of none."""
     row, several = subject.row, (subject.setup.drives or 1) > 1
     # Of several drives the rate hangs on how they stand to each other, too; modelled systems have no such places.
-    if several or row.system or len(subject.streams) != 1 or subject.random_fraction != 0 or _start(subject) is None:
+    if several or row.system or len(subject.streams) != 1 or subject.random_fraction != 0 or subject.start is None:
+        return None
+    # Nobody knows how far so short a look is off.
+    if row.iops_ci95 is None and (row.quick or (row.runtime_ns or SHORTEST_NS) < SHORTEST_NS):
         return None
     stream = subject.streams[0]
     same = {key: value for key, value in stream["profile"].items() if key not in _ITS_OWN}
@@ -79,13 +95,6 @@ def _load(subject: Subject) -> str | None:
 
 # Of a profile, what says which place it is.
 _ITS_OWN = {"name", "analysis", "start_fraction", "start_bytes"}
-
-
-def _start(subject: Subject) -> float | None:
-    """Where it begins, in bytes or as a share of the target; None if that isn't known."""
-    profile = subject.streams[0].get("profile") or {}
-    start = profile.get("start_bytes")
-    return profile.get("start_fraction") if start is None else start
 
 
 def _iops(subject: Subject) -> float:

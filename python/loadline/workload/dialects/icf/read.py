@@ -50,7 +50,7 @@ def read(text: str, name: str, file: str) -> tuple[Suite, list[str]]:
     Raises:
         InputError: not such a file, or a value that can't be, with its line and column.
     """
-    lines, notes = Lines(text.removeprefix("\ufeff"), file), Notes()
+    lines, notes = Lines(text, file), Notes()
     named = is_named(lines)
     check_whole(lines)
     times = setup(lines)

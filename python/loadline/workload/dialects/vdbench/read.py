@@ -60,7 +60,7 @@ def read(text: str, name: str, file: str) -> tuple[Suite, list[str]]:
         InputError: a parameter that isn't known or may not be read, or a value that can't be, with line and column.
     """
     notes = Notes()
-    found = definitions(text.removeprefix("\ufeff"), file, notes)
+    found = definitions(text, file, notes)
     for definition in found:
         for key in _LEFT_OUT.get(definition.kind, ()):
             if key in definition.parameters:
