@@ -163,9 +163,13 @@ impl System {
         };
         let plan = array.whole_sweeps(array.plan_of(plan, streams), streams);
         let rebuild = array.rebuild();
+        let mut groups: Vec<_> = groups.into_iter().map(Component::from).collect();
+        if let Some(drives) = groups.iter_mut().find(|group| group.name == "disks") {
+            drives.nodes.start += array.idle_drives();
+        }
         let run = Run::new(array.engine(nodes), streams, plan, seed)?;
         Ok(Simulation {
-            groups: groups.into_iter().map(Component::from).collect(),
+            groups,
             rebuild,
             kind: Kind::Array(Box::new(run), warming),
         })
@@ -218,7 +222,7 @@ impl System {
 pub struct Component {
     /// What they are.
     pub name: String,
-    /// Their numbers.
+    /// Numbers of those that can be given work: drives that have failed and aren't filled again are left out.
     pub nodes: std::ops::Range<usize>,
 }
 
@@ -386,6 +390,13 @@ fn stations(stations: &[system::Station], seed: Seed) -> Result<Stations, Error>
                 station.copies
             );
             return Err(Error::at(at("copies"), why));
+        }
+        if u64::from(station.servers) > MOST_STATIONS {
+            let why = format!(
+                "{} can't be: write 1 to {MOST_STATIONS}, or 0 for a delay, at which nobody waits",
+                station.servers
+            );
+            return Err(Error::at(at("servers"), why));
         }
         if station.visits == 0 || station.visits > 1000 {
             let why = format!("{} can't be: write 1 to 1000", station.visits);

@@ -178,8 +178,9 @@ fn a_stripe_of_n_disks_reads_n_times_as_fast_at_high_depth() {
 fn degraded_reads_touch_the_survivors_only() {
     let system = system(&[("pool.failed", "1"), ("cache.mode", "off")]);
     let found = run(&system, &READS);
-    let disks = nodes(&found, "disks");
-    assert_eq!(disks[0].arrivals, 0);
+    let alive = found.1.iter().find(|of| of.name == "disks").unwrap();
+    assert_eq!(alive.nodes.len(), 3);
+    assert_eq!(found.0.nodes[alive.nodes.start - 1].arrivals, 0);
     // A quarter of the reads needs the three others, which is 1.5 accesses a read.
     let counted = disk_accesses_per_io(&found);
     assert!((counted - 1.5).abs() < 0.05, "{counted}");
@@ -203,6 +204,22 @@ fn rebuilding_reads_the_survivors_and_writes_the_replacement_at_its_rate() {
     let rate = written / rebuilding.0.measured.ns() as f64 * 1e9;
     assert!((4e6..=5.1e6).contains(&rate), "{rate}");
     assert!(rebuilding.0.iops < degraded.0.iops);
+}
+
+#[test]
+fn a_failed_drive_counts_as_a_drive_only_while_it_is_rebuilt() {
+    let degraded = [("pool.failed", "1"), ("cache.mode", "off")];
+    let rebuilding = [&degraded[..], &[("pool.rebuild_rate", "5MB/s")]].concat();
+    for (settings, at_work) in [(&degraded[..], 3), (&rebuilding[..], 4)] {
+        let found = run(&system(settings), &READS);
+        let disks = found.1.iter().find(|of| of.name == "disks").unwrap();
+        let busy: f64 = found.0.nodes[disks.nodes.end - 4..disks.nodes.end]
+            .iter()
+            .filter_map(|disk| disk.utilisation_fraction)
+            .sum();
+        let mean = disks.utilisation(&found.0).unwrap();
+        assert!((mean - busy / f64::from(at_work)).abs() < 1e-12, "{mean}");
+    }
 }
 
 #[test]

@@ -285,6 +285,15 @@ impl Array {
         &self.layout
     }
 
+    /// Drives, from the first, that have failed and are given no work: spare space takes what they held, or nothing does.
+    pub(crate) fn idle_drives(&self) -> usize {
+        let filled = |disk: &u32| self.rebuilds_drives() && !self.layout.has_spare(*disk);
+        self.layout
+            .failed()
+            .take_while(|disk| !filled(disk))
+            .count()
+    }
+
     /// Whether failed drives are rebuilt at all.
     pub(crate) fn rebuilds_drives(&self) -> bool {
         self.rebuild_unit_ns.is_some()

@@ -82,6 +82,7 @@ fn front(
     };
     let hosts = system.hosts.as_ref();
     let overhead = hosts.map_or(Time::ZERO, |hosts| hosts.overhead);
+    bounded("hosts.overhead", overhead)?;
     let overhead = (overhead > Time::ZERO).then(|| (nodes.delay("host overhead"), overhead));
     let mut ports = Vec::new();
     if let Some(hosts) = hosts {
@@ -162,12 +163,15 @@ fn controllers(
     let cores = number("controller.cores", controller.cores)?;
     let mut made = vec![ControllerNodes::default(); count as usize];
     let costs = [
-        controller.command_read,
-        controller.command_hit,
-        controller.command_write,
-        controller.command_disk,
+        ("controller.command_read", controller.command_read),
+        ("controller.command_hit", controller.command_hit),
+        ("controller.command_write", controller.command_write),
+        ("controller.command_disk", controller.command_disk),
     ];
-    if costs.iter().any(|&cost| cost > Time::ZERO) {
+    for (key, cost) in costs {
+        bounded(key, cost)?;
+    }
+    if costs.iter().any(|&(_, cost)| cost > Time::ZERO) {
         let seed = nodes.seed;
         let first = nodes.group("controllers", count, |number| {
             Node::Station(Station::new(cores, Service::Given, seed, number))
@@ -210,6 +214,7 @@ fn controllers(
         if let Some(link) = &cache.mirror_link {
             let kind = link.kind();
             above_zero("cache.mirror_link", kind.rate)?;
+            bounded("cache.mirror_link.latency", kind.latency)?;
             let first = nodes.group("mirror links", count, |_| {
                 Node::Link(Link::new(kind.rate, kind.latency))
             });
@@ -231,6 +236,15 @@ fn number(key: &str, count: u32) -> Result<u32, Error> {
             format!("{count} can't be: write 1 to {MOST}"),
         ))
     }
+}
+
+/// A time of at most [`Time::LONGEST_SERVICE`].
+fn bounded(key: &str, time: Time) -> Result<(), Error> {
+    if time <= Time::LONGEST_SERVICE {
+        return Ok(());
+    }
+    let why = format!("{time} can't be: write {} or less", Time::LONGEST_SERVICE);
+    Err(Error::at(key, why))
 }
 
 fn above_zero(key: &str, rate: BytesPerSecond) -> Result<(), Error> {
@@ -278,6 +292,7 @@ impl Nodes {
     ) -> Result<Vec<Ways>, Error> {
         let kind = link.kind();
         above_zero(key, kind.rate)?;
+        bounded(&format!("{key}.latency"), kind.latency)?;
         let make = |_| Node::Link(Link::new(kind.rate, kind.latency));
         let (inward, outward) = if kind.half_duplex {
             let both = self.group(names[2], count, make);

@@ -47,7 +47,8 @@ impl System {
             disk_rate_per_s: rate.unwrap_or_else(|| 1e9 / positioning_ns(drive)),
             read_fraction: mean(|stream| stream.profile.read_fraction),
             write_accesses: Rule::write_accesses(volume.layout, pool.drives),
-            block_bytes: mean(|stream| stream.profile.mean_bytes()),
+            // The report takes 24 KiB for 24 kB.
+            block_bytes: mean(|stream| stream.profile.mean_bytes()) * 1000.0 / 1024.0,
             bandwidth_bytes_per_s: bandwidth,
         })
     }
