@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
 from threading import Event
+from typing import Any
 
 import pytest
 
@@ -63,6 +64,12 @@ def test_a_seed_gives_the_same_rows_on_any_number_of_threads() -> None:
 
     assert rows(1, 1) == rows(1, 4)
     assert rows(1, 4) != rows(2, 4)
+
+
+@pytest.mark.parametrize("workload", [5, (), (5,), None])
+def test_what_is_no_workload_is_refused(workload: Any) -> None:
+    with pytest.raises(InputError, match="a workload needs streams, or points"):
+        solve("hdd-7k2", workload)
 
 
 @pytest.mark.parametrize("seed", [0, -3, 1 << 31, 1 << 70])

@@ -56,9 +56,10 @@ def points_of(asked: Asked, options: Options = Options(), seed: int = 1) -> tupl
         asked = (asked,)
     if isinstance(asked, Point):
         return None, (asked,)
-    points = tuple(one for one in asked if isinstance(one, Point))
-    streams = tuple(one for one in asked if isinstance(one, Workload))
-    if not asked or (points and streams):
+    several = tuple(asked) if isinstance(asked, Sequence) else (asked,)
+    points = tuple(one for one in several if isinstance(one, Point))
+    streams = tuple(one for one in several if isinstance(one, Workload))
+    if not several or max(len(points), len(streams)) < len(several):
         raise InputError("a workload needs streams, or points", "Give a Workload, several, or points of a plan.")
     if points:
         return None, points
