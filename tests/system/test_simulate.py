@@ -191,10 +191,12 @@ def test_a_ramp_is_answered_by_its_load_line_and_the_probes() -> None:
 
 def test_a_rebuild_says_which_rate_it_reached() -> None:
     settings = ["volume.layout=raid10", "pool.drives=4", "pool.failed=1", "pool.scheduling=fifo"]
-    settings += ["pool.rebuild_rate=1MB/s,5GB/s"]
-    slow, fast = simulate("hdd-7k2", [reads(Closed(1))], ios=6_000, settings=settings)
+    settings += ["pool.rebuild_rate=1B/s,1MB/s,5GB/s"]
+    none, slow, fast = simulate("hdd-7k2", [reads(Closed(1))], ios=6_000, settings=settings)
     (as_asked,) = [found for found in slow.findings if found["check"] == "rebuild"]
     (held_up,) = [found for found in fast.findings if found["check"] == "rebuild"]
+    (nothing,) = [found for found in none.findings if found["check"] == "rebuild"]
+    assert nothing["message"].startswith("nothing of the failed drive was rebuilt")
     assert as_asked["message"].endswith("as asked for")
     assert "not at the 5,000.0 MB/s asked for" in held_up["message"]
     assert held_up["numbers"]["reached_bytes_per_s"] < 0.3e9 < held_up["numbers"]["asked_bytes_per_s"]

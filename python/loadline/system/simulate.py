@@ -470,7 +470,10 @@ def _rebuilding(point: Point, outcomes: Sequence[_core.Outcome]) -> Iterable[dic
         return
     asked, reached = (fmean(rate) for rate in zip(*rates, strict=True))
     numbers = {"asked_bytes_per_s": asked, "reached_bytes_per_s": reached}
-    if reached < _REBUILT * asked:
+    if reached == 0:
+        message = "nothing of the failed drive was rebuilt while I/Os were counted"
+        yield finding(point, "rebuild", "note", message, numbers, "Give more --ios, or raise pool.rebuild_rate.")
+    elif reached < _REBUILT * asked:
         message = (
             f"the failed drive is rebuilt at {reached / 1e6:,.1f} MB/s, not at the {asked / 1e6:,.1f} MB/s asked for:"
             " drives and links leave no more beside this load"
