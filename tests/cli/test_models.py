@@ -177,6 +177,12 @@ def test_what_is_no_toml_is_shown_with_its_line_and_what_to_do(loadline: Loadlin
     ]
 
 
+def test_a_number_that_no_type_holds_is_refused_without_naming_types(loadline: Loadline) -> None:
+    (loadline.folder / "big.toml").write_text(f'title = "x"\n[pool]\ndrives = {"9" * 30}\n')
+    said = loadline("systems", "./big.toml").err
+    assert "big.toml: line 3, column 10: " in said and "i128" not in said
+
+
 def test_a_key_that_is_missing_is_named(loadline: Loadline) -> None:
     (loadline.folder / "none.toml").write_text("[pool]\ndrives = 2\n")
     said = loadline("systems", "./none.toml")

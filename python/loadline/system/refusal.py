@@ -46,6 +46,8 @@ def refusal(where: str, error: ValueError) -> InputError:
     if isinstance(error, UnicodeEncodeError):
         return InputError(f"{where}: {error.object!r} isn't UTF-8", "Write it in UTF-8.")
     path, why = error.args if len(error.args) == 2 else ("", str(error))
+    # What Rust calls the type of a number is nothing to a reader.
+    why = re.sub(r"(`\d+`) as [iu]\d+", r"\1", why)
     at = f"{where}: {path}: " if path else f"{where}: "
     # Before anything is cut: the list of what is known may be long, and has to be whole.
     unknown = _UNKNOWN.search(why)
