@@ -330,6 +330,9 @@ class Outcome:
     def rebuild_bytes_per_s(self) -> tuple[float, float] | None:
         """The rate of a rebuild that was asked for, and the one that was reached; None if nothing is rebuilt."""
     @property
+    def sweep_ios(self) -> int:
+        """I/Os in which destaging goes over all places once; 0 where it follows what is written."""
+    @property
     def components(self) -> list[tuple[str, float]]:
         """Utilisation by component, in the order in which the description names them; delays have none."""
     @property

@@ -183,6 +183,21 @@ def test_a_number_that_no_type_holds_is_refused_without_naming_types(loadline: L
     assert "big.toml: line 3, column 10: " in said and "i128" not in said
 
 
+@pytest.mark.parametrize(
+    ("services", "said"),
+    [
+        (['{ exponential = "1ms", constant = "1ms" }'], "station[0].service: has no key or several"),
+        (["{}"], "station[0].service: has no key or several"),
+        (['{ exponential = "1ms" }'] * 2, 'station[1].name: "one" is another station\'s, too'),
+    ],
+)
+def test_stations_that_cannot_be_are_named(loadline: Loadline, services: list[str], said: str) -> None:
+    stations = "".join(f'[[station]]\nname = "one"\nservice = {service}\n' for service in services)
+    (loadline.folder / "stations.toml").write_text(f'title = "x"\n{stations}')
+    answer = loadline("systems", "./stations.toml")
+    assert answer.code == 2 and said in answer.err
+
+
 def test_a_key_that_is_missing_is_named(loadline: Loadline) -> None:
     (loadline.folder / "none.toml").write_text("[pool]\ndrives = 2\n")
     said = loadline("systems", "./none.toml")

@@ -189,6 +189,15 @@ def test_a_ramp_is_answered_by_its_load_line_and_the_probes() -> None:
     assert line.saturation_iops == max(one.total.iops or 0 for one in found)
 
 
+def test_less_than_two_sweeps_of_destaging_are_said() -> None:
+    [short] = simulate("dl360-g6-p410i", "typical-12", ios=20_000, options=OLTP)
+    [found] = [one for one in short.findings if one["check"] == "sweep"]
+    assert found["numbers"]["counted"] == 20_000 < found["numbers"]["sweep"]
+    [long] = simulate("dl360-g6-p410i", "typical-12", ios=2 * found["numbers"]["sweep"], options=OLTP)
+    [off] = simulate("dl360-g6-p410i", "typical-12", ios=2_000, options=OLTP, settings=["cache.mode=write-through"])
+    assert not [one for row in (long, off) for one in row.findings if one["check"] == "sweep"]
+
+
 def test_a_rebuild_says_which_rate_it_reached() -> None:
     settings = ["volume.layout=raid10", "pool.drives=4", "pool.failed=1", "pool.scheduling=fifo"]
     settings += ["pool.rebuild_rate=1B/s,1MB/s,5GB/s"]

@@ -153,6 +153,7 @@ impl System {
             return Ok(Simulation {
                 groups,
                 rebuild: None,
+                sweep_ios: 0,
                 kind: Kind::Stations(Box::new(run)),
             });
         };
@@ -161,6 +162,7 @@ impl System {
             Warmup::Detected { .. } => Some(Warming::new(&array, streams, seed)?),
             Warmup::Span(_) => None,
         };
+        let sweep_ios = array.ios_of_a_sweep(streams);
         let plan = array.whole_sweeps(array.plan_of(plan, streams), streams);
         let rebuild = array.rebuild();
         let mut groups: Vec<_> = groups.into_iter().map(Component::from).collect();
@@ -171,6 +173,7 @@ impl System {
         Ok(Simulation {
             groups,
             rebuild,
+            sweep_ios,
             kind: Kind::Array(Box::new(run), warming),
         })
     }
@@ -240,6 +243,7 @@ pub struct Rebuild {
 pub struct Simulation {
     groups: Vec<Component>,
     rebuild: Option<Units>,
+    sweep_ios: u64,
     kind: Kind,
 }
 
@@ -279,6 +283,12 @@ impl Simulation {
             Kind::Array(run, _) => run.outcome(),
             Kind::Stations(run) => run.outcome(),
         }
+    }
+
+    /// I/Os in which destaging goes over all places once; 0 where it follows what is written. How much is written back for a
+    /// write swings with it, so what fewer I/Os say may be of a part of the swing.
+    pub fn sweep_ios(&self) -> u64 {
+        self.sweep_ios
     }
 
     /// How fast a failed drive is rebuilt; `None` if none is.
@@ -370,7 +380,7 @@ impl Array {
 type Stations = (Vec<Node>, Vec<(Stop, Load)>, Vec<Component>);
 
 fn stations(stations: &[system::Station], seed: Seed) -> Result<Stations, Error> {
-    let (mut nodes, mut path, mut groups) = (Vec::new(), Vec::new(), Vec::new());
+    let (mut nodes, mut path, mut groups) = (Vec::new(), Vec::new(), Vec::<Component>::new());
     for (number, station) in stations.iter().enumerate() {
         let at = |key: &str| format!("station[{number}].{key}");
         let service = match station.service {
@@ -401,6 +411,13 @@ fn stations(stations: &[system::Station], seed: Seed) -> Result<Stations, Error>
         if station.visits == 0 || station.visits > 1000 {
             let why = format!("{} can't be: write 1 to 1000", station.visits);
             return Err(Error::at(at("visits"), why));
+        }
+        if groups.iter().any(|group| group.name == station.name) {
+            let why = format!(
+                "{:?} is another station's, too: give each its own",
+                station.name
+            );
+            return Err(Error::at(at("name"), why));
         }
         let first = nodes.len();
         nodes.extend((0..station.copies).map(|copy| {

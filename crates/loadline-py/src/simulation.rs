@@ -43,6 +43,7 @@ impl PySimulation {
             outcome,
             components,
             rebuild: self.0.rebuild(),
+            sweep_ios: self.0.sweep_ios(),
         }
     }
 }
@@ -52,6 +53,7 @@ pub struct PyOutcome {
     outcome: Outcome,
     components: Vec<(String, f64)>,
     rebuild: Option<Rebuild>,
+    sweep_ios: u64,
 }
 
 #[pymethods]
@@ -116,6 +118,11 @@ impl PyOutcome {
             reached_bytes_per_s,
         } = self.rebuild?;
         Some((asked_bytes_per_s, reached_bytes_per_s))
+    }
+
+    #[getter]
+    fn sweep_ios(&self) -> u64 {
+        self.sweep_ios
     }
 
     #[getter]

@@ -48,6 +48,7 @@ def refusal(where: str, error: ValueError) -> InputError:
     path, why = error.args if len(error.args) == 2 else ("", str(error))
     # What Rust calls the type of a number is nothing to a reader.
     why = re.sub(r"(`\d+`) as [iu]\d+", r"\1", why)
+    why = re.sub(r"^wanted exactly 1 element.*", "has no key or several: write a table of exactly one, its kind", why)
     at = f"{where}: {path}: " if path else f"{where}: "
     # Before anything is cut: the list of what is known may be long, and has to be whole.
     unknown = _UNKNOWN.search(why)
@@ -57,6 +58,10 @@ def refusal(where: str, error: ValueError) -> InputError:
         why = "\n".join(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…" for line in why.split("\n"))
     elif len(why) > _SENTENCE:
         why = f"{why[:_SHOWN]} … {why[_SHOWN - _SENTENCE :]}"
+    if "wanted exactly 1 element" in why:
+        return InputError(
+            f"{at}has no key or several", "It takes a table of exactly one key, which says of what kind it is."
+        )
     wrong, missing = _WRONG.search(why), _MISSING.search(why)
     if wrong is not None:
         takes = next((said for kind, said in _TYPES if re.match(kind, wrong[2])), wrong[2])
@@ -72,6 +77,12 @@ def refusal(where: str, error: ValueError) -> InputError:
     name, expected = unknown[1][:_SHOWN], unknown[2]
     known = re.findall(r"`([^`]*)`", expected)
     return InputError(f"{at}{name!r} isn't known there", nearest(name, known, f"Known: {', '.join(known)}."))
+
+
+def _kinds(at: str) -> InputError:
+    return InputError(
+        f"{at}has no key or several", "It takes a table of exactly one key, which says of what kind it is."
+    )
 
 
 def _no_toml(at: str, place: str, line: str, reason: str) -> InputError:
