@@ -58,10 +58,6 @@ def refusal(where: str, error: ValueError) -> InputError:
         why = "\n".join(line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…" for line in why.split("\n"))
     elif len(why) > _SENTENCE:
         why = f"{why[:_SHOWN]} … {why[_SHOWN - _SENTENCE :]}"
-    if "wanted exactly 1 element" in why:
-        return InputError(
-            f"{at}has no key or several", "It takes a table of exactly one key, which says of what kind it is."
-        )
     wrong, missing = _WRONG.search(why), _MISSING.search(why)
     if wrong is not None:
         takes = next((said for kind, said in _TYPES if re.match(kind, wrong[2])), wrong[2])
@@ -77,12 +73,6 @@ def refusal(where: str, error: ValueError) -> InputError:
     name, expected = unknown[1][:_SHOWN], unknown[2]
     known = re.findall(r"`([^`]*)`", expected)
     return InputError(f"{at}{name!r} isn't known there", nearest(name, known, f"Known: {', '.join(known)}."))
-
-
-def _kinds(at: str) -> InputError:
-    return InputError(
-        f"{at}has no key or several", "It takes a table of exactly one key, which says of what kind it is."
-    )
 
 
 def _no_toml(at: str, place: str, line: str, reason: str) -> InputError:
