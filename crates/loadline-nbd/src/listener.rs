@@ -9,8 +9,8 @@ use std::os::unix::fs::{FileTypeExt, MetadataExt};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::path::{Path, PathBuf};
 
-/// Clients that may knock at once.
-const BACKLOG: i32 = 1024;
+/// Clients that may knock at once: as many as a load has jobs at most. The kernel takes fewer where `net.core.somaxconn` is lower.
+const BACKLOG: i32 = 4096;
 /// Bytes of a Unix socket's path that Linux has room for.
 const LONGEST_PATH: usize = 107;
 

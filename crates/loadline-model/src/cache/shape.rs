@@ -95,7 +95,7 @@ impl Shape {
         for (key, size) in [("cache.read", self.read), ("cache.write", self.write)] {
             if size.0 != 0 && size.0 < line {
                 let why = format!(
-                    "{size} is less than a line of {}: give more, or 0",
+                    "{size} is less than a line of {}: give more, or 0B",
                     self.line
                 );
                 return refuse(key, why);
@@ -138,7 +138,7 @@ impl Shape {
         let ahead = self.read_ahead.0;
         if ahead != 0 && (ahead > self.most_for_reads() || ahead > LONGEST_WINDOW) {
             let why = format!(
-                "{} don't fit into the {} for read content, or are more than 1GiB: give less, or 0 for no read-ahead",
+                "{} don't fit into the {} for read content, or are more than 1GiB: give less, or 0B for no read-ahead",
                 self.read_ahead,
                 Bytes(self.most_for_reads())
             );
