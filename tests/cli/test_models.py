@@ -345,8 +345,15 @@ def test_a_setting_that_changes_nothing_is_told(loadline: Loadline, verb: list[s
     assert "changes nothing" not in loadline(*verb, "--set", "volume.chunk=128KiB,1MiB").out
 
 
-def test_an_interruption_ends_a_long_simulation_soon(loadline: Loadline) -> None:
-    running = loadline.start("simulate", "hdd-7k2", "typical-12", "--ios", "50000000000")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["simulate", "hdd-7k2", "typical-12", "--ios", "50000000000"],
+        ["forecast", "md-raid5-8x2tb", "typical-12", "--set", "pool.drives=64:2048:64"],
+    ],
+)
+def test_an_interruption_ends_a_long_computation_soon(loadline: Loadline, words: list[str]) -> None:
+    running = loadline.start(*words)
     assert running.poll() is None
     # Python and the core are up once the process has threads beside its first.
     while running.poll() is None and len(list(Path(f"/proc/{running.pid}/task").iterdir())) < 2:

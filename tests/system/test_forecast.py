@@ -50,6 +50,17 @@ def test_a_delay_never_saturates(tmp_path: Path) -> None:
     assert (line.outstanding_asked or 0) > 1000
 
 
+def test_a_delay_in_front_of_drives_leaves_what_they_do_at_most_as_it_is() -> None:
+    # The asymptotic bound of closed networks, 1 / the greatest demand, has no delay in it: Lazowska and others 1984, chapter 5.
+    options = Options(only=("oltp-db",), queue_depths=(4096,))
+    of = {
+        delay: solve("eva-v2-10k", "typical-12", settings=(f"hosts.overhead={delay}",), options=options)[0]
+        for delay in ("100us", "100ms")
+    }
+    short, long = (of[delay].saturation_iops or 0 for delay in ("100us", "100ms"))
+    assert long == pytest.approx(short, rel=0.05)
+
+
 @pytest.mark.parametrize("asked_per_s", [50.0, 1e6])
 def test_the_load_line_of_an_open_load_is_where_theory_puts_it_whatever_was_asked(asked_per_s: float) -> None:
     # R = S / (1 - u): 30 ms at u = 0.7667.

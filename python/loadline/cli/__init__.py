@@ -10,6 +10,8 @@ import sys
 
 try:
     import gc
+    import os
+    import threading
     from collections import Counter
     from collections.abc import Sequence
     from dataclasses import dataclass
@@ -137,6 +139,8 @@ def main(arguments: Sequence[str] | None = None) -> None:
     except KeyboardInterrupt:  # once more, while the first one was being told
         code = InterruptedRun.exit_code
     output.end()
+    if code == InterruptedRun.exit_code and threading.active_count() > 1:
+        os._exit(code)  # A solution that is being computed can't be told to end, and Python would wait for it.
     sys.exit(code)
 
 

@@ -34,7 +34,8 @@ def in_order(
             number of their task.
 
     Raises:
-        KeyboardInterrupt: after the tasks under way have ended. And what a task raises, of several the first in order.
+        KeyboardInterrupt: at once; tasks under way end when they look at their event. And what a task raises, of
+            several the first in order.
     """
     stop, complete = Event(), Event()
     total = len(tasks)
@@ -47,6 +48,7 @@ def in_order(
 
     cores = threads or len(os.sched_getaffinity(0))
     executor = ThreadPoolExecutor(min(cores, max(1, total)))
+    waits = True
     try:
         tasks.reverse()
         futures = [executor.submit(tasks.pop(), stop) for _ in range(total)]
@@ -60,6 +62,9 @@ def in_order(
             if listen is not None:
                 listen(told, {number: futures[number].result() for number in new if not futures[number].exception()})
         return [future.result() for future in futures]
+    except KeyboardInterrupt:
+        waits = False
+        raise
     finally:
         stop.set()
-        executor.shutdown(cancel_futures=True)
+        executor.shutdown(waits, cancel_futures=True)

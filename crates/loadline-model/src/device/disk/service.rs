@@ -187,6 +187,12 @@ impl<'a> Closed<'a> {
     ) -> Self {
         let disk = Disk::new(Arc::clone(model), options);
         let queued = (queued as usize).clamp(1, disk.tags());
+        // Of several at the drive one is on its way at a time, however long that takes; after a revolution the head is where it was.
+        let pause = if queued > 1 {
+            pause.min(model.revolution())
+        } else {
+            pause
+        };
         let sum: f64 = load.accesses.iter().map(|access| access.weight).sum();
         let mut running = 0.0;
         let share = |access: &Access| {
