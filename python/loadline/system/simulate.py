@@ -438,6 +438,8 @@ def _findings(point: Point, outcomes: Sequence[_core.Outcome], ended_by: str, wo
         message = (
             f"{format_percent(work.precision_fraction)} was not reached within {work.ios:,} I/Os; see the intervals"
         )
+        if any(stream.profile.random_fraction == 0.0 for stream in point.streams):
+            message += "; streams come to slower zones of the drives as they go on, see fewer --ios"
         yield finding(point, "precision", "note", message, {}, "Give --until-precision, or a number of --ios.")
     if all(outcome.iops_ci95 is None for outcome in outcomes) and len(outcomes) == 1:
         message = "too few I/Os for a confidence interval"
