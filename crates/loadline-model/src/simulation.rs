@@ -50,12 +50,6 @@ impl System {
         model: Option<Arc<disk::Model>>,
     ) -> Result<Self, Error> {
         if !description.station.is_empty() {
-            if description.pool.is_some() || description.volume.is_some() {
-                return Err(Error::at(
-                    "station",
-                    "a system is either stations or an array: leave out one",
-                ));
-            }
             stations(&description.station, Seed(0))?;
             return Ok(System {
                 description,
@@ -383,6 +377,10 @@ fn stations(stations: &[system::Station], seed: Seed) -> Result<Stations, Error>
     let (mut nodes, mut path, mut groups) = (Vec::new(), Vec::new(), Vec::<Component>::new());
     for (number, station) in stations.iter().enumerate() {
         let at = |key: &str| format!("station[{number}].{key}");
+        if station.name.trim().is_empty() {
+            let why = "is empty: name the station, as results do then";
+            return Err(Error::at(at("name"), why));
+        }
         let service = match station.service {
             ServiceTime::Constant(time) => Service::Deterministic { time },
             ServiceTime::Exponential(mean) => Service::Exponential { mean },

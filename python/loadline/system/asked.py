@@ -44,8 +44,8 @@ def points_of(asked: Asked, options: Options = Options(), seed: int = 1) -> tupl
     Raises:
         InputError: no such suite, options that don't fit it, or a seed that can't be.
     """
-    if not 0 < seed < _SEEDS:
-        raise InputError(f"seed: {seed} can't be", f"Give a number from 1 to {_SEEDS - 1:,}.")
+    if not isinstance(seed, int) or not 0 < seed < _SEEDS:
+        raise InputError(f"seed: {seed!r} can't be", f"Give a number from 1 to {_SEEDS - 1:,}.")
     if isinstance(asked, str | Path):
         asked = load_suite(str(asked))[0]
     if isinstance(asked, Suite):

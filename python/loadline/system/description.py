@@ -92,7 +92,7 @@ class System:
             raise InputError(
                 f"{self.said}: to simulate it may take {format_size(wanted_bytes)} of memory, of which"
                 f" {format_size(free_bytes)} is free",
-                "Take a smaller cache (or a larger cache.page), or fewer drives.",
+                "Take a smaller cache (or a larger cache.page), fewer drives, or fewer copies of stations.",
             )
 
     def figures(self) -> list[tuple[str, str, str | None]]:
@@ -191,6 +191,8 @@ def load_system(system: str | Path | System) -> System:
     """
     if isinstance(system, System):
         return system
+    if not isinstance(system, str | Path):
+        raise InputError(f"{system!r} is no system", "Give a name of the catalog, the path of a TOML file, or a System.")
     path = system if isinstance(system, Path) else file.locate(system, CATALOG, "system")
     return System(path.stem, file.read(path, "system"), path)
 

@@ -22,10 +22,10 @@ _NO_TOML = re.compile(r"TOML parse error at (line \d+, column \d+)\n *\|\n\d+ \|
 #: Types of the core by their field's name.
 _TYPES = (
     ("struct|map", "a table of keys"),
-    ("u(8|16|32|64)", "a whole number from 0 on"),
+    ("u(8|16|32|64)", "a whole number, not below 0"),
     ("i(8|16|32|64)", "a whole number"),
     ("f64", "a number"),
-    ("seq", "a list"),
+    ("a sequence|seq", "a list"),
     ("a string", "text; in quotes if it reads as something else"),
     ("a boolean", "true or false"),
 )
@@ -64,6 +64,9 @@ def refusal(where: str, error: ValueError) -> InputError:
         found = re.sub(r"(?:integer|string|boolean|floating point) ", "", wrong[1], flags=re.IGNORECASE).replace(
             "`", ""
         )
+        found = {"map": "a table", "sequence": "a list"}.get(found, found)
+        if (found, takes) == ("a table", "a list"):
+            takes = f"a list of tables: write [[{path}]]"
         return InputError(f"{at}{found} can't stand there", f"It takes {takes}.")
     if missing is not None:
         key = f"{path}.{missing[1]}" if path else missing[1]

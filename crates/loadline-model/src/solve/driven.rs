@@ -8,7 +8,7 @@ use crate::device::disk::service::{self, Access, Load};
 use std::sync::Arc;
 
 impl Mix {
-    /// Time that a mean I/O waits for the drives when so many arrive per ns, where the modelled drive itself must tell: of a load in order,
+    /// Time that a mean I/O waits for the drives, and keeps them busy, ns, when so many arrive per ns, where the modelled drive itself must tell: of a load in order,
     /// where drives acknowledge writes from their buffers, or beside the destages of a single one; `None` elsewhere.
     ///
     /// A set waits for the slowest of its drives, which are taken as independent.
@@ -17,7 +17,7 @@ impl Mix {
         view: &View<'_>,
         turnaround_ns: f64,
         per_ns: f64,
-    ) -> Option<f64> {
+    ) -> Option<[f64; 2]> {
         let (options, load) = self.load(view, turnaround_ns);
         let disk = disk::Disk::new(Arc::clone(view.model), &options);
         let buffered = disk.buffers_writes()
@@ -45,11 +45,14 @@ impl Mix {
             .iter()
             .filter_map(|kind| Some((kind.class.share, &kind.waits.as_ref()?.ask)));
         let waited = steps.flat_map(|(share, ask)| {
-            ask.steps.iter().zip(found).map(move |(step, found)| {
-                share * step.share * step.largest.slowest_ns(found.mean_ns, found.scv)
-            })
+            ask.steps
+                .iter()
+                .zip(found.responses)
+                .map(move |(step, found)| {
+                    share * step.share * step.largest.slowest_ns(found.mean_ns, found.scv)
+                })
         });
-        Some(waited.sum())
+        Some([waited.sum(), found.busy_fraction * drives / per_ns])
     }
 
     /// I/Os per ns of a single drive with 1, 2, 4 ... of them there or waiting for room in the cache, beside up to so many accesses of

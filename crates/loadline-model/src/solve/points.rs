@@ -404,18 +404,16 @@ impl Solver<'_> {
                 ..self.split(per_ns, front + waited_ns, found.waited_ns, found.busy_ns)
             }));
         }
-        let inside = match &self.drives {
-            Some(drives) if self.sets.foreground > 0.0 => {
-                let driven_ns = self.mix.driven_ns(self.view, self.turnaround_ns, per_ns);
-                driven_ns.map_or_else(
-                    || {
-                        let inside = drives.open(per_ns * self.sets.all(), scv);
-                        inside * (1.0 - drives.background(inside))
-                    },
-                    |waited_ns| per_ns * waited_ns,
-                )
+        let waited_for = (self.drives.as_ref()).filter(|_| self.sets.foreground > 0.0);
+        let driven_ns =
+            waited_for.and_then(|_| self.mix.driven_ns(self.view, self.turnaround_ns, per_ns));
+        let inside = match (waited_for, driven_ns) {
+            (_, Some([waited_ns, _])) => per_ns * waited_ns,
+            (Some(drives), None) => {
+                let inside = drives.open(per_ns * self.sets.all(), scv);
+                inside * (1.0 - drives.background(inside))
             }
-            _ => 0.0,
+            (None, None) => 0.0,
         };
         if let (Some(drives), Some(ahead)) = (&self.drives, self.mix.windows) {
             let inside = self.sets.all() / self.sets.ahead;
@@ -438,7 +436,10 @@ impl Solver<'_> {
                 ..self.point(per_ns, front, waited_ns * reads_per_ns, Way::Read)
             }));
         }
-        Ok(Some(self.point(per_ns, front, inside, Way::Write)))
+        Ok(Some(Point {
+            drives_ns: driven_ns.map(|[_, busy_ns]| busy_ns),
+            ..self.point(per_ns, front, inside, Way::Write)
+        }))
     }
 }
 

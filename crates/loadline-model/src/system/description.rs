@@ -379,6 +379,11 @@ impl SystemDescription {
         for (key, value) in settings {
             super::setting::apply(&mut table, key, value)?;
         }
+        let has = |key: &str| table.contains_key(key);
+        if has("station") && (has("pool") || has("volume")) {
+            let why = "a system is either stations or an array: leave out one";
+            return Err(Error::at("station", why));
+        }
         Ok(table)
     }
 

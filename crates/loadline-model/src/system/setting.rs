@@ -191,14 +191,20 @@ pub(super) fn apply(table: &mut toml::Table, key: &str, value: &str) -> Result<(
             toml::Value::Table(table) => table.entry(*step).or_insert_with(empty),
             toml::Value::Array(array) => {
                 let most = array.len();
+                let named = (array.iter()).position(|element| {
+                    element.get("name").and_then(toml::Value::as_str) == Some(*step)
+                });
                 step.parse::<usize>()
                     .ok()
                     .and_then(|number| array.get_mut(number))
                     .ok_or_else(|| {
-                        let why = format!(
-                            "{} has {most} elements, and none is {step:?}: number them from 0",
-                            above()
+                        let above = above();
+                        let remedy = named.map_or_else(
+                            || "number them from 0".to_owned(),
+                            |number| format!("write {above}.{number}"),
                         );
+                        let why =
+                            format!("{above} has {most} elements, numbered from 0, and none is {step:?}: {remedy}");
                         Error::at(key, why)
                     })?
             }

@@ -11,6 +11,7 @@ use crate::drive::{Cache, DriveDescription, Overhead, Scheduling};
 use crate::units::Time;
 
 const MOST_SEGMENTS: u32 = 4096;
+const MOST_SEGMENT: u64 = 1 << 30;
 
 /// What all drives of one kind share: tables and figures, built once.
 #[derive(Debug, Clone, PartialEq)]
@@ -121,6 +122,9 @@ impl Model {
         }
         if cache.segments > 0 && cache.segment.0 < SECTOR_BYTES {
             return Err(Error::at("cache.segment", "should hold a sector or more"));
+        }
+        if cache.segment.0 > MOST_SEGMENT {
+            return Err(Error::at("cache.segment", "can't hold more than 1GiB"));
         }
         if cache.write_back && cache.segments == 0 {
             return Err(Error::at("cache.write_back", "needs cache.segments"));

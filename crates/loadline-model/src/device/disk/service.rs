@@ -21,7 +21,7 @@ use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
 
-pub use arriving::{Responses, Turns, arriving};
+pub use arriving::{Arrived, Responses, Turns, arriving};
 pub use destaging::destaging;
 pub use load::{Access, Kind, Load, Place};
 

@@ -33,8 +33,8 @@ impl<'a> Keys<'a> {
     pub fn get(&self, key: &str) -> Result<(&'a Value, &'a Place), Error> {
         self.maybe(key).ok_or_else(|| {
             self.block.place.error(format!(
-                "the block {} {} has no {key:?}",
-                self.block.kind, self.block.name
+                "the block {} has no {key:?}",
+                format!("{} {}", self.block.kind, self.block.name).trim_end()
             ))
         })
     }

@@ -25,6 +25,15 @@ pub struct Responses {
     pub scv: f64,
 }
 
+/// What comes of accesses that arrive.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub struct Arrived {
+    /// Of reads and of writes.
+    pub responses: [Responses; 2],
+    /// Share of the time in which the drive has an access, or writes from its buffer.
+    pub busy_fraction: f64,
+}
+
 /// How a stream's neighbours lie on several drives, seen by one: so many bytes here, then as much on each of the others.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Turns {
@@ -47,7 +56,7 @@ pub fn arriving(
     per_s: f64,
     turns: Option<Turns>,
     writing: Option<u32>,
-) -> [Responses; 2] {
+) -> Arrived {
     load.check(model);
     assert!(per_s > 0.0, "{per_s} a second never arrive");
     let tags = super::Disk::new(Arc::clone(model), options).tags() as u32;
@@ -60,6 +69,8 @@ pub fn arriving(
         writing: 0,
         held: VecDeque::new(),
         sums: [[0.0; 3]; 2],
+        busy: Time::ZERO,
+        turned_at: Time::ZERO,
     };
     open.measure(1e9 / per_s)
 }
@@ -76,35 +87,66 @@ struct Open<'a> {
     held: VecDeque<usize>,
     /// By way: count, sum and sum of squares of responses.
     sums: [[f64; 3]; 2],
+    /// Up to when the drive last got its first access or lost its last one.
+    busy: Time,
+    turned_at: Time,
 }
 
 impl Open<'_> {
-    fn measure(mut self, apart_ns: f64) -> [Responses; 2] {
+    fn measure(mut self, apart_ns: f64) -> Arrived {
         let mut rng = Seed(2).rng(Purpose::Place, 1);
         let mut at = 0.0;
+        let mut before = [Time::ZERO; 2];
         for arrival in 0..BEFORE + COUNTED {
             at += rng.exponential() * apart_ns;
             let now = Time::from_ns(at as u64);
             self.pass(now);
             if arrival == BEFORE {
                 self.sums = Default::default();
+                self.turn(now, self.is_idle());
+                before = [now, self.busy];
             }
             if !self.here() || self.holds() {
                 continue;
             }
+            let idle = self.is_idle();
             match self.free.pop() {
-                Some(token) => self.closed.submit(now, token),
+                Some(token) => {
+                    self.turn(now, idle);
+                    self.closed.submit(now, token);
+                }
                 None => self.waiting.push_back(now),
             }
         }
-        self.sums.map(|[count, sum, squares]| {
+        let now = Time::from_ns(at as u64);
+        self.turn(now, self.is_idle());
+        let [counted, busy] = [now - before[0], self.busy - before[1]];
+        let responses = self.sums.map(|[count, sum, squares]| {
             let mean_ns = sum / f64::max(count, 1.0);
             let scv = squares / f64::max(count, 1.0) / f64::max(mean_ns * mean_ns, 1.0) - 1.0;
             Responses {
                 mean_ns,
                 scv: scv.max(0.0),
             }
-        })
+        });
+        Arrived {
+            responses,
+            busy_fraction: busy.ns() as f64 / counted.ns().max(1) as f64,
+        }
+    }
+
+    /// Counts how long the drive has been busy up to now, before it gets an access or when it has ended one.
+    fn turn(&mut self, now: Time, idle: bool) {
+        self.busy += if idle {
+            self.closed.disk.background(self.turned_at, now)
+        } else {
+            now - self.turned_at
+        };
+        self.turned_at = now;
+    }
+
+    fn is_idle(&self) -> bool {
+        self.free.len() == self.closed.rewrites.len()
     }
 
     /// Whether the next access of the stream is on this drive.
@@ -178,6 +220,7 @@ impl Open<'_> {
                 self.closed.submit(now, token);
                 self.closed.submitted[token as usize].at = arrived;
             } else {
+                self.turn(now, false);
                 self.free.push(token);
             }
         }
