@@ -14,6 +14,7 @@ from loadline.result.schema import Result
 from loadline.system import asked, description
 from loadline.system.forecast import forecast
 from loadline.system.pool import in_order
+from loadline.system.simulate import simulate
 from loadline.system.solve import solve
 from loadline.workload.plan import Options
 from loadline.workload.profile import BlockShare, Closed, Open, Profile, Workload
@@ -131,6 +132,19 @@ def test_a_load_has_one_saturation_which_neither_another_amount_of_it_nor_its_lo
     assert max(reached) > 2 * reached[0]
     for row in rows:
         assert row.saturation_iops == pytest.approx(max(reached))
+
+
+@pytest.mark.parametrize(
+    ("system", "settings", "arrival"),
+    [("hdd-7k2", (), Open(50, 64)), ("sas-10k-jbod", ("pool.write_cache=true",), Closed(1, 8))],
+)
+def test_drives_that_write_from_their_buffers_are_solved_to_be_as_busy_as_simulated(
+    system: str, settings: tuple[str, ...], arrival: Open | Closed
+) -> None:
+    workload = Workload(Profile("mixed", (BlockShare(8192, 1.0),), 0.67, 1.0, "random"), arrival)
+    [solved] = solve(system, workload, settings=settings)
+    [simulated] = simulate(system, workload, settings=settings, ios=20_000)
+    assert solved.components["disks"] == pytest.approx(simulated.components["disks"], abs=0.05)
 
 
 def test_littles_law_and_the_bounds_hold_on_every_solution() -> None:

@@ -19,12 +19,7 @@ impl Mix {
         per_ns: f64,
     ) -> Option<[f64; 2]> {
         let (options, load) = self.load(view, turnaround_ns);
-        let disk = disk::Disk::new(Arc::clone(view.model), &options);
-        let buffered = disk.buffers_writes()
-            && load
-                .accesses
-                .iter()
-                .any(|access| access.kind != service::Kind::Read);
+        let buffered = self.are_buffered(view);
         // Of one drive destaging has one write under way at a time, where it keeps up.
         let alone = view.pool.drives == 1 && !self.destaging.is_empty();
         if !buffered && self.order.is_none() && !alone {
@@ -53,6 +48,14 @@ impl Mix {
                 })
         });
         Some([waited.sum(), found.busy_fraction * drives / per_ns])
+    }
+
+    /// Whether drives acknowledge writes of this mix from their buffers.
+    pub(super) fn are_buffered(&self, view: &View<'_>) -> bool {
+        let (options, load) = self.load(view, 0.0);
+        let writes = |access: &Access| access.kind != service::Kind::Read;
+        disk::Disk::new(Arc::clone(view.model), &options).buffers_writes()
+            && load.accesses.iter().any(writes)
     }
 
     /// I/Os per ns of a single drive with 1, 2, 4 ... of them there or waiting for room in the cache, beside up to so many accesses of

@@ -307,8 +307,16 @@ impl<'a> Solver<'a> {
 
     /// Time for which an I/O occupies drives at a point, all together, ns, where they were followed.
     pub(super) fn drives_ns(&self, at: &Point) -> Option<f64> {
-        let swept = || self.mix.swept_ns(self.view, at.throughput_per_s / 1e9);
-        at.drives_ns.or_else(swept)
+        let per_ns = at.throughput_per_s / 1e9;
+        let swept = || self.mix.swept_ns(self.view, per_ns);
+        let buffered = || {
+            let found = self
+                .mix
+                .are_buffered(self.view)
+                .then(|| self.mix.driven_ns(self.view, self.turnaround_ns, per_ns));
+            found.flatten().map(|[_, busy_ns]| busy_ns)
+        };
+        at.drives_ns.or_else(swept).or_else(buffered)
     }
 
     /// Utilisations at a point, or at saturation.

@@ -2,7 +2,7 @@
 //!
 //! Loads are rounded first, always. So neighbours share their times, and no answer depends on what was asked before, or by whom.
 
-use super::service::{Access, Kind, Load, Place, ServiceTime};
+use super::service::{Access, Arrived, Kind, Load, Place, ServiceTime, Turns};
 use super::{Model, Options};
 use crate::device::SECTOR_BYTES;
 use crate::memo::Memo;
@@ -46,11 +46,20 @@ impl Question {
 
 /// What is known of one kind of drive. It is no part of what the drive is: all are equal, and a copy begins empty.
 #[derive(Debug)]
-pub(super) struct Known(pub(super) Memo<Question, ServiceTime>);
+pub(super) struct Known {
+    pub(super) times: Memo<Question, ServiceTime>,
+    pub(super) arrivals: Memo<Arrivals, Arrived>,
+}
+
+/// What is drawn of a load, bits of how much of it a second, whose turn it is, and how many writes may be there.
+pub(super) type Arrivals = (Question, u64, Option<Turns>, Option<u32>);
 
 impl Default for Known {
     fn default() -> Self {
-        Known(Memo::new(MOST))
+        Known {
+            times: Memo::new(MOST),
+            arrivals: Memo::new(MOST),
+        }
     }
 }
 

@@ -114,7 +114,7 @@ fn ask(
 ) -> ServiceTime {
     let question = Question::new(options, load, queued, pause);
     let find = || Closed::new(model, options, load, queued, pause).measure();
-    model.known.0.ask(question, find)
+    model.known.times.ask(question, find)
 }
 
 /// What is to be known of a request when it's answered.

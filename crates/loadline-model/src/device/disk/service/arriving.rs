@@ -1,7 +1,7 @@
 //! One drive under requests that arrive from outside: where a buffer for writes, or the order of a stream, makes a queueing
 //! formula say too little.
 
-use super::{Closed, Load, Model, Options, Submitted};
+use super::{Closed, Load, Model, Options, Question, Submitted};
 use crate::sim::{Purpose, Seed};
 use crate::units::Time;
 use std::collections::VecDeque;
@@ -35,7 +35,7 @@ pub struct Arrived {
 }
 
 /// How a stream's neighbours lie on several drives, seen by one: so many bytes here, then as much on each of the others.
-#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
 pub struct Turns {
     /// What a drive has in a row.
     pub bytes: u64,
@@ -60,7 +60,9 @@ pub fn arriving(
     load.check(model);
     assert!(per_s > 0.0, "{per_s} a second never arrive");
     let tags = super::Disk::new(Arc::clone(model), options).tags() as u32;
-    let open = Open {
+    let asked = Question::new(options, load, tags, load.turnaround);
+    let question = (asked, per_s.to_bits(), turns, writing);
+    let open = || Open {
         closed: Closed::empty(model, options, load, tags, load.turnaround),
         free: (0..u64::from(tags)).collect(),
         waiting: VecDeque::new(),
@@ -72,7 +74,8 @@ pub fn arriving(
         busy: Time::ZERO,
         turned_at: Time::ZERO,
     };
-    open.measure(1e9 / per_s)
+    let find = || open().measure(1e9 / per_s);
+    model.known.arrivals.ask(question, find)
 }
 
 struct Open<'a> {
