@@ -52,7 +52,7 @@ def test_a_delay_never_saturates(tmp_path: Path) -> None:
 
 
 def test_a_delay_in_front_of_drives_leaves_what_they_do_at_most_as_it_is() -> None:
-    # The asymptotic bound of closed networks, 1 / the greatest demand, has no delay in it: Lazowska and others 1984, chapter 5.
+    # The asymptotic bound of closed networks, 1 / the greatest demand, has no delay in it: Lazowska and others 1984, 5.
     options = Options(only=("oltp-db",), queue_depths=(4096,))
     of = {
         delay: solve("eva-v2-10k", "typical-12", settings=(f"hosts.overhead={delay}",), options=options)[0]

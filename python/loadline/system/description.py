@@ -192,7 +192,9 @@ def load_system(system: str | Path | System) -> System:
     if isinstance(system, System):
         return system
     if not isinstance(system, str | Path):
-        raise InputError(f"{system!r} is no system", "Give a name of the catalog, the path of a TOML file, or a System.")
+        raise InputError(
+            f"{system!r} is no system", "Give a name of the catalog, the path of a TOML file, or a System."
+        )
     path = system if isinstance(system, Path) else file.locate(system, CATALOG, "system")
     return System(path.stem, file.read(path, "system"), path)
 
