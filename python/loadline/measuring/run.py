@@ -510,7 +510,9 @@ def _confirm(planned: event.Planned, destroy: tuple[str, ...], session: Session)
     stray = next((name for name in destroy if name not in known), None)
     if stray is not None:
         named = ", ".join(aim.confirmation or aim.given for aim in aims)
-        raise InputError(f"--destroy {stray!r} is no target of this run", f"It has {named}. Correct it or leave it out.")
+        raise InputError(
+            f"--destroy {stray!r} is no target of this run", f"It has {named}. Correct it or leave it out."
+        )
 
 
 def _session_facts(aims: Sequence[target.Target], loaders: Sequence[fio.Fio], session: Session) -> dict[str, Any]:
