@@ -230,7 +230,7 @@ def search_rate(
     tolerance_fraction: float = 0.01,
     expected: float | None = None,
     error: Callable[[Answer], float] = lambda _: 0.0,
-    offered: Callable[[float], float] = lambda rate: rate,
+    offered: Callable[[float], float] | None = None,
 ) -> LoadLine[float, Answer]:
     """The highest offered rate from `low` to `high` that holds; the `next` one is at most `tolerance_fraction` higher.
 
@@ -243,19 +243,24 @@ def search_rate(
     Args:
         saturation: what an answer to a higher rate than the system can do says of the highest; None of other answers.
         expected: the rate of saturation, if it's known before: the search begins below it; else at `high`, which tells.
-        offered: the nearest rate that can be asked for; of one that can, itself.
+        offered: the nearest rate that can be asked for; of one that can, itself. None: any can.
     """
     step = math.log1p(0.999 * tolerance_fraction) / _FINE
     steps = math.ceil(math.log(high / low) / step)
-    rates = sorted({offered(one) for one in (*(low * math.exp(step * number) for number in range(steps)), high)})
-    last = len(rates) - 1
-    probes = _Probes(ask, holds, share, error, rates[0], rates[-1])
+
+    def even(number: int) -> float:
+        return low if number <= 0 else high if number >= steps else low * math.exp(step * number)
+
+    rates = sorted({offered(even(number)) for number in range(steps + 1)}) if offered else []
+    last = len(rates) - 1 if rates else steps
 
     def rate(number: int) -> float:
-        return rates[max(0, min(number, last))]
+        return rates[max(0, min(number, last))] if rates else even(number)
+
+    probes = _Probes(ask, holds, share, error, rate(0), rate(last))
 
     def under(load: float) -> int:
-        return max(0, bisect_right(rates, load) - 1)
+        return max(0, bisect_right(range(last + 1), load, key=rate) - 1)
 
     def near(load: float) -> int:
         number = under(load)
@@ -272,7 +277,7 @@ def search_rate(
 
     def depth(number: int) -> float:
         load, top = rate(number), ceiling()
-        return load / rates[0] if top is None else 1 / (1 - load / top) if load < top else math.inf
+        return load / rate(0) if top is None else 1 / (1 - load / top) if load < top else math.inf
 
     begin = last if expected is None else near(_BEGIN * expected)
 
@@ -292,10 +297,12 @@ def search_rate(
         found = highest(probes.seen(rate), scale, last, begin)
     except UnansweredError:
         return probes.torn(
-            *(rates[0], rates[-1]),
+            *(rate(0), rate(last)),
             lambda load, above: above <= max(load * (1 + tolerance_fraction), rate(under(load) + 1)),
         )
-    return probes.line(rate(found) if found >= 0 else None, min(high, ceiling() or high), offered)
+    return probes.line(
+        rate(found) if found >= 0 else None, min(high, ceiling() or high), offered or (lambda load: load)
+    )
 
 
 class _Probes(Generic[Load, Answer]):
