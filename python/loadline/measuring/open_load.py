@@ -116,7 +116,7 @@ def _parts(stream: Workload, bound_ns: int) -> list[Workload]:
     ]
     # Rounded together, so that a rate that can be offered stays what it is.
     left = max(len(ways), round(arrival.rate_per_s / each_per_s))
-    parts = []
+    parts: list[Workload] = []
     for name, share, read_fraction in ways:
         jobs = left if len(parts) == len(ways) - 1 else min(left - 1, max(1, round(left * share)))
         left -= jobs

@@ -244,7 +244,7 @@ class _Way:
         ends = (self.seen[self.below], self.seen[self.above])
         if not self.error or all(abs(_part(end)) > _UNLIKE * self.error for end in ends):
             return False
-        wide = self.scale.width(self.below)
+        wide = self.scale.width(self.above)
         return self.above - self.below <= 1 or len(self.seen) >= self.scale.enough or self.vague(curve) * wide <= _VAGUE
 
     def settle(self) -> int | None:
@@ -256,7 +256,7 @@ class _Way:
         meets = step - (over / (over - under) if math.isfinite(over) and over > under else 0.5)
         found = min((step for step, one in self.seen.items() if one.holds), key=lambda step: abs(step - meets))
         late = len(self.seen) - (self.scale.enough or 0)
-        wide = self.scale.width(self.below)
+        wide = self.scale.width(self.above)
         near = abs(meets - found) <= max(1.0, _NEAR / wide) * (1 + max(0, late))
         sure = self.vague(curve) <= max(_SURE, _ENOUGH / wide)
         if late >= _LATE or len(self.seen) > self.last or (near and (late >= 0 or sure)):
