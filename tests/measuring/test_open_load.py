@@ -10,10 +10,12 @@ import subprocess
 from dataclasses import replace
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from loadline._core import Histogram
 from loadline.errors import InputError
-from loadline.measuring.open_load import check, counted, overloaded, saturating, spread
+from loadline.measuring.open_load import check, counted, offered, overloaded, saturating, spread
 from loadline.result.schema import Flow, Result
 from loadline.result.store import Row
 from loadline.workload.dialects import fio_job
@@ -53,6 +55,21 @@ def test_a_rate_is_spread_over_jobs_of_whole_rates_that_are_seldom_busy(rate: fl
     assert sum(part.rate_per_s for part in parts) == pytest.approx(rate, abs=per_s)
     assert jobs <= 2001 and sent.warmup_ns >= 5e9 / per_s
     assert [stream.profile.read_fraction for stream in sent.streams] == [1.0, 0.0]
+
+
+@given(
+    st.floats(1, 60_000),
+    st.sampled_from(["0%", "1%", "50%", "70%", "99.5%", "100%"]),
+    st.sampled_from([0.2, 1, 30, 999]),
+)
+def test_a_rate_that_can_be_offered_is_the_nearest_and_is_offered_as_it_is(
+    rate: float, read: str, bound_ms: float
+) -> None:
+    point, bound_ns = ramp(SUITE.replace("70%", read)), int(bound_ms * 1e6)
+    found = offered(point, rate, bound_ns)
+    sent = arrivals(spread(point.at(found), bound_ns))
+    assert sum(part.rate_per_s for part in sent) == found
+    assert abs(found - rate) <= max(1, 0.02 * rate)
 
 
 def test_fio_takes_a_rate_that_is_spread() -> None:

@@ -381,6 +381,29 @@ def test_a_highest_rate_that_probes_of_a_ramp_over_rates_exceed_is_told_unless_i
         assert any(said in message for message in messages) == told, messages
 
 
+def test_a_ramp_over_rates_offers_none_twice_and_its_loads_are_those_that_were_offered(tmp_path: Path) -> None:
+    """Of few requests a second whole rates of jobs are further apart than steps of the search."""
+
+    class Slow(Rates):
+        def measure(self, point: Point, folder: Path) -> Measured:
+            measured = super().measure(point, folder)
+            rate, mean_ns = measured.result.total.iops or 0.0, 30e6
+            slow = Flow(iops=rate if rate < 100 else 100.0, latency_mean_ns=mean_ns * 14 / max(1.0, 100 - rate))
+            return Measured(replace(measured.result, total=slow, read=slow, latency_mean_ci95_ns=mean_ns / 10), {})
+
+    slow = Slow()
+    suite = parse_suite(RATES.replace("5ms", "30ms").replace("400/s", "10/s"), "reads", "reads")
+    (slow.point,) = make_plan(suite, Options(), seed=1)
+    row = slow.find(tmp_path)
+    rates = [
+        sum(one.arrival.rate_per_s for one in point.streams if isinstance(one.arrival, Open)) for point in slow.asked
+    ]
+    assert len(rates) > 3 and rates == [*dict.fromkeys(rates)]
+    found = row.provenance["load_line"]
+    assert found["load"] == row.offered_per_s and found["next"] == found["load"] + 1
+    assert {found["load"], found["next"]} <= set(rates)
+
+
 def test_what_is_said_of_rates_next_to_a_load_line_has_the_digits_of_tables(tmp_path: Path) -> None:
     row = Rates().find(tmp_path)
     (found,) = doubts(row)

@@ -170,6 +170,16 @@ def test_a_file_that_loadline_did_not_make_is_overwritten_only_by_its_path(
     assert hashlib.sha256(filled_file.read_bytes()).digest() != before
 
 
+def test_what_may_be_destroyed_must_be_a_target_of_the_run(loadline: Loadline, filled_file: Path) -> None:
+    other = loadline.folder / "other"
+    other.write_bytes(b"precious")
+    for words in ((reads(loadline.folder),), (three(loadline.folder), "--destroy", filled_file)):
+        said = loadline("run", *words, filled_file, "--destroy", other)
+        assert (said.code, loadline.runs()) == (2, [])
+        assert f"--destroy '{other}' is no target of this run\nIt has {filled_file}." in said.err
+    assert loadline("run", reads(loadline.folder), filled_file, "--destroy", filled_file).code == 0
+
+
 def test_a_sparse_file_is_filled_before_it_is_measured(loadline: Loadline, tmp_path: Path) -> None:
     target = tmp_path / "sparse"
     with target.open("wb") as file:

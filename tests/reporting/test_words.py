@@ -54,6 +54,16 @@ def test_the_bottleneck_is_what_limits() -> None:
     assert several == ("Disks limit 2 points.", "Bus limit 1 point.")
 
 
+def test_what_limits_though_it_is_hardly_busy_in_the_mean_says_why() -> None:
+    """One of eight disks holds all of a small volume."""
+    sentences = said([solved("a", {"disks": 0.125, "bus": 0.01})])["What limits"]
+    assert sentences == (
+        "The disks limit every point.",
+        "In the mean over all disks they are busy at most 12% of the time: only some have work, or few I/Os are"
+        " outstanding.",
+    )
+
+
 def test_what_is_not_described_is_not_said_to_be_limited_by_a_component() -> None:
     assert said([solved("a"), measured("b")])["What limits"] == ("Disks limit 1 point of 2.",)
 

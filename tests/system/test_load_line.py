@@ -319,6 +319,47 @@ def test_of_a_rate_at_which_the_response_jumps_luck_ends_no_search(edge: float, 
     assert line.highest.load <= edge * top < line.next.load <= 1.0101 * line.highest.load
 
 
+@given(st.floats(10, 180), st.integers(2, 40))
+def test_of_rates_that_can_be_offered_the_last_that_holds_is_found_with_the_next_one(edge: float, each: int) -> None:
+    def offered(rate: float) -> float:
+        return float(each * max(1, round(rate / each)))
+
+    line = search_rate(
+        *(lambda load: load / edge, lambda answer: answer <= 1, 1.0, 400.0, lambda answer: answer),
+        lambda _: None,
+        offered=offered,
+    )
+    last = edge // each * each
+    assert (line.highest and line.highest.load) == (last or None)
+    assert line.next is not None and line.next.load == last + each
+    asked = [probe.load for probe in line.probes]
+    assert asked == sorted({offered(load) for load in asked})
+
+
+@pytest.mark.parametrize("most", [2.0, 20.0, 500.0])
+def test_with_luck_no_rate_that_is_offered_is_asked_for_twice_and_the_line_is_one_off_at_most(most: float) -> None:
+    """Queues of one server, of which answers are known to 5 %."""
+    for seed in range(200):
+        chance, asked = random.Random(seed), list[float]()
+        true = chance.uniform(1, most)
+
+        def ask(load: float, chance: random.Random = chance, asked: list[float] = asked, true: float = true) -> float:
+            asked.append(load)
+            top = true / 0.8
+            return 0.2 / (1 - load / top) * math.exp(chance.gauss(0, 0.05)) if load < top else math.inf
+
+        line = search_rate(
+            *(ask, lambda answer: answer <= 1, 1.0, most, lambda answer: answer),
+            lambda answer, true=true: true / 0.8 if answer == math.inf else None,  # type: ignore[misc]
+            expected=true / 0.8,
+            error=lambda _: 0.05,
+            offered=lambda load: float(round(load)),
+        )
+        assert asked == [*dict.fromkeys(asked)] and all(load == round(load) for load in asked)
+        assert line.highest is None or abs(line.highest.load - true) <= 1 + 0.05 * true, (seed, true, line.highest)
+        assert len(asked) <= 12
+
+
 def test_bounds_of_a_rate_are_where_the_curves_of_its_intervals_meet_the_limit() -> None:
     """Of M/M/1 1 / response is straight, so they are exact."""
 

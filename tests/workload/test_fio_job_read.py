@@ -12,6 +12,7 @@ from workload.foreign import refused_at_its_place
 from workload.strategies import damaged
 
 from loadline.errors import InputError
+from loadline.system.asked import points_of
 from loadline.workload.dialects import fio_job
 from loadline.workload.dialects.fio_job.option import KNOWN
 from loadline.workload.plan import Options, Point, make_plan
@@ -259,7 +260,7 @@ def test_options_that_contradict_each_other_or_loadline_are_errors(options: str,
         ("", "x.fio:1:1: no job section"),
         ("[global]\nbs=4k\n", "no job section"),
         ("bs=4k\n", "x.fio:1:1: .*before any section"),
-        ("[j]\n", "x.fio:1:1: section 'j' has no runtime"),
+        ("[j]\n", "x.fio: 'j' has no runtime"),
         (
             "[j]\nrw=randread\nbs=4k\nrwmixread=abc\n",
             "x.fio:4:11: rwmixread: 'abc' is not a whole number from 0 to 100",
@@ -271,6 +272,13 @@ def test_options_that_contradict_each_other_or_loadline_are_errors(options: str,
 def test_a_file_that_is_no_suite_is_an_error(text: str, said: str) -> None:
     with pytest.raises(InputError, match=said):
         points(text)
+
+
+def test_a_file_without_a_runtime_takes_that_of_the_options_and_models_need_none() -> None:
+    suite, _ = fio_job.read("[j]\nrw=randread\n", "x", "x.fio")
+    (point,) = make_plan(suite, Options(runtime_ns=10**9))
+    assert point.runtime_ns == 10**9
+    assert [one.runtime_ns for one in points_of(suite)[1]] == [0]
 
 
 @pytest.mark.parametrize(

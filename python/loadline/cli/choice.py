@@ -141,7 +141,7 @@ def tell_sweep(system: str, settings: Sequence[str], suite: Suite, options: Opti
         return
     from loadline.system.description import load_system, unroll
 
-    systems, points = len(unroll(load_system(system), settings)), len(make_plan(suite, options))
+    systems, points = len(unroll(load_system(system), settings)), len(make_plan(suite, options, timed=False))
     if systems * points >= _LONG:
         output.note(f"{systems * points:,} points: {systems:,} systems, each under {points:,} of {suite.name}")
 

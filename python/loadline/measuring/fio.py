@@ -44,6 +44,9 @@ _FAREWELL = "terminating on signal 2"
 #: Oldest fio whose options and JSON this is written for (Debian 11).
 OLDEST = (3, 25)
 
+# Of fio's messages as many lines tell why it failed.
+_TOLD = 2
+
 log = logging.getLogger("loadline")
 
 _TICK_NS = 10**9
@@ -146,18 +149,18 @@ class Fio:
         stream = watch.stream
         warnings = [warning for warning in stream.warnings if _GREETING not in warning and _FAREWELL not in warning]
         outcome = Outcome(stream.jobs, watch.intervals, ended_at_ns=time.time_ns(), warnings=warnings)
-        messages = (folder / "fio.stderr").read_text("utf-8", "replace").strip().splitlines()
+        said = _cause((folder / "fio.stderr").read_text("utf-8", "replace"))
         failed = next((job for job in outcome.jobs if job.error), None)
         if watch.stopped:
             outcome.error = watch.stopped
         elif failed is not None:
-            outcome.error = f"fio's job {failed.name}: {os.strerror(failed.error)} (errno {failed.error})"
+            # A failed connection is errno 1 whatever the reason, which is in fio's messages.
+            outcome.error = f"fio's job {failed.name}: {os.strerror(failed.error)} (errno {failed.error}){said}"
         elif code < 0 or code > 128:
             number = -code if code < 0 else code - 128
             outcome.error, outcome.tool_failed = f"fio was killed by {_signal_name(number)}", True
         elif (code and not (watch.enough and code == _ENDED_BY_SIGINT)) or not outcome.jobs:
-            said = next((line for line in messages if line.strip()), "it said nothing")[:300]
-            outcome.error, outcome.tool_failed = f"fio ended with code {code}: {said}", True
+            outcome.error, outcome.tool_failed = f"fio ended with code {code}{said or ': it said nothing'}", True
         elif not any(job.read.ios or job.write.ios for job in outcome.jobs):
             outcome.error = "no I/O completed in the measured time"
         return outcome
@@ -399,6 +402,13 @@ def filename(target: Path, folder: Path, link_name: str = "target") -> str:
     link.unlink(missing_ok=True)
     link.symlink_to(target)
     return link_name
+
+
+def _cause(messages: str) -> str:
+    """The end of fio's messages, where each of many jobs may have said the same, behind a colon; empty without any."""
+    lines = [line.strip().removeprefix("fio: ") for line in messages.splitlines() if _FAREWELL not in line]
+    last = list(dict.fromkeys(line for line in reversed(lines) if line))[:_TOLD]
+    return ": " + "; ".join(reversed(last))[:300] if last else ""
 
 
 def _signal_name(number: int) -> str:

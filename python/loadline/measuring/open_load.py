@@ -106,16 +106,32 @@ def _parts(stream: Workload, bound_ns: int) -> list[Workload]:
     # fio takes whole numbers a second for each job.
     each_per_s = max(1, int(min(_BUSY * 1e9 / bound_ns, arrival.rate_per_s / _FEW_JOBS)))
     each_per_s = max(each_per_s, math.ceil(arrival.rate_per_s / _MOST_JOBS))
-    parts = []
-    for way, share, read_fraction in (
-        ("reads", profile.read_fraction, 1.0),
-        ("writes", 1 - profile.read_fraction, 0.0),
-    ):
-        if share:
-            jobs = max(1, round(arrival.rate_per_s * share / each_per_s))
-            part = replace(profile, name=f"{profile.name}.{way}", read_fraction=read_fraction)
-            parts.append(Workload(part, Open(float(jobs * each_per_s), _DEPTH, jobs)))
+    ways = [
+        (name, share, read_fraction)
+        for name, share, read_fraction in (
+            ("reads", profile.read_fraction, 1.0),
+            ("writes", 1 - profile.read_fraction, 0.0),
+        )
+        if share
+    ]
+    # Rounded together, so that a rate that can be offered stays what it is.
+    left = max(len(ways), round(arrival.rate_per_s / each_per_s))
+    parts: list[Workload] = []
+    for name, share, read_fraction in ways:
+        jobs = left if len(parts) == len(ways) - 1 else min(left - 1, max(1, round(left * share)))
+        left -= jobs
+        part = replace(profile, name=f"{profile.name}.{name}", read_fraction=read_fraction)
+        parts.append(Workload(part, Open(float(jobs * each_per_s), _DEPTH, jobs)))
     return parts
+
+
+def offered(point: Point, load: float, bound_ns: int) -> float:
+    """About that load of the point, as whole rates of jobs can offer it: the point at that load offers just that."""
+    sent = spread(point.at(load), bound_ns)
+    rates = [part.arrival.rate_per_s for part in sent.streams if isinstance(part.arrival, Open)]
+    rate = sum(rates) / len(point.streams)
+    # What was rounded may have jobs of another rate, and is rounded again.
+    return rate if rate == load else offered(point, rate, bound_ns)
 
 
 def saturating(point: Point) -> Point:

@@ -17,7 +17,7 @@ from loadline._core import Histogram
 from loadline.judging.certainty import Certainty
 from loadline.judging.figure import figure_named
 from loadline.judging.finding import Doubt, finding
-from loadline.measuring.open_load import counted, overloaded, saturating, spread
+from loadline.measuring.open_load import counted, offered, overloaded, saturating, spread
 from loadline.measuring.point import Measured
 from loadline.reporting.table import count, listed, load_line_unsure
 from loadline.result.intervals import counted_intervals
@@ -185,7 +185,7 @@ def _load_line(point: Point, ramp: Ramp, ask: Callable[[float], Result], probes:
             luck,
         )
     else:
-        line = _open_line(ramp, ask, saturated)
+        line = _open_line(point, ramp, ask, saturated)
     if not line.complete:
         assert probes.failed is not None, "only a failed probe ends a search too early"
         known = {
@@ -200,7 +200,7 @@ def _load_line(point: Point, ramp: Ramp, ask: Callable[[float], Result], probes:
     return row, None if line.highest is None else line.highest.answer.point
 
 
-def _open_line(ramp: Ramp, ask: Callable[[float], Result], saturated: Result) -> LoadLine[Any, Result]:
+def _open_line(point: Point, ramp: Ramp, ask: Callable[[float], Result], saturated: Result) -> LoadLine[Any, Result]:
     """The load line over rates; `saturated` is the answer to a load that saturates."""
     return search_rate(
         ask,
@@ -210,6 +210,7 @@ def _open_line(ramp: Ramp, ask: Callable[[float], Result], saturated: Result) ->
         lambda answer: answer.total.iops if overloaded(answer) else None,
         expected=saturated.total.iops,
         error=luck,
+        offered=lambda load: offered(point, load, ramp.limit.bound_ns),
     )
 
 

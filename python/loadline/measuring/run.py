@@ -499,12 +499,20 @@ def _marked(made: Run, numbers: Collection[int]) -> Iterator[None]:
 
 
 def _confirm(planned: event.Planned, destroy: tuple[str, ...], session: Session) -> None:
-    """Asks for what must be typed of each target that would be overwritten."""
+    """Asks for what must be typed of each target that would be overwritten; what names none of them may be a slip."""
     for aim in [intended.target for intended in planned.targets if intended.destroys]:
         typed = destroy
         if not destroy and session.ask is not None and aim.confirmation is not None:
             typed = (session.ask(aim, aim.confirmation) or "",)
         target.confirm(aim, typed)
+    aims = [intended.target for intended in planned.targets]
+    known = {name for aim in aims for name in (aim.confirmation, aim.given, str(aim.path), aim.uri)}
+    stray = next((name for name in destroy if name not in known), None)
+    if stray is not None:
+        named = ", ".join(aim.confirmation or aim.given for aim in aims)
+        raise InputError(
+            f"--destroy {stray!r} is no target of this run", f"It has {named}. Correct it or leave it out."
+        )
 
 
 def _session_facts(aims: Sequence[target.Target], loaders: Sequence[fio.Fio], session: Session) -> dict[str, Any]:

@@ -32,6 +32,9 @@ _ORIGINS = {
 # From there on a component or a host leaves hardly anything.
 _BUSY = 0.9
 
+# What limits is busier, unless most of its kind have nothing to do.
+_HARDLY = 0.5
+
 # Suites and targets that are named.
 _FEW_NAMES = 4
 
@@ -177,7 +180,9 @@ def _beside(line: Result, contents: Contents) -> Iterator[str]:
             where = _around(knee.load, [load_of(row) for row in curve.rows])
             yield f"By the probes the {what} lies {where} {per}; the best is at {knee.load:,.4g}, with {there}."
     if line.bottleneck and line.components:
-        yield f"At the load line the {line.bottleneck} are busy {line.components[line.bottleneck]:.0%} of the time."
+        share = line.components[line.bottleneck]
+        mean = ", as a mean over all of them" if share < _HARDLY else ""
+        yield f"At the load line the {line.bottleneck} are busy {share:.0%} of the time{mean}."
     elif line.busy_fraction is not None:
         yield f"At the load line the device had an I/O outstanding {line.busy_fraction:.0%} of the time."
 
@@ -214,6 +219,10 @@ def _limits(points: Sequence[Result]) -> Iterator[str]:
             if number == answered
             else f"{component.capitalize()} limit {_points(number)}{all_known}."
         )
+        most = max(point.components.get(component, 1.0) for point in points if point.bottleneck == component)
+        if most < _HARDLY:
+            mean = f"In the mean over all {component} they are busy at most {most:.0%} of the time"
+            yield f"{mean}: only some have work, or few I/Os are outstanding."
     yield from _host(
         points, "cpu_fraction", "The host's CPU was above 90 % at {}: there the load generator may be the limit."
     )

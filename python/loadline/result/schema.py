@@ -70,7 +70,9 @@ class Result:
     busy_fraction: float | None = _is(
         "share of time in which the device had an I/O outstanding (%util); not a utilisation on arrays or SSDs"
     )
-    components: Mapping[str, float] = _is("utilisation by component, of modelled systems", default_factory=dict)
+    components: Mapping[str, float] = _is(
+        "utilisation by component, the mean over all of its kind, of modelled systems", default_factory=dict
+    )
     bottleneck: str | None = _is("the component that limits, of modelled systems; of emulated ones the busiest")
     runtime_ns: int | None = _is("time that was measured, warm-up left out")
     warmup_ns: int | None = _is("warm-up before it, with what was found to be a beginning of another kind")

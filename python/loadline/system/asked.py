@@ -49,7 +49,7 @@ def points_of(asked: Asked, options: Options = Options(), seed: int = 1) -> tupl
     if isinstance(asked, str | Path):
         asked = load_suite(str(asked))[0]
     if isinstance(asked, Suite):
-        return asked.name, make_plan(asked, options, seed)
+        return asked.name, make_plan(asked, options, seed, timed=False)
     if options != Options():
         raise InputError("options change the points of a suite only", "Change the workload itself.")
     if isinstance(asked, Workload):

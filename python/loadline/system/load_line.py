@@ -7,6 +7,7 @@ were are in the load line's probes.
 from __future__ import annotations
 
 import math
+from bisect import bisect_right
 from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
@@ -229,8 +230,11 @@ def search_rate(
     tolerance_fraction: float = 0.01,
     expected: float | None = None,
     error: Callable[[Answer], float] = lambda _: 0.0,
+    offered: Callable[[float], float] | None = None,
 ) -> LoadLine[float, Answer]:
     """The highest offered rate from `low` to `high` that holds; the `next` one is at most `tolerance_fraction` higher.
+
+    Where fewer rates than that can be offered, it's the next of those.
 
     Searches as `search_outstanding` does, on rates that are half as far apart. Once saturation is known, a rate counts
     as 1 / (1 - utilisation) outstanding. Of answers with an `error` more are asked for near the limit, until the curve
@@ -239,13 +243,31 @@ def search_rate(
     Args:
         saturation: what an answer to a higher rate than the system can do says of the highest; None of other answers.
         expected: the rate of saturation, if it's known before: the search begins below it; else at `high`, which tells.
+        offered: the nearest rate that can be asked for; of one that can, itself. None: any can.
     """
     step = math.log1p(0.999 * tolerance_fraction) / _FINE
-    last = math.ceil(math.log(high / low) / step)
-    probes = _Probes(ask, holds, share, error, low, high)
+    steps = math.ceil(math.log(high / low) / step)
+
+    def even(number: int) -> float:
+        return low if number <= 0 else high if number >= steps else low * math.exp(step * number)
+
+    rates = sorted({offered(even(number)) for number in range(steps + 1)}) if offered else []
+    last = len(rates) - 1 if rates else steps
 
     def rate(number: int) -> float:
-        return low if number <= 0 else high if number >= last else low * math.exp(step * number)
+        return rates[max(0, min(number, last))] if rates else even(number)
+
+    probes = _Probes(ask, holds, share, error, rate(0), rate(last))
+
+    def under(load: float) -> int:
+        return max(0, bisect_right(range(last + 1), load, key=rate) - 1)
+
+    def near(load: float) -> int:
+        number = under(load)
+        return number + (number < last and rate(number) * rate(number + 1) < load * load)
+
+    def width(number: int) -> float:
+        return max(1.0, math.log(rate(number + 1) / rate(number)) / step)
 
     def ceiling() -> float | None:
         told = [one for probe in probes.asked.values() if (one := saturation(probe.answer)) is not None]
@@ -255,27 +277,32 @@ def search_rate(
 
     def depth(number: int) -> float:
         load, top = rate(number), ceiling()
-        return load / low if top is None else 1 / (1 - load / top) if load < top else math.inf
+        return load / rate(0) if top is None else 1 / (1 - load / top) if load < top else math.inf
 
-    begin = last if expected is None else round(math.log(max(1.0, min(_BEGIN * expected, high) / low)) / step)
+    begin = last if expected is None else near(_BEGIN * expected)
 
     def leap(number: int) -> int:
         top, load = ceiling(), rate(number)
         far = load * _LEAP if top is None else max(load, top * (1 - 1 / (_NEARER * depth(number))))
-        return math.floor(math.log(far / low) / step)
+        return under(far)
 
     def center(below: int, above: int) -> int:
         top = ceiling()
         if below >= 0 or top is None:
             return (below + above) // 2
-        return max(0, round(math.log(_BEGIN * top / low) / step))
+        return near(_BEGIN * top)
 
-    scale = Scale(depth, center, leap, _ENOUGH if expected is not None else _ENOUGH + 2)
+    scale = Scale(depth, center, leap, _ENOUGH if expected is not None else _ENOUGH + 2, width)
     try:
-        found = highest(probes.seen(rate), scale, last, min(begin, last))
+        found = highest(probes.seen(rate), scale, last, begin)
     except UnansweredError:
-        return probes.torn(low, high, lambda load, above: above <= load * (1 + tolerance_fraction))
-    return probes.line(rate(found) if found >= 0 else None, min(high, ceiling() or high))
+        return probes.torn(
+            *(rate(0), rate(last)),
+            lambda load, above: above <= max(load * (1 + tolerance_fraction), rate(under(load) + 1)),
+        )
+    return probes.line(
+        rate(found) if found >= 0 else None, min(high, ceiling() or high), offered or (lambda load: load)
+    )
 
 
 class _Probes(Generic[Load, Answer]):
@@ -315,7 +342,9 @@ class _Probes(Generic[Load, Answer]):
         part, error = self._share(probe.answer), self._error(probe.answer)
         return not probe.holds and (not error or not part <= 1 + _UNLIKE * error)
 
-    def line(self, at: Load | None, most: Load) -> LoadLine[Load, Answer]:
+    def line(
+        self, at: Load | None, most: Load, offered: Callable[[Load], Load] = lambda load: load
+    ) -> LoadLine[Load, Answer]:
         """The load line where a search found it, after a look above it, up to `most`."""
         fails = min(
             (one for load, one in self.asked.items() if at is None or load > at), key=lambda one: one.load, default=None
@@ -323,7 +352,7 @@ class _Probes(Generic[Load, Answer]):
         if fails is not None:
             with suppress(UnansweredError):
                 for doubling in range(1, (_BEYOND if at is None else 1) + 1):
-                    far = min(most, 2**doubling * fails.load)
+                    far = offered(min(most, 2**doubling * fails.load))
                     if max(self.asked) < far:
                         self.probe(far)
         return self._line(at, fails)

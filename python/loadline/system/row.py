@@ -93,7 +93,7 @@ def load_line_rows(point: Point, line: LoadLine[Any, Result], saturation_iops: f
     if line.highest is None:
         lowest = line.probes[0].answer
         # Of several streams at once each has one at least.
-        least = ramp.low if by_rate else lowest.outstanding_asked or ramp.low
+        least = line.probes[0].load if by_rate else lowest.outstanding_asked or ramp.low
         error = lowest.error or f"not even the lowest load, {least:g}, keeps {limit}"
         at_line = replace(lowest, total=Flow(), read=Flow(), write=Flow(), error=error, outstanding_asked=None)
     else:

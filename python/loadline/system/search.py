@@ -49,6 +49,9 @@ _VAGUE = 4.0
 _ENOUGH = 1.2
 _NEAR = 2.5
 
+# Of steps wider than that, in steps.
+_SURE = 0.5
+
 # Answers that tell how much luck there is.
 _NEAREST = 3
 
@@ -81,12 +84,14 @@ class Scale:
         center: a step about halfway between two.
         leap: the highest step that may be tried next when this one is the highest that was.
         enough: so many probes are enough where answers have luck; None: only a step whose next one fails will do.
+        width: how much wider than others a step is, 1 or more.
     """
 
     depth: Callable[[int], float]
     center: Callable[[int, int], int]
     leap: Callable[[int], int]
     enough: int | None = None
+    width: Callable[[int], float] = lambda _: 1.0
 
 
 def highest(see: Callable[[int], Seen], scale: Scale, last: int, start: int = 0) -> int:
@@ -239,7 +244,8 @@ class _Way:
         ends = (self.seen[self.below], self.seen[self.above])
         if not self.error or all(abs(_part(end)) > _UNLIKE * self.error for end in ends):
             return False
-        return self.above - self.below <= 1 or len(self.seen) >= self.scale.enough or self.vague(curve) <= _VAGUE
+        wide = self.scale.width(self.above)
+        return self.above - self.below <= 1 or len(self.seen) >= self.scale.enough or self.vague(curve) * wide <= _VAGUE
 
     def settle(self) -> int | None:
         """The step that holds nearest to where the curve meets the limit; None after a probe that was due before."""
@@ -250,8 +256,10 @@ class _Way:
         meets = step - (over / (over - under) if math.isfinite(over) and over > under else 0.5)
         found = min((step for step, one in self.seen.items() if one.holds), key=lambda step: abs(step - meets))
         late = len(self.seen) - (self.scale.enough or 0)
-        near = abs(meets - found) <= _NEAR * (1 + max(0, late))
-        if late >= _LATE or (near and (late >= 0 or self.vague(curve) <= _ENOUGH)):
+        wide = self.scale.width(self.above)
+        near = abs(meets - found) <= max(1.0, _NEAR / wide) * (1 + max(0, late))
+        sure = self.vague(curve) <= max(_SURE, _ENOUGH / wide)
+        if late >= _LATE or len(self.seen) > self.last or (near and (late >= 0 or sure)):
             return found
         aim = meets if late < 0 else self.crossing(curve, self.last + 1, 0.0, (late + 1) * _SAFE * self.error) - 0.5
         free = (step for away in count() for step in (math.floor(aim) - away, math.floor(aim) + 1 + away))

@@ -243,7 +243,7 @@ def _saturated(system: System, point: Point, stop: Event) -> list[_core.Outcome]
 
 def _replication(system: System, point: Point, work: Effort, number: int, stop: Event) -> _core.Outcome:
     if work.timed and not point.runtime_ns:
-        raise InputError(f"{point.name} has no run time", "Ask for a suite or points of a plan, or without a run time.")
+        raise InputError(f"{point.name} has no run time", "Give it one (--runtime), or ask for no warm-up.")
     built = _built(system)
     try:
         simulation = built.simulate(

@@ -185,14 +185,17 @@ class Point:
         )
 
 
-def make_plan(suite: Suite, options: Options, seed: int | None = None) -> tuple[Point, ...]:
+def make_plan(suite: Suite, options: Options, seed: int | None = None, *, timed: bool = True) -> tuple[Point, ...]:
     """The points of `suite`, in its order, sweeps unrolled; point k gets `seed` + k, so no two ask for the same blocks.
 
     A search stays one point, unless queue depths are given, which make it a closed sweep over them.
 
+    Args:
+        timed: refuse points without a run time, of which models need none.
+
     Raises:
-        InputError: `only` names a profile that the suite doesn't have, options contradict each other, or two points
-            would have one name.
+        InputError: `only` names a profile that the suite doesn't have, options contradict each other, two points
+            would have one name, or there is no run time.
     """
     lengths = (options.runtime_ns, options.warmup_ns, options.settle_ns)
     changes = (options.queue_depths, options.jobs, *lengths, options.precision_fraction)
@@ -220,6 +223,12 @@ def make_plan(suite: Suite, options: Options, seed: int | None = None) -> tuple[
             f"suite {suite.name} makes {times} points named {name!r}", "Rename the profile, or change its sweep."
         )
     _check_tracked(points, suite)
+    endless = next((point.name for point in points if timed and not point.runtime_ns), None)
+    if endless is not None:
+        raise InputError(
+            f"{suite.source}: {endless!r} has no runtime",
+            "loadline's points run for a time, not for an amount: give --runtime, or add runtime=300 to the file.",
+        )
     return tuple(points if seed is None else (replace(point, seed=seed + k) for k, point in enumerate(points)))
 
 

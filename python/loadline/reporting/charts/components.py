@@ -12,6 +12,9 @@ from loadline.reporting.contents import Contents
 # Below it a component is left out: it limits nothing.
 _IDLE = 0.01
 
+# A small volume keeps one of many disks busy.
+_NOTE = "the mean over all of a kind; ▲ the bottleneck"
+
 # Pixels of a cell in which "100 ▲" has room, and "100".
 _BESIDE, _NUMBER = 42, 24
 
@@ -63,4 +66,4 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
     text = base.mark_text(text=said, fontSize=size, dy=down).encode(color=ink)
     above = base.mark_text(text=alt.ExprRef(f"{narrow} ? datum.mark : ''"), fontSize=7, dy=-7).encode(color=ink)
     height = rows_height([str(value["name"]) for value in values])
-    return [Panel("Utilisation of components, %", [cells, text, above], {"points": values}, height, "▲ the bottleneck")]
+    return [Panel("Utilisation of components, %", [cells, text, above], {"points": values}, height, _NOTE)]

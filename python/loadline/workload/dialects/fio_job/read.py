@@ -46,13 +46,6 @@ def read(text: str, name: str, file: str, *, each_section: bool = False) -> tupl
         )
     taken: set[str] = set()
     entries = [_entry(group, taken) for group in groups]
-    # Only now: a value that can't be read says more, wherever it stands.
-    for (first, *_), entry in zip(groups, entries, strict=True):
-        if not entry.runtime_ns:
-            raise first.place.fault(
-                f"section {first.name[:80]!r} has no runtime",
-                "loadline's points run for a time, not for an amount: add runtime=300.",
-            )
     return Suite(name, f"fio job file {file}", file, "", tuple(entries)), warnings + _notes(found, file)
 
 
