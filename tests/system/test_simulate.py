@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 from pathlib import Path
+from queue import Queue
 from threading import Event
 from typing import Any
 
@@ -284,14 +285,14 @@ def test_a_drive_is_found_beside_the_system_that_names_it(tmp_path: Path) -> Non
 
 
 def test_ctrl_c_ends_the_tasks_under_way() -> None:
-    ended = []
+    ended: Queue[bool] = Queue()
 
     def endless(stop: Event) -> None:
-        ended.append(stop.wait(60))
+        ended.put(stop.wait(60))
 
     def listen(done: int, new: Mapping[int, None]) -> None:
         raise KeyboardInterrupt
 
     with pytest.raises(KeyboardInterrupt):
         in_order([endless, endless, endless], threads=2, listen=listen)
-    assert ended == [True, True]
+    assert [ended.get(timeout=60) for _ in range(2)] == [True, True]

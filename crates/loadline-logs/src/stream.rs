@@ -6,6 +6,9 @@ use crate::status::{Warmup, read_status};
 use crate::warning::Warnings;
 use crate::{Interval, Job, Status, Warning};
 
+/// What each job of fio's engine for NBD servers says when it begins.
+const GREETING: &str = "connected to NBD server";
+
 /// Decodes the output of `fio --status-interval=1 --output-format=json+ --eta=never`, fed in pieces as it comes.
 ///
 /// Time is linear in the bytes, and memory bounded by the longest status ([`crate::LONGEST_VALUE_BYTES`]). The chunks
@@ -83,7 +86,13 @@ impl Reader {
                 let status = read_status(value, &mut self.warnings)?;
                 return self.take_status(status);
             }
-            Piece::Text(text) => Warning::Text(String::from_utf8_lossy(text).into_owned()),
+            Piece::Text(text) => {
+                let text = String::from_utf8_lossy(text).into_owned();
+                if text.contains(GREETING) {
+                    return None;
+                }
+                Warning::Text(text)
+            }
             Piece::Interrupted(bytes) => Warning::Interrupted { bytes },
             Piece::TooLong => Warning::TooLong {
                 limit_bytes: crate::LONGEST_VALUE_BYTES,

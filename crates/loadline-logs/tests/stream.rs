@@ -307,6 +307,13 @@ fn text_is_shortened_and_warnings_are_limited_in_number() {
 }
 
 #[test]
+fn greetings_of_many_jobs_leave_room_for_warnings() {
+    let greetings = "fio: connected to NBD server\n".repeat(2 * MOST_WARNINGS);
+    let warnings = read(greetings + "something else\n").warnings();
+    assert_eq!(warnings, ["text outside of JSON: something else"]);
+}
+
+#[test]
 fn deep_nesting_is_a_warning() {
     let deep = "{\"a\":".repeat(100_000) + &"}".repeat(100_000) + "\n";
     let outcome = read(deep + &status(1000, 100));

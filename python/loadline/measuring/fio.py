@@ -35,10 +35,7 @@ ENGINES = (*_ASYNCHRONOUS, "null")
 #: For the export of an NBD server.
 NBD = "nbd"
 
-# What its engine says on standard output.
-_GREETING = "connected to NBD server"
-
-# And fio itself once it was asked to end.
+# What fio says on standard output once it was asked to end.
 _FAREWELL = "terminating on signal 2"
 
 #: Oldest fio whose options and JSON this is written for (Debian 11).
@@ -147,7 +144,7 @@ class Fio:
 
     def _outcome(self, code: int, watch: _Watch, folder: Path) -> Outcome:
         stream = watch.stream
-        warnings = [warning for warning in stream.warnings if _GREETING not in warning and _FAREWELL not in warning]
+        warnings = [warning for warning in stream.warnings if _FAREWELL not in warning]
         outcome = Outcome(stream.jobs, watch.intervals, ended_at_ns=time.time_ns(), warnings=warnings)
         said = _cause((folder / "fio.stderr").read_text("utf-8", "replace"))
         failed = next((job for job in outcome.jobs if job.error), None)
