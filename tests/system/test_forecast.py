@@ -147,6 +147,12 @@ def test_drives_that_write_from_their_buffers_are_solved_to_be_as_busy_as_simula
     assert solved.components["disks"] == pytest.approx(simulated.components["disks"], abs=0.05)
 
 
+def test_streams_read_and_written_are_limited_by_the_drives_that_they_keep_busy() -> None:
+    mixed = Workload(Profile("mixed", (BlockShare(65536, 1.0),), 0.5, 0.0, "sequential"), Closed(4, 1))
+    [asked] = solve("dl360-g6-p410i", mixed)
+    assert asked.bottleneck == "disks" and asked.components["disks"] > 0.9
+
+
 def test_littles_law_and_the_bounds_hold_on_every_solution() -> None:
     for depth in (1, 4, 64):
         [result] = solve("hdd-7k2", "typical-12", options=Options(only=("oltp-db",), queue_depths=(depth,)))

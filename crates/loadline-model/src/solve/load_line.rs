@@ -176,13 +176,24 @@ impl System {
             outstanding,
             think_ns,
         };
-        let line = |(kept, next): Found, solve: &dyn Fn(u32) -> Result<Solution, Error>| {
-            let solution = solve(loads.highest(&kept))?;
-            Ok(LoadLine {
-                solution,
-                next,
-                kept,
-            })
+        let line = |(mut kept, mut next): Found, solve: &dyn Fn(u32) -> Result<Solution, Error>| {
+            loop {
+                let highest = loads.highest(&kept);
+                let solution = solve(highest)?;
+                // A curve that ends there may be a little above one that goes on.
+                let fails = solution.at.filter(|at| !limit.holds(at));
+                let known = kept.get_mut(((highest - low) / step) as usize);
+                match (fails, known.filter(|kept| **kept)) {
+                    (Some(at), Some(kept)) => (*kept, next) = (false, Some(at)),
+                    _ => {
+                        return Ok(LoadLine {
+                            solution,
+                            next,
+                            kept,
+                        });
+                    }
+                }
+            }
         };
         let Some(view) = self.view()? else {
             let solve =

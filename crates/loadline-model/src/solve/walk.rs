@@ -208,7 +208,7 @@ impl<'a> Walk<'a> {
                     }
                 }
             }
-            if self.begun.len() > look {
+            if self.begun.len() > look.max(self.since.windows + LOOKED) {
                 if self.windows_per_ns() >= PLAIN * enough {
                     break;
                 }
