@@ -384,9 +384,11 @@ impl Mix {
         matches!(self.uneven, Uneven::Survivors(_)) && self.order.is_none()
     }
 
-    /// Share of the reads that go on from another one and find no shorter queue than that of its drive.
+    /// Share of the reads that go on from another one and find no shorter queue than that of its drive. Of runs that are read ahead of it was
+    /// counted which copies they go on at.
     fn staying(&self) -> f64 {
-        if self.choice.shortest && self.choice.copies > 1 && self.order.is_none() {
+        let chooses = self.choice.shortest && self.choice.copies > 1;
+        if chooses && self.order.is_none() && self.ahead.is_empty() {
             STAYING
         } else {
             1.0

@@ -292,7 +292,11 @@ impl Part<'_> {
         self.add_read(mix, "read hit", reads * hits, None);
         let runs = ahead
             .filter(|_| self.profile.random_fraction < 1.0)
-            .map(|cache| Runs::of(self.profile, cache));
+            .and_then(|cache| {
+                let copies = self.survey.mirror_read;
+                let read_on = self.view.model.read_on_bytes();
+                Runs::of(self.profile, cache, &self.view.layout, copies, read_on)
+            });
         let Some(runs) = runs else {
             let waits = Waits {
                 ask: self.survey.read(None),
@@ -301,11 +305,10 @@ impl Part<'_> {
             };
             return self.add_read(mix, "read miss", missed, Some(waits));
         };
-        let near = self.staying();
         let first = Waits {
             ask: self.survey.read(None),
             place,
-            onward: runs.onward * near,
+            onward: runs.onward,
         };
         self.add_read(mix, "read miss", missed * runs.missed, Some(first));
         self.add_read(mix, "read ahead, there", missed * runs.hit, None);
@@ -314,7 +317,7 @@ impl Part<'_> {
             let coming = Waits {
                 ask: ask.clone(),
                 place: Place::Onward,
-                onward: near,
+                onward: window.onward,
             };
             self.add_read(
                 mix,
@@ -326,7 +329,7 @@ impl Part<'_> {
                 per_io: missed * (window.share - window.waited),
                 ask,
                 place: Place::Onward,
-                onward: near,
+                onward: window.onward,
             });
         }
     }

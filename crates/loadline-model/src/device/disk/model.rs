@@ -197,6 +197,14 @@ impl Model {
         u64::from(self.cache.segments) * self.cache.segment.0
     }
 
+    /// The most that a segment of the buffer holds of what has been read on, bytes.
+    pub fn read_on_bytes(&self) -> u64 {
+        match self.cache.segments {
+            0 => 0,
+            _ => self.cache.segment.0,
+        }
+    }
+
     /// The time of a revolution.
     pub fn revolution(&self) -> Time {
         self.mechanics.rotation.period()
