@@ -77,7 +77,11 @@ impl Popularity {
             }),
             Spread::Pareto { h } => {
                 let power = (1.0 - h).ln() / h.ln();
-                by_rank(places, |rank| (rank / places).powf(power))
+                // From one half on the last places are the popular ones.
+                by_rank(places, |rank| match rank / places {
+                    below if power <= 1.0 => below.powf(power),
+                    below => -(power * (-below).ln_1p()).exp_m1(),
+                })
             }
             Spread::Normal { deviation_fraction } => normal(places, *deviation_fraction),
             Spread::Zoned { zones } => zones
@@ -222,6 +226,7 @@ mod tests {
             Spread::Zipf { theta: 0.9 },
             Spread::Zipf { theta: 1.0 },
             Spread::Pareto { h: 0.2 },
+            Spread::Pareto { h: 0.99 },
             Spread::Normal {
                 deviation_fraction: 0.1,
             },
@@ -243,6 +248,15 @@ mod tests {
         });
         let hits = narrow.hit_fraction(4096.0 * 1000.0, Leaving::LeastRecent);
         assert!((hits - 1.0).abs() < 1e-6, "{hits}");
+    }
+
+    #[test]
+    fn a_load_on_the_last_places_hits_as_one_on_the_first() {
+        for h in [0.001, 0.999] {
+            let narrow = spread(Spread::Pareto { h });
+            let hits = narrow.hit_fraction(4096.0 * 1000.0, Leaving::LeastRecent);
+            assert!(hits > 0.99, "{h}: {hits}");
+        }
     }
 
     #[test]
