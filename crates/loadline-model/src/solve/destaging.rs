@@ -22,7 +22,7 @@ impl Part<'_> {
             let place = if full {
                 Place::Random
             } else {
-                self.destaged(&destage, cache.destage_order)
+                self.destaged(&destage)
             };
             let onward = match place {
                 Place::Random if full => self.onward().max(1.0 - 1.0 / a_write.max(1.0)),
@@ -47,6 +47,12 @@ impl Part<'_> {
         1.0 - 1.0 / self.in_one_go(destage)
     }
 
+    /// Whether what has waited longest goes first: of streams that are written in turn one after the other.
+    pub(super) fn by_age(&self) -> bool {
+        let oldest = |cache: &Cache| cache.destage_order == cache::Order::Oldest;
+        self.cache.is_some_and(oldest)
+    }
+
     /// Accesses of a drive that go on from each other in a sweep: of scattered writes those of a large one's stripes.
     fn in_one_go(&self, destage: &Destage) -> f64 {
         let streams = f64::from(self.profile.sequential_streams);
@@ -55,7 +61,7 @@ impl Part<'_> {
             return 1.0;
         } else if scattered(self.profile) {
             self.profile.mean_bytes()
-        } else if streams < 2.0 {
+        } else if streams < 2.0 || self.by_age() {
             return 1.0;
         } else {
             2.0 * self.content.dirty / (streams - 1.0)
@@ -66,8 +72,8 @@ impl Part<'_> {
     }
 
     /// Where the next dirty stripe lies on a drive: a sweep comes by; by age scattered ones come in no order.
-    fn destaged(&self, destage: &Destage, order: cache::Order) -> Place {
-        if order == cache::Order::Oldest && scattered(self.profile) {
+    fn destaged(&self, destage: &Destage) -> Place {
+        if self.by_age() && scattered(self.profile) {
             return Place::Random;
         }
         let span = self.survey.span();

@@ -42,7 +42,7 @@ pub(super) struct Part<'a> {
     share: f64,
     pub(super) profile: &'a Profile,
     pub(super) survey: Survey<'a>,
-    cache: Option<&'a Cache>,
+    pub(super) cache: Option<&'a Cache>,
     pub(super) content: Content,
 }
 
@@ -387,7 +387,8 @@ impl Part<'_> {
         let drive = disk::Disk::new(Arc::clone(self.view.model), &Mix::options(self.view));
         let alone = profile.read_fraction <= 0.0 && !scattered(profile);
         let apart = layout.kind() == layout::Kind::Jbod && self.view.pool.drives > 1;
-        if !alone || apart || drive.buffers_writes() {
+        let in_turn = self.by_age() && profile.sequential_streams > 1;
+        if !alone || apart || in_turn || drive.buffers_writes() {
             return None;
         }
         let bytes = layout.stripe_bytes();
