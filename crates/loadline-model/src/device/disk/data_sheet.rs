@@ -15,31 +15,8 @@ pub fn zones(
     surfaces: u32,
     switches: Switches,
 ) -> Result<Vec<DescribedZone>, Error> {
-    let at = |key: &str, why: String| Error::at(format!("geometry.data_sheet.{key}"), why);
-    if !(1..=256).contains(&sheet.zones) {
-        return Err(at(
-            "zones",
-            format!("{} zones can't be: write 1 to 256", sheet.zones),
-        ));
-    }
+    let sectors = checked(sheet)?;
     let (outer_rate, inner_rate) = (sheet.outer_rate, sheet.inner_rate);
-    if inner_rate.0 == 0 {
-        let why = format!("{inner_rate} can't be: write the data sheet's rate at the inner edge");
-        return Err(at("inner_rate", why));
-    }
-    if inner_rate > outer_rate {
-        let why = format!(
-            "{inner_rate} is above outer_rate, {outer_rate}: outer tracks are the faster ones, so exchange the two"
-        );
-        return Err(at("inner_rate", why));
-    }
-    let sectors = sheet.capacity.0 / SECTOR_BYTES;
-    if !(100_000..=200_000_000_000).contains(&sectors) {
-        return Err(at(
-            "capacity",
-            format!("{} can't be: write 51.2MB to 102.4TB", sheet.capacity),
-        ));
-    }
     let heads = f64::from(surfaces);
     let revolution = switches.revolution.ns() as f64;
     let cycle = heads * revolution
@@ -122,4 +99,37 @@ pub fn zones(
         }
     }
     Ok(described)
+}
+
+/// The sectors of a sheet whose own figures can be.
+fn checked(sheet: &DataSheet) -> Result<u64, Error> {
+    if !(1..=256).contains(&sheet.zones) {
+        return Err(at(
+            "zones",
+            format!("{} zones can't be: write 1 to 256", sheet.zones),
+        ));
+    }
+    let (outer_rate, inner_rate) = (sheet.outer_rate, sheet.inner_rate);
+    if inner_rate.0 == 0 {
+        let why = format!("{inner_rate} can't be: write the data sheet's rate at the inner edge");
+        return Err(at("inner_rate", why));
+    }
+    if inner_rate > outer_rate {
+        let why = format!(
+            "{inner_rate} is above outer_rate, {outer_rate}: outer tracks are the faster ones, so exchange the two"
+        );
+        return Err(at("inner_rate", why));
+    }
+    let sectors = sheet.capacity.0 / SECTOR_BYTES;
+    if !(100_000..=200_000_000_000).contains(&sectors) {
+        return Err(at(
+            "capacity",
+            format!("{} can't be: write 51.2MB to 102.4TB", sheet.capacity),
+        ));
+    }
+    Ok(sectors)
+}
+
+fn at(key: &str, why: String) -> Error {
+    Error::at(format!("geometry.data_sheet.{key}"), why)
 }

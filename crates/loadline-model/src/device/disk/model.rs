@@ -120,45 +120,7 @@ impl Model {
             ));
         }
         let cache = drive.cache.clone();
-        if cache.segments > MOST_SEGMENTS {
-            return Err(Error::at(
-                "cache.segments",
-                format!(
-                    "{} can't be: write {MOST_SEGMENTS} or fewer",
-                    cache.segments
-                ),
-            ));
-        }
-        if cache.segments > 0 && cache.segment.0 < SECTOR_BYTES {
-            return Err(Error::at(
-                "cache.segment",
-                format!("{} can't be: write 512B or more", cache.segment),
-            ));
-        }
-        if cache.segment.0 > MOST_SEGMENT {
-            return Err(Error::at(
-                "cache.segment",
-                format!("{} can't be: write 1GiB or less", cache.segment),
-            ));
-        }
-        if cache.write_back && cache.segments == 0 {
-            return Err(Error::at(
-                "cache.write_back",
-                "there is no cache to write to: give cache.segments of 1 or more, or write false",
-            ));
-        }
-        if cache.write_segments == Some(0) && cache.write_back {
-            return Err(Error::at(
-                "cache.write_segments",
-                "0 can't acknowledge writes: write 1 or more, or cache.write_back = false",
-            ));
-        }
-        if !(0.0..=1.0).contains(&cache.read_water_mark) {
-            return Err(Error::at(
-                "cache.read_water_mark",
-                format!("{} can't be: write 0 to 1", cache.read_water_mark),
-            ));
-        }
+        check(&cache)?;
         if !(1..=MOST_TAGS).contains(&drive.queue.tags) {
             return Err(Error::at(
                 "queue.tags",
@@ -241,4 +203,48 @@ impl Model {
         let end = lbn.checked_add(sectors)?;
         (sectors > 0 && end <= self.sectors()).then(|| self.mechanics.geometry.run(lbn, sectors))
     }
+}
+
+/// Refuses a buffer that can't be.
+fn check(cache: &Cache) -> Result<(), Error> {
+    if cache.segments > MOST_SEGMENTS {
+        return Err(Error::at(
+            "cache.segments",
+            format!(
+                "{} can't be: write {MOST_SEGMENTS} or fewer",
+                cache.segments
+            ),
+        ));
+    }
+    if cache.segments > 0 && cache.segment.0 < SECTOR_BYTES {
+        return Err(Error::at(
+            "cache.segment",
+            format!("{} can't be: write 512B or more", cache.segment),
+        ));
+    }
+    if cache.segment.0 > MOST_SEGMENT {
+        return Err(Error::at(
+            "cache.segment",
+            format!("{} can't be: write 1GiB or less", cache.segment),
+        ));
+    }
+    if cache.write_back && cache.segments == 0 {
+        return Err(Error::at(
+            "cache.write_back",
+            "there is no cache to write to: give cache.segments of 1 or more, or write false",
+        ));
+    }
+    if cache.write_segments == Some(0) && cache.write_back {
+        return Err(Error::at(
+            "cache.write_segments",
+            "0 can't acknowledge writes: write 1 or more, or cache.write_back = false",
+        ));
+    }
+    if !(0.0..=1.0).contains(&cache.read_water_mark) {
+        return Err(Error::at(
+            "cache.read_water_mark",
+            format!("{} can't be: write 0 to 1", cache.read_water_mark),
+        ));
+    }
+    Ok(())
 }
