@@ -75,7 +75,7 @@ def _next(result: Result) -> int | None:
 def _line(answer: Answer, cell: Callable[[Result], str]) -> str:
     if answer.line is None:
         return UNKNOWN
-    return "none" if answer.line.total.iops is None else cell(answer.line)
+    return "none" if answer.line.error else cell(answer.line)
 
 
 def _saturation(answer: Answer) -> str:

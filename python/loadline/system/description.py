@@ -141,7 +141,7 @@ class System:
 
     @property
     def beside(self) -> Path | None:
-        """The folder from which a relative path of its drive leads; None, the working directory, of one that was set."""
+        """The folder from which a relative path of its drive leads; None, the working directory, of one set."""
         return None if _is_of("pool.drive", [key for key, _ in self.settings]) else self.path.parent
 
     @property
