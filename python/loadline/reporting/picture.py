@@ -139,7 +139,7 @@ def _panels(contents: Contents, chart: str | None, point: str | None, palette: A
                     "Name one with --point, and give only one run.",
                 )
             panels = of_point.draw(details(contents.runs, rows)[0], palette)
-            if not panels and chart is None:
+            if not panels and chart is None and point is not None:
                 continue
             if not panels:
                 raise InputError(f"chart {of_point.name} of {rows[0].point}: {of_point.lacks}", "Take another chart.")
