@@ -12,6 +12,15 @@ TYPE_CHECKING = False  # as in typing, whose import takes long, and before the c
 if TYPE_CHECKING:
     from typing import Any
 
+    from loadline.errors import (
+        InputError,
+        InterruptedRun,
+        LoadlineError,
+        RefusedError,
+        StoreError,
+        TargetError,
+        ToolError,
+    )
     from loadline.judging.audit import audit
     from loadline.judging.compare import compare
     from loadline.judging.sources import import_results
@@ -29,12 +38,19 @@ if TYPE_CHECKING:
     from loadline.workload.suite import Suite, load_suite
 
 __all__ = [
+    "InputError",
+    "InterruptedRun",
+    "LoadlineError",
     "Options",
     "Profile",
+    "RefusedError",
     "Result",
     "Run",
+    "StoreError",
     "Suite",
     "System",
+    "TargetError",
+    "ToolError",
     "Workload",
     "audit",
     "compare",
@@ -51,12 +67,19 @@ __all__ = [
 ]
 
 _HOME = {
+    "InputError": "errors",
+    "InterruptedRun": "errors",
+    "LoadlineError": "errors",
     "Options": "workload.plan",
     "Profile": "workload.profile",
+    "RefusedError": "errors",
     "Result": "result.schema",
     "Run": "result.store",
+    "StoreError": "errors",
     "Suite": "workload.suite",
     "System": "system.description",
+    "TargetError": "errors",
+    "ToolError": "errors",
     "Workload": "workload.profile",
     "audit": "judging.audit",
     "compare": "judging.compare",

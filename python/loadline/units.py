@@ -111,6 +111,16 @@ def parse_duration(text: str | int) -> int:
     return _bounded(round(value * factor * 10**9), text)
 
 
+def whole(what: str, number: object, least: int, most: int) -> None:
+    """Refuses what is no whole number from `least` to `most`.
+
+    Raises:
+        InputError: it isn't; `what` says of what.
+    """
+    if type(number) is not int or not least <= number <= most:
+        raise InputError(f"{what}: {number!r} can't be", f"Give a whole number from {least:,} to {most:,}.")
+
+
 def parse_fraction(text: str | int | float) -> Fraction:
     """The exact fraction of a share such as `70%`, between 0 and 1. The percent sign is required.
 

@@ -15,6 +15,7 @@ import pytest
 from cli.program import PROGRAM, Loadline
 
 MD_RAID5 = str(Path(__file__).parents[2] / "python/loadline/catalog/systems/md-raid5-8x2tb.toml")
+DRIVES = Path(__file__).parents[2] / "python/loadline/catalog/drives"
 QUICK = ["--profile", "oltp-db", "--ios", "500"]
 
 
@@ -184,6 +185,77 @@ def test_a_number_that_no_type_holds_is_refused_without_naming_types(loadline: L
 
 
 @pytest.mark.parametrize(
+    ("key", "value", "said"),
+    [
+        ("capacity", '"1MB"', "geometry.data_sheet.capacity: 1MB can't be\nWrite 51.2MB to 102.4TB."),
+        (
+            "inner_rate",
+            '"900MB/s"',
+            "inner_rate: 900MB/s is above outer_rate, 124MB/s\nOuter tracks are the faster ones",
+        ),
+        ("inner_rate", '"0MB/s"', "inner_rate: 0MB/s can't be\nWrite the data sheet's rate at the inner edge."),
+        ("tags", "0", "queue.tags: 0 can't be\nWrite 1 to 4096."),
+        ("command", '"10s"', "overhead.command: 10s is too long for a disk\nWrite 1s or less."),
+        (
+            "single",
+            '"1s"',
+            "seek: single (1s), average (3.9ms) and full (8ms) don't rise in this order\nGive the shortest",
+        ),
+        (
+            "surfaces",
+            "4\nzone = [{ first_cylinder = 0, last_cylinder = 9, sectors_per_track = 9 }]",
+            "\nLeave out one.",
+        ),
+        ("scheduling", "[1]", "queue.scheduling: is none of its choices\nWrite one of fifo, c-look, sptf."),
+        ("all", '"y"\n"queue.tgas" = "z"', "source.\"queue.tgas\": 'tgas' isn't known there\nDid you mean 'tags'?"),
+    ],
+)
+def test_a_drive_that_cannot_be_is_told_with_its_value_and_what_to_write(
+    loadline: Loadline, key: str, value: str, said: str
+) -> None:
+    text = (DRIVES / "savvio-10k3-300.toml").read_text().replace("[source]", '[source]\n"all" = "x"')
+    text, found = re.subn(rf'(?m)^"?{key}"? = .*$', lambda line: f"{line[0].partition(' = ')[0]} = {value}", text)
+    assert found == 1
+    (loadline.folder / "bad.toml").write_text(text)
+    answer = loadline("drives", "./bad.toml")
+    assert answer.code == 2 and said in answer.err
+
+
+def test_a_drive_is_found_from_where_it_was_named(loadline: Loadline) -> None:
+    folder = loadline.folder / "mine"
+    folder.mkdir()
+    drive = (DRIVES / "savvio-10k3-300.toml").read_text()
+    (folder / "near.toml").write_text(drive)
+    (loadline.folder / "here.toml").write_text(drive)
+    for name, fault in (("near.toml", ""), ("here.toml", "pool.drive: there is no file 'mine/here.toml'")):
+        system = f'title = "x"\n[pool]\ndrives = 1\ndrive = "./{name}"\n[volume]\nlayout = "jbod"\n'
+        (folder / "system.toml").write_text(system)
+        said = loadline("systems", "mine/system.toml")
+        assert said.code == (2 if fault else 0), said.err
+        assert fault in said.err
+    assert loadline("systems", "mine/system.toml", "--set", "pool.drive=./here.toml").code == 0
+    assert loadline("systems", "hdd-7k2", "--set", "pool.drive=./here.toml").code == 0
+    assert loadline("systems", "hdd-7k2", "--set", "pool.drive=./near.toml").code == 2
+
+
+@pytest.mark.parametrize(
+    ("rest", "said"),
+    [
+        ('[[volume]]\nlayout = "jbod"\n', "volume: is a list\nWrite [volume], for there is one."),
+        (
+            '[source]\n"pool.drvies" = "y"\n',
+            "source.\"pool.drvies\": 'drvies' isn't known there\nDid you mean 'drives'?",
+        ),
+        ('[source]\n"nope.x" = "y"\n', "Known: backend, cache, controller, hosts, pool, rule, station, volume, all."),
+    ],
+)
+def test_a_description_that_cannot_be_is_told_with_what_to_write(loadline: Loadline, rest: str, said: str) -> None:
+    (loadline.folder / "bad.toml").write_text(f'title = "x"\n[pool]\ndrives = 1\ndrive = "hdd-7k2"\n{rest}')
+    answer = loadline("systems", "./bad.toml")
+    assert answer.code == 2 and said in answer.err
+
+
+@pytest.mark.parametrize(
     ("services", "said"),
     [
         (['{ exponential = "1ms", constant = "1ms" }'], "station[0].service: has no key or several"),
@@ -215,7 +287,48 @@ def test_a_key_that_is_missing_is_named(loadline: Loadline) -> None:
         (["simulate", "hdd-7k2", "typical-21"], "Did you mean 'typical-12'?"),
         (["simulate", "hdd-7k2", "typical-12", "--set", "pool.drvies=2"], "Did you mean 'drives'?"),
         (["simulate", "hdd-7k2", "typical-12", "--set", "volume.layout=raid5"], "at least 3"),
-        (["simulate", "hdd-7k2", "typical-12", "--until-precision", "1"], "70%"),
+        *(
+            (["simulate", "hdd-7k2", "typical-12", f"--until-precision={share}"], "--until-precision: ")
+            for share in ("-1%", "1", "nan", "0.5", "100%")
+        ),
+        (
+            [
+                "simulate",
+                "hdd-7k2",
+                "typical-12",
+                *QUICK[:2],
+                "--ios",
+                "1000000000",
+                "--chart",
+                "over-time",
+                "-o",
+                "z.png",
+            ],
+            "chart over-time: a model's answer has no series",
+        ),
+        (
+            ["simulate", "hdd-7k2", "typical-12", "--ios", "1000000000", "--point", "oltp-bd", "-o", "z.png"],
+            "there is no point 'oltp-bd'\nDid you mean 'oltp-db'? Points: ",
+        ),
+        (["forecast", "hdd-7k2", "typical-12", "--chart", "nope", "-o", "z.png"], "Charts: load, "),
+        (
+            ["forecast", "hdd-7k2", "typical-12", "--chart", "load", "--point", "oltp-db", "-o", "z.png"],
+            "Leave it out, or take a chart of one point: over-time, distribution.",
+        ),
+        (
+            ["simulate", "hdd-7k2", "typical-12", *QUICK[:2], "--jobs", "4096", "--queue-depth", "65536"],
+            "268,435,456 outstanding, more than the 16,777,216 that models take\nLower --jobs or --queue-depth.",
+        ),
+        (["simulate", "hdd-7k2", "typical-12", "--queue-depth", "0"], "--queue-depth: 0 can't be\nGive a whole number"),
+        (["simulate", "hdd-7k2", "typical-12", "--runtime", "0s"], "--runtime: 0 ns can't be\nGive "),
+        (
+            ["systems", "hdd-7k2", "--set", "pool.drive=hdd-7k3"],
+            "hdd-7k2 with pool.drive=hdd-7k3: pool.drive: no drive is named 'hdd-7k3'",
+        ),
+        (
+            ["systems", "eva-v2-10k", "--set", "cache.mode=[1]"],
+            "cache.mode: is none of its choices\nWrite one of write-back, write-through, off.",
+        ),
         (["simulate", "hdd-7k2", "typical-12", "--until-precision", "1%", "--ios", "5"], "Leave out one"),
         (
             ["simulate", "hdd-7k2", "database-ramp", "--as-published", "--set", "volume.size=1GB"],
@@ -332,8 +445,15 @@ def test_a_list_of_stations_is_no_setting(loadline: Loadline) -> None:
     assert "station" not in settable
 
 
-def test_a_limit_that_no_load_reaches_is_told_with_the_highest_load(loadline: Loadline) -> None:
-    said = loadline("forecast", "station-mm1", "typical-12", "--profile", "oltp-db", "--limit", "1000h", "--jobs", "8")
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["station-mm1", "typical-12", "--profile", "oltp-db", "--jobs", "8"],
+        ["dl360-g6-p410i", "database-ramp"],
+    ],
+)
+def test_a_limit_that_no_load_reaches_is_told_with_the_highest_load(loadline: Loadline, words: list[str]) -> None:
+    said = loadline("forecast", *words, "--limit", "1000h")
     assert said.code == 0 and "is not reached within 16,384 outstanding" in said.out
 
 

@@ -11,10 +11,12 @@ from typing import Any
 
 import pytest
 
+import loadline
 from loadline.errors import InputError
 from loadline.result.schema import Result
 from loadline.system.asked import points_of
 from loadline.system.description import load_system
+from loadline.system.forecast import forecast
 from loadline.system.pool import in_order
 from loadline.system.simulate import simulate
 from loadline.system.solve import solve
@@ -38,6 +40,39 @@ def a_system(folder: Path, text: str = STATION) -> Path:
     path = folder / "described.toml"
     path.write_text(text)
     return path
+
+
+@pytest.mark.parametrize(
+    ("ask", "said", "remedy"),
+    [
+        (lambda: simulate("hdd-7k2", "typical-12", threads=-1), "threads: -1 can't be", "Give a whole number from 1"),
+        (lambda: forecast("hdd-7k2", "typical-12", threads=0), "threads: 0 can't be", "Give a whole number from 1"),
+        (lambda: simulate("hdd-7k2", "typical-12", seed=0), "seed: 0 can't be", "Give a whole number from 1"),
+        (lambda: simulate("hdd-7k2", "typical-12", ios="10"), "--ios: '10' can't be", "Give a whole number"),
+        (lambda: simulate("hdd-7k2", "typical-12", replications=1.5), "--replications: 1.5", "Give a whole number"),
+        (lambda: simulate("hdd-7k2", "typical-12", until_precision=0.5), "--until-precision: ", "such as 1%"),
+        (lambda: simulate("hdd-7k2", "typical-12", settings=None), "settings: None can't be", "pool.drives=8"),
+        (lambda: solve("hdd-7k2", "typical-12", settings=[3]), "settings: [3] can't be", "pool.drives=8"),
+        (lambda: forecast("hdd-7k2", "typical-12", limit=30), "a value of type int is not a limit", "mean<=30ms"),
+        *(
+            (lambda options=options: simulate("hdd-7k2", "typical-12", options=options, timed=True), said, remedy)
+            for options, said, remedy in (
+                (Options(queue_depths=(-1,)), "--queue-depth: -1 can't be", "from 1 to 65,536."),
+                (Options(queue_depths=(1.5,)), "--queue-depth: 1.5 can't be", "from 1 to 65,536."),
+                (Options(queue_depths=8), "--queue-depth: 8 is no list", "(1, 8, 32)"),
+                (Options(jobs=-3), "--jobs: -3 can't be", "from 1 to 4,096."),
+                (Options(jobs=0), "--jobs: 0 can't be", "from 1 to 4,096."),
+                (Options(runtime_ns=-1), "--runtime: -1 can't be", "from 1 ms to 366 days"),
+                (Options(warmup_ns=-1), "--warmup: -1 can't be", "from 0 ns to 366 days"),
+                (Options(only="oltp-db"), "--profile: 'oltp-db' is no list of names", "oltp-db"),
+            )
+        ),
+    ],
+)
+def test_a_value_that_cannot_be_is_refused_with_what_to_give(ask: Any, said: str, remedy: str) -> None:
+    with pytest.raises(loadline.InputError) as refused:
+        ask()
+    assert said in refused.value.message and remedy in refused.value.remedy
 
 
 def test_littles_law_holds_and_directions_add_up() -> None:

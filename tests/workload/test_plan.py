@@ -66,8 +66,8 @@ def test_quick_leaves_a_shorter_point_as_short_as_it_is() -> None:
 
 
 def test_options_change_jobs_runtime_and_warm_up() -> None:
-    (point,) = plan(HEAD + PROFILE.format("a"), Options(jobs=3, runtime_ns=7, warmup_ns=0))
-    assert (point.streams[0].arrival.jobs, point.runtime_ns, point.warmup_ns) == (3, 7, 0)
+    (point,) = plan(HEAD + PROFILE.format("a"), Options(jobs=3, runtime_ns=7 * 10**6, warmup_ns=0))
+    assert (point.streams[0].arrival.jobs, point.runtime_ns, point.warmup_ns) == (3, 7 * 10**6, 0)
 
 
 def test_as_published_leaves_a_suite_that_says_nothing_of_it_as_it_is_for_its_whole_run_time() -> None:
@@ -105,7 +105,7 @@ def test_a_fixed_time_has_no_precision() -> None:
     [
         Options(as_published=True, queue_depths=(1,)),
         Options(as_published=True, jobs=1),
-        Options(as_published=True, runtime_ns=1),
+        Options(as_published=True, runtime_ns=10**6),
         Options(as_published=True, warmup_ns=0),
         Options(as_published=True, stop="precise"),
         Options(as_published=True, precision_fraction=0.01),

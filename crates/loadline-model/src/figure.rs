@@ -107,7 +107,7 @@ fn open(key: String, value: Value, source: &BTreeMap<String, String>, found: &mu
     let from = std::iter::once(&*key)
         .chain(above)
         .chain(["all"])
-        .find_map(|name| source.get(name));
+        .find_map(|name| source.get(name).or_else(|| source.get(&unnumbered(name))));
     found.push(Figure {
         source: from.cloned(),
         key,
@@ -115,9 +115,31 @@ fn open(key: String, value: Value, source: &BTreeMap<String, String>, found: &mu
     });
 }
 
+/// The name that a key has in all elements of a list: `station.servers` of `station.0.servers`.
+fn unnumbered(key: &str) -> String {
+    let steps = key.split('.').filter(|step| step.parse::<usize>().is_err());
+    steps.collect::<Vec<_>>().join(".")
+}
+
 #[cfg(test)]
 mod tests {
     use crate::system::SystemDescription;
+
+    #[test]
+    fn a_source_without_a_number_is_of_all_elements_of_a_list() {
+        let text = r#"
+            title = "t"
+            source = { station = "a book", "station.servers" = "a guess" }
+            station = [{ name = "a", servers = 2, service = { constant = "1ms" } }]
+        "#;
+        let figures = SystemDescription::figures(text, &[]).unwrap();
+        let sources: Vec<_> = figures
+            .iter()
+            .map(|figure| (&*figure.key, figure.source.as_deref()))
+            .collect();
+        assert!(sources.contains(&("station.0.servers", Some("a guess"))));
+        assert!(sources.contains(&("station.0.name", Some("a book"))));
+    }
 
     #[test]
     fn a_key_that_is_stated_has_the_source_of_the_nearest_name_above_it() {

@@ -10,7 +10,7 @@ import click
 
 from loadline.cli import choice, output
 from loadline.cli.progress import counted
-from loadline.cli.simulate import conclude
+from loadline.cli.simulate import check_picture, conclude
 from loadline.errors import InputError
 from loadline.reporting.report import DRAWN, FORMATS, Drawing, writable
 from loadline.system.forecast import DEFAULT_LIMIT, Method, forecast
@@ -84,6 +84,7 @@ def command(
         writable(file, drawing)
     asked, _ = choice.suite(suite)
     plan = choice.read_model(**options)
+    check_picture(file, drawing, asked, plan)
     choice.tell_sweep(system, settings, asked, plan)
     choice.warn_of_idle(system, settings, method)
     how = {"solve": "solving", "simulate": "simulating", "rule": "estimating"}[method]

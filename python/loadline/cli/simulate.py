@@ -14,9 +14,12 @@ from loadline.errors import InputError
 from loadline.reporting.contents import Contents
 from loadline.reporting.export import envelope
 from loadline.reporting.model_table import components_table, models_table, paired
+from loadline.reporting.picture import check_drawing
 from loadline.reporting.report import FORMATS, Drawing, writable, write
 from loadline.result.schema import Result
 from loadline.system.simulate import simulate
+from loadline.workload.plan import Options, make_plan
+from loadline.workload.suite import Suite
 
 # More rows than that make the table of components a flood.
 _FEW = 24
@@ -66,6 +69,7 @@ def command(
         writable(file, drawing)
     asked, _ = choice.suite(suite)
     plan = choice.read_model(runtime=runtime, warmup=warmup, **options)
+    check_picture(file, drawing, asked, plan)
     choice.tell_sweep(system, settings, asked, plan)
     choice.warn_of_idle(system, settings, "simulate")
     with counted(f"simulating {system} under {suite}") as listen:
@@ -82,6 +86,22 @@ def command(
             listen=listen,
         )
     return conclude(results, f"{system} under {suite}, simulated", file, drawing, as_json=as_json)
+
+
+def check_picture(file: str | None, drawing: Drawing, suite: Suite, options: Options) -> None:
+    """Refuses, before long work, a picture that no answer of a model can make.
+
+    Raises:
+        InputError: a chart over time or of no such name, or a point that the suite doesn't have; and as `make_plan`.
+    """
+    if file is None:
+        return
+    if drawing.chart == "over-time":
+        raise InputError(
+            "chart over-time: a model's answer has no series", "Take another chart: load, iops, latency, say."
+        )
+    if drawing != type(drawing)():
+        check_drawing(drawing.chart, drawing.point, [one.name for one in make_plan(suite, options, timed=False)])
 
 
 def conclude(

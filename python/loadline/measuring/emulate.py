@@ -65,7 +65,7 @@ class Emulated:
         figures = {key: value for key, value, _ in self.system.figures()}
         of_drives = figures.get("pool.write_cache")
         if of_drives is None and self.system.drive is not None:
-            stated = drive_figures(self.system.drive, self.system.path.parent)
+            stated = drive_figures(self.system.drive, self.system.beside)
             of_drives = next(value for key, value, _ in stated if key == "cache.write_back")
         if of_drives != "false":
             return None
@@ -77,7 +77,7 @@ class Emulated:
         name = self.system.name if self.system.path.parent == CATALOG else str(self.system.path.resolve())
         texts = [self.system.text]
         if self.system.drive is not None:
-            texts.append(drive_text(self.system.drive, self.system.path.parent)[1])
+            texts.append(drive_text(self.system.drive, self.system.beside)[1])
         return {
             "path": PREFIX + name,
             "description_sha256": hashlib.sha256("\0".join(texts).encode()).hexdigest(),

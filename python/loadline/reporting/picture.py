@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from textwrap import wrap
 from typing import Any
 
@@ -12,6 +12,7 @@ from loadline.reporting.contents import Contents
 from loadline.reporting.full import needs
 from loadline.reporting.junit import xml_text
 from loadline.reporting.table import listed
+from loadline.workload.suite import nearest
 
 _WIDTH = 600
 
@@ -93,12 +94,34 @@ def _drawable(part: Any) -> Any:
     return xml_text(part) if isinstance(part, str) else part
 
 
-def _panels(contents: Contents, chart: str | None, point: str | None, palette: Any) -> list[Any]:
-    from loadline.reporting.charts import NAMES, OF_ALL, OF_POINT
-    from loadline.reporting.detail import details
+def check_drawing(chart: str | None, point: str | None, points: Sequence[str]) -> None:
+    """Refuses a chart that doesn't exist, and a point that isn't among `points` or that the chart has no use for.
+
+    Raises:
+        InputError: with those that there are.
+    """
+    from loadline.reporting.charts import NAMES, OF_POINT
 
     if chart is not None and chart not in NAMES:
         raise InputError(f"there is no chart {chart!r}", f"Charts: {', '.join(NAMES)}.")
+    if point is None:
+        return
+    if point not in points:
+        named = listed(list(dict.fromkeys(points)), _MOST_NAMES)
+        raise InputError(f"there is no point {point!r}", nearest(point, points, f"Points: {named}."))
+    of_point = [one.name for one in OF_POINT]
+    if chart is not None and chart not in of_point:
+        raise InputError(
+            f"chart {chart} shows all points, so --point {point} chooses nothing",
+            f"Leave it out, or take a chart of one point: {', '.join(of_point)}.",
+        )
+
+
+def _panels(contents: Contents, chart: str | None, point: str | None, palette: Any) -> list[Any]:
+    from loadline.reporting.charts import OF_ALL, OF_POINT
+    from loadline.reporting.detail import details
+
+    check_drawing(chart, point, [row.point for row in contents.points])
     for of_all in OF_ALL:
         if chart in (of_all.name, None) and point is None:
             panels = of_all.draw(contents, palette)
@@ -110,14 +133,14 @@ def _panels(contents: Contents, chart: str | None, point: str | None, palette: A
         if chart in (of_point.name, None):
             rows = [row for row in contents.points if point in (row.point, None)]
             named = listed(list(dict.fromkeys(row.point for row in rows or contents.points)), _MOST_NAMES)
-            if not rows:
-                raise InputError(f"there is no point {point!r}", f"Points: {named}.")
             if len(rows) > 1:
                 raise InputError(
                     f"chart {of_point.name} shows one point, and there are {len(rows)}: {named}",
                     "Name one with --point, and give only one run.",
                 )
             panels = of_point.draw(details(contents.runs, rows)[0], palette)
+            if not panels and chart is None and point is not None:
+                continue
             if not panels:
                 raise InputError(f"chart {of_point.name} of {rows[0].point}: {of_point.lacks}", "Take another chart.")
             return panels

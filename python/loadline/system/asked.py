@@ -11,7 +11,7 @@ from loadline import _core
 from loadline.errors import InputError
 from loadline.host.roots import available_bytes
 from loadline.system.description import System
-from loadline.units import format_size
+from loadline.units import format_size, whole
 from loadline.workload.model import ModelStream, to_model
 from loadline.workload.plan import Options, Point, make_plan
 from loadline.workload.profile import Workload
@@ -44,8 +44,7 @@ def points_of(asked: Asked, options: Options = Options(), seed: int = 1) -> tupl
     Raises:
         InputError: no such suite, options that don't fit it, or a seed that can't be.
     """
-    if not isinstance(seed, int) or not 0 < seed < _SEEDS:
-        raise InputError(f"seed: {seed!r} can't be", f"Give a number from 1 to {_SEEDS - 1:,}.")
+    whole("seed", seed, 1, _SEEDS - 1)
     if isinstance(asked, str | Path):
         asked = load_suite(str(asked))[0]
     if isinstance(asked, Suite):

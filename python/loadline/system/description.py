@@ -32,7 +32,7 @@ class Shared:
     """What the systems of a sweep share, each found once: drives, by name and folder, and the memory that is free."""
 
     def __init__(self) -> None:
-        self.drives: dict[tuple[str, Path], _core.Drive] = {}
+        self.drives: dict[tuple[str, Path | None], _core.Drive] = {}
 
     @cached_property
     def free_bytes(self) -> int | None:
@@ -47,7 +47,7 @@ class System:
     Attributes:
         name: of the catalog, or the file's name without its ending.
         text: the description, TOML.
-        path: the file, beside which drives named by a relative path are looked for.
+        path: the file, from whose folder the relative path of a drive in it leads.
         settings: dotted keys and values put in after reading, in order.
     """
 
@@ -68,9 +68,12 @@ class System:
         description = self._description()
         name = description.drive
         shared = shared or Shared()
-        place = (name or "", self.path.parent)
+        place = (name or "", self.beside)
         if name is not None and place not in shared.drives:
-            shared.drives[place] = load_drive(name, self.path.parent)
+            try:
+                shared.drives[place] = load_drive(name, self.beside)
+            except InputError as error:
+                raise InputError(f"{self.said}: pool.drive: {error.message}", error.remedy) from None
         drive = shared.drives.get(place)
         self._check_memory(description.memory_bytes(drive), shared)
         try:
@@ -135,6 +138,11 @@ class System:
     def drive(self) -> str | None:
         """The name or path of its drives' file; None of stations. Raises as `build`."""
         return self._description().drive
+
+    @property
+    def beside(self) -> Path | None:
+        """The folder from which a relative path of its drive leads; None, the working directory, of one set."""
+        return None if _is_of("pool.drive", [key for key, _ in self.settings]) else self.path.parent
 
     @property
     def said(self) -> str:
@@ -205,8 +213,11 @@ def unroll(system: System, settings: Sequence[str]) -> list[System]:
     Raises:
         InputError: a setting that can't be read, or too many combinations.
     """
+    given = [settings] if isinstance(settings, str) else settings
+    if not isinstance(given, Sequence) or not all(isinstance(one, str) for one in given):
+        raise InputError(f"settings: {settings!r} can't be", 'Give a list of texts: ["pool.drives=8"].')
     try:
-        combinations = _core.unroll([settings] if isinstance(settings, str) else list(settings))
+        combinations = _core.unroll(list(given))
     except ValueError as error:
         raise refusal("--set", error) from None
     return [System(system.name, system.text, system.path, (*system.settings, *pairs)) for pairs in combinations]

@@ -32,7 +32,7 @@ def drive_text(name: str, beside: Path | None = None) -> tuple[Path, str]:
 
 
 def load_drive(name: str, beside: Path | None = None) -> _core.Drive:
-    """The drive of that name, or at that path, which may be relative to `beside`.
+    """The drive of that name, or at that path, which may be relative to `beside`, else to the working directory.
 
     Raises:
         InputError: no such drive (with the nearest name), or a fault in its file.

@@ -13,14 +13,13 @@ def locate(name: str, catalog: Path, what: str, beside: Path | None = None) -> P
 
     Args:
         what: `system` or `drive`, for messages.
-        beside: where a relative path is looked for first.
+        beside: the folder from which a relative path leads; None: the working directory.
 
     Raises:
         InputError: the catalog has no such name.
     """
     if "/" in name or name.endswith(".toml"):
-        near = None if beside is None else beside / name
-        return near if near is not None and near.is_file() else Path(name)
+        return Path(name) if beside is None else beside / name
     path = catalog / f"{name}.toml"
     if not _is_file(path):
         if what == "system" and name in suite_names():

@@ -74,7 +74,7 @@ def forecast(
     """
     if method not in get_args(Method):
         raise InputError(f"there is no method {method!r}", f"Methods: {', '.join(get_args(Method))}.")
-    asked_limit = parse_limit(limit) if isinstance(limit, str) else limit
+    asked_limit = limit if limit is None or isinstance(limit, Limit) else parse_limit(limit)
     if method == "solve" and asked_limit is not None and asked_limit.statistic != "mean":
         raise InputError(f"the solver knows means only, no {asked_limit}", "Simulate it: --method simulate.")
     suite, points = points_of(workload, options, seed)

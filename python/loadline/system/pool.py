@@ -10,6 +10,7 @@ from threading import Event
 from typing import TypeVar
 
 from loadline.result.schema import Result
+from loadline.units import whole
 
 T = TypeVar("T")
 
@@ -17,6 +18,7 @@ T = TypeVar("T")
 Listener = Callable[[int, int, Sequence[Result]], None]
 
 _TICK_S = 0.1
+_MOST_THREADS = 4096
 
 
 def in_order(
@@ -34,9 +36,12 @@ def in_order(
             number of their task.
 
     Raises:
+        InputError: a number of threads that can't be.
         KeyboardInterrupt: at once; tasks under way end when they look at their event. And what a task raises, of
             several the first in order.
     """
+    if threads is not None:
+        whole("threads", threads, 1, _MOST_THREADS)
     stop, complete = Event(), Event()
     total = len(tasks)
     ended: list[int] = []

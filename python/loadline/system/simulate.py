@@ -22,7 +22,7 @@ from loadline.system.description import System, load_system, unroll
 from loadline.system.load_line import keeps, luck, search_outstanding, search_rate, share
 from loadline.system.pool import Listener, in_order
 from loadline.system.row import best_rows, busiest, finding, load_line_rows, refused_row, row
-from loadline.units import format_duration, format_percent, parse_fraction
+from loadline.units import format_duration, format_percent, parse_fraction, whole
 from loadline.workload.plan import Options, Point
 from loadline.workload.profile import Closed, Open
 
@@ -84,19 +84,22 @@ def effort(
     given = [end for end, is_given in ends.items() if is_given]
     if len(given) > 1:
         raise InputError(f"{' and '.join(given)} are given", "Leave out one: either would end the simulation.")
-    if ios is not None and not 1 <= ios <= _MOST_EVER:
-        raise InputError(f"{ios} I/Os can't be simulated", f"Give a number from 1 to {_MOST_EVER:,}.")
-    if not 1 <= replications <= 10_000:
-        raise InputError(f"{replications} replications can't be", "Give a number from 1 to 10,000.")
+    if ios is not None:
+        whole("--ios", ios, 1, _MOST_EVER)
+    whole("--replications", replications, 1, 10_000)
     if ios is not None:
         return Effort(ios, None, replications)
     if timed:
         return Effort(_MOST_EVER, None, replications, timed)
     if until_precision is None:
         return Effort(replications=replications)
-    precision = float(parse_fraction(until_precision))
+    remedy = "Give a share such as 1%, from 0.001% to below 100%."
+    try:
+        precision = float(parse_fraction(until_precision))
+    except InputError as error:
+        raise InputError(f"--until-precision: {error.message}", remedy) from None
     if not 1e-5 <= precision < 1:
-        raise InputError(f"a precision of {until_precision} can't be", "Give a share such as 1%, from 0.001% on.")
+        raise InputError(f"--until-precision: {until_precision} can't be", remedy)
     return Effort(_MOST_EVER, precision, replications)
 
 

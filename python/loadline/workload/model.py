@@ -13,6 +13,7 @@ from loadline.units import format_bytes, format_size
 from loadline.workload.profile import Closed, Open, Profile, Workload
 
 _ZIPF = 10
+_OUTSTANDING = 1 << 24
 
 
 @dataclass(frozen=True, slots=True)
@@ -171,8 +172,15 @@ def _arrival(stream: Workload) -> ModelArrival:
 
 
 def _closed(arrival: Closed, profile: Profile) -> ModelClosed:
+    outstanding = arrival.queue_depth * arrival.jobs
+    if outstanding > _OUTSTANDING:
+        raise InputError(
+            f"profile {profile.name}: {arrival.jobs} jobs of queue depth {arrival.queue_depth} are {outstanding:,}"
+            f" outstanding, more than the {_OUTSTANDING:,} that models take",
+            "Lower --jobs or --queue-depth.",
+        )
     if not profile.think_time_ns:
-        return ModelClosed(arrival.queue_depth * arrival.jobs)
+        return ModelClosed(outstanding)
     # A job of fio sends `burst` requests, at most `queue_depth` at once, waits for all, and pauses. Here each of those
     # at once is an issuer with its part of the burst, rounded to whole requests, and the pause with it.
     at_once = min(arrival.queue_depth, profile.burst)

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from loadline.errors import InputError
-from loadline.units import format_bytes
+from loadline.units import format_bytes, format_duration, whole
 from loadline.workload.limit import Best, Limit, Ramp
 from loadline.workload.profile import Closed, Open, Workload
 from loadline.workload.rounds import Rounds
-from loadline.workload.suite import Entry, Published, Stop, Suite, nearest
+from loadline.workload.suite import DEPTHS, JOBS, RUNTIME_NS, WARMUP_NS, Entry, Published, Stop, Suite, nearest
 
 QUICK_NS = 5 * 10**9
 QUICK_WARMUP_NS = 10**9
@@ -194,9 +195,10 @@ def make_plan(suite: Suite, options: Options, seed: int | None = None, *, timed:
         timed: refuse points without a run time, of which models need none.
 
     Raises:
-        InputError: `only` names a profile that the suite doesn't have, options contradict each other, two points
-            would have one name, or there is no run time.
+        InputError: an option has a value that can't be, `only` names a profile that the suite doesn't have, options
+            contradict each other, two points would have one name, or there is no run time.
     """
+    _check(options)
     lengths = (options.runtime_ns, options.warmup_ns, options.settle_ns)
     changes = (options.queue_depths, options.jobs, *lengths, options.precision_fraction)
     if options.as_published and (options.stop == "precise" or any(change is not None for change in changes)):
@@ -230,6 +232,33 @@ def make_plan(suite: Suite, options: Options, seed: int | None = None, *, timed:
             "loadline's points run for a time, not for an amount: give --runtime, or add runtime=300 to the file.",
         )
     return tuple(points if seed is None else (replace(point, seed=seed + k) for k, point in enumerate(points)))
+
+
+def _check(options: Options) -> None:
+    """Refuses values that can't be; on the command line some are refused before, where they are texts."""
+    depths = options.queue_depths
+    if depths is not None:
+        if not isinstance(depths, Sequence) or isinstance(depths, str) or not depths:
+            raise InputError(f"--queue-depth: {depths!r} is no list of depths", "Give them as in (1, 8, 32).")
+        for depth in depths:
+            whole("--queue-depth", depth, *DEPTHS)
+        twice = next((depth for depth in depths if depths.count(depth) > 1), None)
+        if twice is not None:
+            raise InputError(f"--queue-depth: takes {twice} twice", "Leave out one.")
+    if options.jobs is not None:
+        whole("--jobs", options.jobs, *JOBS)
+    for option, ns, least in (
+        ("--runtime", options.runtime_ns, RUNTIME_NS[0]),
+        ("--warmup", options.warmup_ns, WARMUP_NS[0]),
+        ("--settle", options.settle_ns, WARMUP_NS[0]),
+    ):
+        if ns is not None and not (type(ns) is int and least <= ns <= RUNTIME_NS[1]):
+            said = format_duration(ns) if type(ns) is int and ns >= 0 else repr(ns)
+            raise InputError(
+                f"{option}: {said} can't be", f"Give whole ns, from {format_duration(least)} to 366 days: 60s, say."
+            )
+    if isinstance(options.only, str) or not all(isinstance(name, str) for name in options.only):
+        raise InputError(f"--profile: {options.only!r} is no list of names", 'Give one, as in ("oltp-db",).')
 
 
 def _points(entry: Entry, suite: Suite, options: Options) -> list[Point]:

@@ -10,6 +10,7 @@ pub use disksim::{Converted, from_disksim};
 
 use crate::Error;
 use crate::device::disk::Model;
+use crate::schema::DRIVE;
 use crate::units::{Bytes, BytesPerSecond, Rpm, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -453,13 +454,8 @@ impl DriveDescription {
         }
         let reader = toml::Deserializer::parse(text)
             .map_err(|error| Error::at("", error.to_string().trim()))?;
-        let description: DriveDescription =
-            serde_path_to_error::deserialize(reader).map_err(|error| {
-                let path = error.path().to_string();
-                let inner = error.into_inner();
-                let path = if path == "." { String::new() } else { path };
-                Error::at(path, inner.message())
-            })?;
+        let description: DriveDescription = DRIVE.read(reader)?;
+        DRIVE.check_sources(&description.source)?;
         let model = Model::new(&description)?;
         Ok((description, model))
     }

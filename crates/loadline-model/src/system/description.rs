@@ -10,6 +10,7 @@ use crate::cache::{Order, Shape};
 use crate::drive::Scheduling;
 use crate::layout::{Kind, ParityWrite, Placement};
 use crate::memo::Memo;
+use crate::schema::SYSTEM;
 use crate::units::{Bytes, BytesPerSecond, Time};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -388,11 +389,15 @@ impl SystemDescription {
     }
 
     pub(crate) fn of_table(table: toml::Table) -> Result<Self, Error> {
-        serde_path_to_error::deserialize(table).map_err(|error| {
-            let path = error.path().to_string();
-            let inner = error.into_inner();
-            Error::at(if path == "." { "" } else { &path }, inner.message())
-        })
+        for (key, value) in &table {
+            if value.is_array() && SYSTEM.is_table(key) {
+                let why = format!("is a list: write [{key}], for there is one");
+                return Err(Error::at(key, why));
+            }
+        }
+        let description: Self = SYSTEM.read(table)?;
+        SYSTEM.check_sources(&description.source)?;
+        Ok(description)
     }
 
     /// Whether writes are acknowledged from the cache.

@@ -15,37 +15,37 @@ pub fn zones(
     surfaces: u32,
     switches: Switches,
 ) -> Result<Vec<DescribedZone>, Error> {
-    let at = |key: &str, why: &str| Error::at(format!("geometry.data_sheet.{key}"), why);
-    if !(1..=256).contains(&sheet.zones) {
-        return Err(at("zones", "is not between 1 and 256"));
-    }
-    if sheet.inner_rate > sheet.outer_rate {
-        return Err(at("inner_rate", "is above outer_rate"));
-    }
-    let sectors = sheet.capacity.0 / SECTOR_BYTES;
-    if !(100_000..=200_000_000_000).contains(&sectors) {
-        return Err(at("capacity", "is not between 51.2MB and 102TB"));
-    }
+    let sectors = checked(sheet)?;
+    let (outer_rate, inner_rate) = (sheet.outer_rate, sheet.inner_rate);
     let heads = f64::from(surfaces);
     let revolution = switches.revolution.ns() as f64;
     let cycle = heads * revolution
         + (heads - 1.0) * switches.track.ns() as f64
         + switches.cylinder.ns() as f64;
     let per_track = |rate: u64| rate as f64 * cycle / 1e9 / heads / SECTOR_BYTES as f64;
-    let (mut outer, mut inner) = (per_track(sheet.outer_rate.0), per_track(sheet.inner_rate.0));
+    let (mut outer, mut inner) = (per_track(outer_rate.0), per_track(inner_rate.0));
     if let Some(tracks) = sheet.tracks_per_surface {
         if !(100..=MOST_CYLINDERS).contains(&tracks) {
-            return Err(at("tracks_per_surface", "is absurd for a disk"));
+            return Err(at(
+                "tracks_per_surface",
+                format!("{tracks} can't be: write 100 to {MOST_CYLINDERS}"),
+            ));
         }
         let scale = sectors as f64 / heads / f64::from(tracks) / f64::midpoint(outer, inner);
         outer *= scale;
         inner *= scale;
     }
-    if !(inner >= 8.0 && outer <= 100_000.0) {
-        return Err(at(
-            "outer_rate",
-            "gives an absurd number of sectors on a track",
-        ));
+    let rates = [
+        ("inner_rate", inner_rate, inner),
+        ("outer_rate", outer_rate, outer),
+    ];
+    for (key, rate, per_track) in rates {
+        if !(8.0..=100_000.0).contains(&per_track) {
+            let why = format!(
+                "{rate} gives {per_track:.1} sectors on a track, not 8 to 100000: check it, the capacity and rotation.speed"
+            );
+            return Err(at(key, why));
+        }
     }
     let zones = sheet.zones;
     let counts: Vec<u32> = (0..zones)
@@ -61,10 +61,12 @@ pub fn zones(
     let mean = counts.iter().map(|&count| f64::from(count)).sum::<f64>() / f64::from(zones);
     let cylinders = (sectors as f64 / heads / mean).ceil() as u64;
     if cylinders < u64::from(zones) * 2 || cylinders > u64::from(MOST_CYLINDERS) {
-        return Err(at(
-            "capacity",
-            "gives an absurd number of cylinders: check it against the rates",
-        ));
+        let why = format!(
+            "{} gives {cylinders} cylinders, not {} to {MOST_CYLINDERS}: check it against the rates",
+            sheet.capacity,
+            zones * 2
+        );
+        return Err(at("capacity", why));
     }
     let mut left = sectors;
     let mut described = Vec::new();
@@ -97,4 +99,37 @@ pub fn zones(
         }
     }
     Ok(described)
+}
+
+/// The sectors of a sheet whose own figures can be.
+fn checked(sheet: &DataSheet) -> Result<u64, Error> {
+    if !(1..=256).contains(&sheet.zones) {
+        return Err(at(
+            "zones",
+            format!("{} zones can't be: write 1 to 256", sheet.zones),
+        ));
+    }
+    let (outer_rate, inner_rate) = (sheet.outer_rate, sheet.inner_rate);
+    if inner_rate.0 == 0 {
+        let why = format!("{inner_rate} can't be: write the data sheet's rate at the inner edge");
+        return Err(at("inner_rate", why));
+    }
+    if inner_rate > outer_rate {
+        let why = format!(
+            "{inner_rate} is above outer_rate, {outer_rate}: outer tracks are the faster ones, so exchange the two"
+        );
+        return Err(at("inner_rate", why));
+    }
+    let sectors = sheet.capacity.0 / SECTOR_BYTES;
+    if !(100_000..=200_000_000_000).contains(&sectors) {
+        return Err(at(
+            "capacity",
+            format!("{} can't be: write 51.2MB to 102.4TB", sheet.capacity),
+        ));
+    }
+    Ok(sectors)
+}
+
+fn at(key: &str, why: String) -> Error {
+    Error::at(format!("geometry.data_sheet.{key}"), why)
 }

@@ -117,7 +117,7 @@ impl Geometry {
         if !(1..=MOST_SURFACES).contains(&surfaces) {
             return Err(Error::at(
                 "geometry.surfaces",
-                format!("{surfaces} is not between 1 and {MOST_SURFACES}"),
+                format!("{surfaces} can't be: write 1 to {MOST_SURFACES}"),
             ));
         }
         let derived;
@@ -127,12 +127,22 @@ impl Geometry {
                 &derived
             }
             (None, false) => &described.zone,
-            _ => return Err(Error::at("geometry", "give either zone or data_sheet")),
+            (Some(_), false) => {
+                let why = "has both zone and data_sheet: leave out one";
+                return Err(Error::at("geometry", why));
+            }
+            (None, true) => {
+                let why = "has neither zone nor data_sheet: give one";
+                return Err(Error::at("geometry", why));
+            }
         };
         if zones.len() > MOST_ZONES {
             return Err(Error::at(
                 "geometry.zone",
-                format!("more than {MOST_ZONES} zones"),
+                format!(
+                    "{} zones can't be: write {MOST_ZONES} or fewer",
+                    zones.len()
+                ),
             ));
         }
         let mut geometry = Geometry {
@@ -150,7 +160,10 @@ impl Geometry {
             geometry.add(described, zone, index, index + 1 == zones.len())?;
         }
         if geometry.sectors == 0 {
-            return Err(Error::at("geometry", "the disk holds no sectors"));
+            return Err(Error::at(
+                "geometry",
+                "the disk holds no sectors: give more or larger zones",
+            ));
         }
         geometry.shift = (geometry.sectors / PLACES).max(1).ilog2();
         let starts = 0..=geometry.sectors >> geometry.shift;
@@ -177,9 +190,12 @@ impl Geometry {
         let cylinders = u64::from(zone.last_cylinder - zone.first_cylinder) + 1;
         let physical = cylinders * u64::from(surfaces) * per_track;
         let unused = u64::from(zone.unused_sectors);
-        let usable = physical
-            .checked_sub(unused)
-            .ok_or_else(|| at("unused_sectors", "is more than the zone"))?;
+        let usable = physical.checked_sub(unused).ok_or_else(|| {
+            at(
+                "unused_sectors",
+                &format!("{unused} is more than the zone, {physical}: write fewer"),
+            )
+        })?;
         let positions = slipped(described.sparing, zone, usable);
         let (unit, within_unit) = unit(
             described,
@@ -190,7 +206,7 @@ impl Geometry {
             positions.len() as u64,
         );
         if unit.addressed == 0 || unit.addressed + unit.front > unit.physical {
-            return Err(at("spares", "leaves no sector to address"));
+            return Err(at("spares", "leave no sector to address: write fewer"));
         }
         let slips = Slips::new(positions, &unit, within_unit);
         // The last unit may be short.
@@ -202,14 +218,21 @@ impl Geometry {
             sectors = sectors.saturating_sub(positions.len() as u64);
         }
         if sectors == 0 {
-            return Err(at("spares", "leaves no sector to address"));
+            return Err(at("spares", "leave no sector to address: write fewer"));
         }
-        let remapped = remapped(described.sparing, zone, usable)
-            .ok_or_else(|| at("defects", "lie outside of the zone"))?;
+        let remapped = remapped(described.sparing, zone, usable).ok_or_else(|| {
+            at(
+                "defects",
+                "lie outside of the zone: count them from its first sector",
+            )
+        })?;
         let width = ((1u64 << 32) / per_track) as Angle;
         let angle = |key: &str, sectors: f64| -> Result<Angle, Error> {
             if !(0.0..1e9).contains(&sectors) {
-                return Err(at(key, &format!("{sectors} is no skew")));
+                return Err(at(
+                    key,
+                    &format!("{sectors} can't be: write 0 or more sectors"),
+                ));
             }
             Ok((sectors / per_track as f64)
                 .fract()
@@ -250,22 +273,37 @@ impl Geometry {
     /// The zone's own numbers, and that it follows the zone before.
     fn check(&self, zone: &DescribedZone, first: bool) -> Result<(), (&'static str, String)> {
         if zone.last_cylinder < zone.first_cylinder {
-            return Err(("last_cylinder", "comes before first_cylinder".to_owned()));
+            return Err((
+                "last_cylinder",
+                format!(
+                    "{} comes before first_cylinder, {}: exchange them",
+                    zone.last_cylinder, zone.first_cylinder
+                ),
+            ));
         }
         if zone.last_cylinder >= MOST_CYLINDERS {
             return Err((
                 "last_cylinder",
-                format!("is beyond {MOST_CYLINDERS} cylinders"),
+                format!(
+                    "{} can't be: write less than {MOST_CYLINDERS}",
+                    zone.last_cylinder
+                ),
             ));
         }
         if !first && zone.first_cylinder <= self.last_cylinder {
-            return Err(("first_cylinder", "lies within the zone before".to_owned()));
+            return Err((
+                "first_cylinder",
+                format!(
+                    "{} lies within the zone before: write more than {}",
+                    zone.first_cylinder, self.last_cylinder
+                ),
+            ));
         }
         let per_track = zone.sectors_per_track;
         if !(1..=1_000_000).contains(&per_track) {
             return Err((
                 "sectors_per_track",
-                format!("{per_track} is not between 1 and 1000000"),
+                format!("{per_track} can't be: write 1 to 1000000"),
             ));
         }
         let cylinders = u64::from(zone.last_cylinder - zone.first_cylinder) + 1;

@@ -87,7 +87,10 @@ impl Model {
             ("overhead.command", drive.overhead.command),
         ] {
             if time > Time::from_ns(1_000_000_000) {
-                return Err(Error::at(key, format!("{time} is absurd for a disk")));
+                return Err(Error::at(
+                    key,
+                    format!("{time} is too long for a disk: write 1s or less"),
+                ));
             }
         }
         // A track switch as a maker has to provide for: writing has to settle too.
@@ -110,52 +113,37 @@ impl Model {
         if !physical.is_power_of_two() || !(SECTOR_BYTES..=65_536).contains(&physical) {
             return Err(Error::at(
                 "geometry.physical_sector",
-                "should be 512B, 4KiB or the like",
+                format!(
+                    "{} can't be: write 512B, 4KiB or another power of two up to 64KiB",
+                    drive.geometry.physical_sector
+                ),
             ));
         }
         let cache = drive.cache.clone();
-        if cache.segments > MOST_SEGMENTS {
-            return Err(Error::at(
-                "cache.segments",
-                format!("is more than {MOST_SEGMENTS}"),
-            ));
-        }
-        if cache.segments > 0 && cache.segment.0 < SECTOR_BYTES {
-            return Err(Error::at("cache.segment", "should hold a sector or more"));
-        }
-        if cache.segment.0 > MOST_SEGMENT {
-            return Err(Error::at("cache.segment", "can't hold more than 1GiB"));
-        }
-        if cache.write_back && cache.segments == 0 {
-            return Err(Error::at("cache.write_back", "needs cache.segments"));
-        }
-        if cache.write_segments == Some(0) && cache.write_back {
-            return Err(Error::at(
-                "cache.write_segments",
-                "should be 1 or more to acknowledge writes",
-            ));
-        }
-        if !(0.0..=1.0).contains(&cache.read_water_mark) {
-            return Err(Error::at(
-                "cache.read_water_mark",
-                "should lie between 0 and 1",
-            ));
-        }
+        check(&cache)?;
         if !(1..=MOST_TAGS).contains(&drive.queue.tags) {
             return Err(Error::at(
                 "queue.tags",
-                format!("should lie between 1 and {MOST_TAGS}"),
+                format!("{} can't be: write 1 to {MOST_TAGS}", drive.queue.tags),
             ));
         }
         let sector_time = match (drive.interface.sector_time, drive.interface.rate) {
             (Some(_), Some(_)) => {
-                return Err(Error::at("interface", "give either rate or sector_time"));
+                return Err(Error::at(
+                    "interface",
+                    "has both rate and sector_time: leave out one",
+                ));
             }
             (Some(time), None) => time,
             (None, Some(rate)) if rate.0 > 0 => {
                 Time::from_ns((SECTOR_BYTES * 1_000_000_000 + rate.0 / 2) / rate.0)
             }
-            (None, Some(_)) => return Err(Error::at("interface.rate", "should be above 0")),
+            (None, Some(_)) => {
+                return Err(Error::at(
+                    "interface.rate",
+                    "0MB/s can't be: write more, or leave it out",
+                ));
+            }
             (None, None) => Time::ZERO,
         };
         Ok(Model {
@@ -223,4 +211,48 @@ impl Model {
         let end = lbn.checked_add(sectors)?;
         (sectors > 0 && end <= self.sectors()).then(|| self.mechanics.geometry.run(lbn, sectors))
     }
+}
+
+/// Refuses a buffer that can't be.
+fn check(cache: &Cache) -> Result<(), Error> {
+    if cache.segments > MOST_SEGMENTS {
+        return Err(Error::at(
+            "cache.segments",
+            format!(
+                "{} can't be: write {MOST_SEGMENTS} or fewer",
+                cache.segments
+            ),
+        ));
+    }
+    if cache.segments > 0 && cache.segment.0 < SECTOR_BYTES {
+        return Err(Error::at(
+            "cache.segment",
+            format!("{} can't be: write 512B or more", cache.segment),
+        ));
+    }
+    if cache.segment.0 > MOST_SEGMENT {
+        return Err(Error::at(
+            "cache.segment",
+            format!("{} can't be: write 1GiB or less", cache.segment),
+        ));
+    }
+    if cache.write_back && cache.segments == 0 {
+        return Err(Error::at(
+            "cache.write_back",
+            "there is no cache to write to: give cache.segments of 1 or more, or write false",
+        ));
+    }
+    if cache.write_segments == Some(0) && cache.write_back {
+        return Err(Error::at(
+            "cache.write_segments",
+            "0 can't acknowledge writes: write 1 or more, or cache.write_back = false",
+        ));
+    }
+    if !(0.0..=1.0).contains(&cache.read_water_mark) {
+        return Err(Error::at(
+            "cache.read_water_mark",
+            format!("{} can't be: write 0 to 1", cache.read_water_mark),
+        ));
+    }
+    Ok(())
 }

@@ -26,7 +26,7 @@ pub fn table(seek: &Seek, farthest: u32) -> Result<Vec<u32>, Error> {
     if given.iter().filter(|&&given| given).count() != 1 {
         return Err(Error::at(
             "seek",
-            "give one of: table; curve_ms; single, average and full",
+            "has none or several of its forms: give table, or curve_ms, or single, average and full",
         ));
     }
     let (path, times): (&str, Vec<f64>) = if let Some(points) = &seek.table {
@@ -38,7 +38,7 @@ pub fn table(seek: &Seek, farthest: u32) -> Result<Vec<u32>, Error> {
     } else {
         return Err(Error::at(
             "seek",
-            "single, average and full are needed together",
+            "single, average and full are needed together: give all three",
         ));
     };
     let absurd = |(_, ns): &(usize, &f64)| !(0.0..LONGEST_NS).contains(*ns);
@@ -60,12 +60,15 @@ fn refused(path: &str, distance: u32, ns: f64) -> Error {
 
 fn interpolate(points: &[(u32, Time)], farthest: u32) -> Result<Vec<f64>, Error> {
     let (Some(&first), Some(_)) = (points.first(), points.last()) else {
-        return Err(Error::at("seek.table", "is empty"));
+        return Err(Error::at(
+            "seek.table",
+            "is empty: give distances and times",
+        ));
     };
     if first.0 == 0 || points.windows(2).any(|pair| pair[0].0 >= pair[1].0) {
         return Err(Error::at(
             "seek.table",
-            "distances should start above 0 and rise",
+            "its distances don't start above 0 and rise: put them in order",
         ));
     }
     let mut times = vec![0.0];
@@ -101,14 +104,16 @@ fn anchored(single: Time, average: Time, full: Time, farthest: u32) -> Result<Ve
     if !(t1 <= mean && mean <= tn) {
         return Err(Error::at(
             "seek",
-            "single, average and full should rise in this order",
+            format!(
+                "single ({single}), average ({average}) and full ({full}) don't rise in this order: give the shortest seek as single, the longest as full"
+            ),
         ));
     }
     let n = f64::from(farthest);
     if farthest < 3 {
         return Err(Error::at(
             "seek",
-            "the anchored form needs four cylinders or more",
+            "single, average and full need four cylinders or more: give a table or curve_ms",
         ));
     }
     // Means of sqrt(d) and d over two random cylinders that differ: a request to the same cylinder isn't a seek.
