@@ -108,7 +108,7 @@ impl Runs {
         let mut followed = Streams::new(cache.streams, cache.read_ahead.0);
         let mut runs = vec![Run::default(); reads.sequential_streams as usize];
         let (mut missed, mut hit) = (0_u32, 0_u32);
-        let mut misses = Accesses::default();
+        let mut fetched = Accesses::default();
         let mut windows: BTreeMap<u64, ([u32; 2], Accesses)> = BTreeMap::new();
         let mut mirrors = Mirrors::new(copies, layout.disks());
         let mut extents: Vec<Extent> = Vec::new();
@@ -147,7 +147,7 @@ impl Runs {
                     ..Run::default()
                 };
                 missed += counts;
-                busy = fetch(&mut run.ends, (address, bytes), &[], &mut misses);
+                busy = fetch(&mut run.ends, (address, bytes), &[], &mut fetched);
             } else if end <= run.there {
                 hit += counts;
             } else if let Some(last) = run.coming.iter().position(|coming| end <= coming.0) {
@@ -157,7 +157,7 @@ impl Runs {
                 }
             } else {
                 missed += counts;
-                busy = fetch(&mut run.ends, (address, bytes), &[], &mut misses);
+                busy = fetch(&mut run.ends, (address, bytes), &[], &mut fetched);
             }
             run.end = end;
             if let Some((start, window)) = followed.advise(address, bytes) {
@@ -171,7 +171,7 @@ impl Runs {
         let share = |count: u32| f64::from(count) / f64::from(COUNTED);
         Some(Runs {
             missed: share(missed),
-            onward: misses.onward(),
+            onward: fetched.onward(),
             hit: share(hit),
             windows: windows
                 .into_iter()
