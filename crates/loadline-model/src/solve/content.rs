@@ -63,9 +63,10 @@ impl Content {
         self.clean + self.dirty
     }
 
-    /// Hits of a sequential stream that begins again at the start: all or nothing.
+    /// Hits of a sequential stream that begins again at the start: all or nothing. What is written to all of it never leaves the cache if it has
+    /// room below the low water mark.
     pub(super) fn loops(&self) -> f64 {
-        if self.working_set <= self.clean {
+        if self.working_set <= self.clean.max(self.low) {
             1.0
         } else {
             0.0
