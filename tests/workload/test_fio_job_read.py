@@ -260,7 +260,7 @@ def test_options_that_contradict_each_other_or_loadline_are_errors(options: str,
         ("", "x.fio:1:1: no job section"),
         ("[global]\nbs=4k\n", "no job section"),
         ("bs=4k\n", "x.fio:1:1: .*before any section"),
-        ("[j]\n", "x.fio: 'j' has no runtime"),
+        ("[j]\n", "x.fio:1:1: section 'j' has no runtime"),
         (
             "[j]\nrw=randread\nbs=4k\nrwmixread=abc\n",
             "x.fio:4:11: rwmixread: 'abc' is not a whole number from 0 to 100",

@@ -225,10 +225,10 @@ def make_plan(suite: Suite, options: Options, seed: int | None = None, *, timed:
             f"suite {suite.name} makes {times} points named {name!r}", "Rename the profile, or change its sweep."
         )
     _check_tracked(points, suite)
-    endless = next((point.name for point in points if timed and not point.runtime_ns), None)
+    endless = next((entry for entry in entries if timed and not (entry.runtime_ns or options.runtime_ns)), None)
     if endless is not None:
         raise InputError(
-            f"{suite.source}: {endless!r} has no runtime",
+            f"{endless.where} has no runtime",
             "loadline's points run for a time, not for an amount: give --runtime, or add runtime=300 to the file.",
         )
     return tuple(points if seed is None else (replace(point, seed=seed + k) for k, point in enumerate(points)))

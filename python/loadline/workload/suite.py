@@ -43,7 +43,7 @@ class Entry:
     With a `ramp` each load is the lowest of a point whose answer is a load line; with `best` the first of those that
     the point tries. With `rounds` the points are measured in turn with others of the group. `settle_ns` is as
     of a `Point`.
-    Without a `runtime_ns` (0) a plan needs one from its options.
+    Without a `runtime_ns` (0) a plan needs one from its options; `where` is its place in the file then.
     """
 
     name: str
@@ -56,6 +56,7 @@ class Entry:
     best: Best | None = None
     rounds: Rounds | None = None
     settle_ns: int | None = None
+    where: str = ""
 
 
 @dataclass(frozen=True, slots=True)

@@ -65,7 +65,9 @@ def _entry(group: list[Section], taken: set[str]) -> Entry:
     for option_name, time_ns, (low, high) in (("runtime", runtime_ns, RUNTIME_NS), ("ramp_time", warmup_ns, WARMUP_NS)):
         if time_ns and not low <= time_ns <= high:
             raise group[0].fault(option_name, "a point runs from 1 ms to 366 days")
-    return Entry(entry_name, (loads,), runtime_ns, warmup_ns)
+    where = group[0].place
+    section = f"{where.file}:{where.line}:{where.column}: section {group[0].name[:80]!r}"
+    return Entry(entry_name, (loads,), runtime_ns, warmup_ns, where=section)
 
 
 def _parted(names: list[str]) -> tuple[str, list[str]]:
