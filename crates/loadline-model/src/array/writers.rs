@@ -2,7 +2,7 @@
 
 use crate::layout::Rows;
 use crate::sim::TaskId;
-use rustc_hash::FxHashMap;
+use rustc_hash::{FxHashMap, FxHashSet};
 
 /// Writes that go through and touch parity, by stripe.
 ///
@@ -15,8 +15,9 @@ pub(crate) struct Writers {
     stripes: FxHashMap<u64, Vec<Writer>>,
     /// In how many stripes those who wait have somebody before them.
     held: FxHashMap<TaskId, u32>,
-    /// Who goes along with whom.
-    companions: Vec<(TaskId, Writer)>,
+    /// Who goes along with whom, and those of whom has ended.
+    companions: FxHashMap<TaskId, Vec<Writer>>,
+    gone: FxHashSet<TaskId>,
 }
 
 #[derive(Debug, Clone, Copy)]
@@ -70,6 +71,8 @@ impl Writers {
 
     /// A write has ended; who may go on now is added to `freed`.
     pub(crate) fn end(&mut self, task: TaskId, rows: &[Rows], freed: &mut Vec<TaskId>) {
+        let along = self.companions.remove(&task).into_iter().flatten();
+        self.gone.extend(along.map(|writer| writer.task));
         for &Rows { stripe, .. } in rows {
             let Some(writers) = self.stripes.get_mut(&stripe) else {
                 continue;
@@ -94,7 +97,10 @@ impl Writers {
                 *held -= 1;
                 if *held == 0 {
                     self.held.remove(&writer.task);
-                    join(writers, place, &mut self.held, &mut self.companions);
+                    let along = join(writers, place, &mut self.held);
+                    if !along.is_empty() {
+                        self.companions.insert(writer.task, along);
+                    }
                     freed.push(writer.task);
                 }
             }
@@ -106,61 +112,50 @@ impl Writers {
 
     /// Whether a write that was woken went along with another one, which has ended.
     pub(crate) fn went_along(&mut self, task: TaskId) -> bool {
-        let found = self
-            .companions
-            .iter()
-            .position(|(_, other)| other.task == task);
-        found
-            .map(|place| self.companions.swap_remove(place))
-            .is_some()
+        self.gone.remove(&task)
     }
 
     /// The ranges of all who go along with a write, its own among them, in ascending order.
     pub(crate) fn ranges(&self, task: TaskId, own: (u64, u32), ranges: &mut Vec<(u64, u32)>) {
         ranges.clear();
         ranges.push(own);
-        let along = self.companions.iter().filter(|(with, _)| *with == task);
-        ranges.extend(along.map(|(_, writer)| (writer.address, writer.bytes)));
+        let along = self.companions.get(&task).into_iter().flatten();
+        ranges.extend(along.map(|writer| (writer.address, writer.bytes)));
         ranges.sort_unstable();
     }
 
     /// Who goes along with a write, in the order in which they came.
     pub(crate) fn along(&self, task: TaskId) -> impl Iterator<Item = TaskId> {
-        let along = self
-            .companions
-            .iter()
-            .filter(move |(with, _)| *with == task);
-        along.map(|(_, writer)| writer.task)
+        let along = self.companions.get(&task).into_iter().flatten();
+        along.map(|writer| writer.task)
     }
 }
 
-/// Lets those behind `place` who wait for it alone, touch the same rows and write something else go along with it.
+/// Takes out those behind `place` who wait for it alone, touch the same rows and write something else: they go along with it.
 fn join(
     writers: &mut Vec<Writer>,
     place: usize,
     held: &mut FxHashMap<TaskId, u32>,
-    companions: &mut Vec<(TaskId, Writer)>,
-) {
+) -> Vec<Writer> {
     let first = writers[place];
-    let mut index = place + 1;
-    while index < writers.len() {
-        let writer = writers[index];
-        let along = companions.iter().filter(|(with, _)| *with == first.task);
-        let elsewhere = |other: &Writer| {
-            let end = |writer: &Writer| writer.address + u64::from(writer.bytes);
-            end(other) <= writer.address || end(&writer) <= other.address
-        };
-        let fits = (writer.from, writer.to, writer.alone) == (first.from, first.to, true)
+    let mut along = Vec::new();
+    let end = |writer: &Writer| writer.address + u64::from(writer.bytes);
+    let mut index = 0;
+    writers.retain(|writer| {
+        index += 1;
+        let elsewhere =
+            |other: &Writer| end(other) <= writer.address || end(writer) <= other.address;
+        let fits = index > place + 1
+            && (writer.from, writer.to, writer.alone) == (first.from, first.to, true)
             && elsewhere(&first)
-            && along.map(|(_, other)| other).all(elsewhere);
+            && along.iter().all(elsewhere);
         if fits {
             held.remove(&writer.task);
-            writers.remove(index);
-            companions.push((first.task, writer));
-        } else {
-            index += 1;
+            along.push(*writer);
         }
-    }
+        !fits
+    });
+    along
 }
 
 #[cfg(test)]
@@ -206,6 +201,7 @@ mod tests {
         assert!(
             writers.stripes.is_empty() && writers.held.is_empty() && writers.companions.is_empty()
         );
+        assert!(writers.gone.is_empty());
     }
 
     #[test]
