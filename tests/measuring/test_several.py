@@ -15,6 +15,7 @@ import pytest
 from cli.program import Loadline
 from devices import command, loop_device, mounted, needs_root, partition, sha256, write_partition_table
 from measuring.processes import until
+from measuring.served import SLOW, described, served
 from measuring.suites import reads, suite, three
 
 import loadline as package
@@ -295,6 +296,27 @@ def test_a_target_that_vanishes_midway_fails_the_point_and_is_named(loadline: Lo
     rows = json.loads(out)["results"]
     assert len(rows) == 3
     assert all(f"{two[1]} is gone" in row["error"] for row in rows)
+
+
+def test_a_server_that_goes_away_ends_the_load_of_all_and_later_points_name_it_at_once(loadline: Loadline) -> None:
+    path = suite(loadline.folder, "one 4k 100% 100%", "two 4k 100% 100%", runtime="60s")
+    system = described(loadline.folder, SLOW)
+    with (
+        served(loadline, system, "--size", "64M") as (kept, _),
+        served(loadline, system, "--size", "64M") as (gone, server),
+    ):
+        process = loadline.start("run", path, kept, gone, "--no-prepare", "--progress", "json", "--json")
+        until(process, "progress")
+        server.kill()
+        out, err = process.communicate(timeout=60)
+    assert process.returncode == 3, err
+    found = json.loads(out)
+    rows = [row for row in found["results"] if row["target"] == "*"]
+    assert [row["point"] for row in rows] == ["one", "two"]
+    assert all(row["error"].startswith(f"{gone}: ") for row in rows), rows
+    assert max(row["runtime_ns"] or 0 for row in found["results"]) < 30e9
+    # Of loads that broke off there is nothing else to be said.
+    assert {one["check"] for one in found["findings"]} <= {"tool-output", "emulation"}
 
 
 def test_the_load_line_of_several_targets_is_the_load_of_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -50,7 +50,7 @@ def together(point: Point, targets: Sequence[Target], engines: Sequence[str], fo
     parts = []
     for number, (target, engine) in enumerate(zip(targets, engines, strict=True)):
         head, *sections = of_target(point, target, engine).split("\n\n")
-        parts.append(head.replace(f"\nioengine={engine}", "") + "\nexitall_on_error=1")
+        parts.append(head.replace(f"\nioengine={engine}", "") + "\nexitall_on_error=1\nexit_what=all")
         place = named(target, folder, number)
         for index, section in enumerate(sections):
             name, *lines = section.strip().splitlines()

@@ -11,10 +11,11 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from loadline import _core
+from loadline.errors import LoadlineError
 from loadline.host.roots import Roots
 from loadline.host.sampler import Sample, Sampler
 from loadline.judging.precision import Judgement
-from loadline.measuring import event, job
+from loadline.measuring import event, job, nbd
 from loadline.measuring.auditing import audited
 from loadline.measuring.emulate import Watch
 from loadline.measuring.fio import Fio, Outcome
@@ -103,7 +104,7 @@ def measure(
         report(_progress(point, flows, samples, started_ns, stopping.ci95_fraction, interval.warmup))
         return enough
 
-    gone = _lost(targets, roots)
+    gone = _lost(targets, roots) or (_unanswered(targets) if several else None)
     watch = Watch([target.emulator for target in targets])
     if gone is not None:
         outcome = Outcome(error=gone, ended_at_ns=started_ns)
@@ -171,6 +172,17 @@ def _progress(
 
 def _lost(targets: Sequence[Target], roots: Roots) -> str | None:
     return next((why for target in targets if (why := target.lost(roots)) is not None), None)
+
+
+def _unanswered(targets: Sequence[Target]) -> str | None:
+    """Why a server can't be loaded: fio would load the other targets all the same, and not say which one it was."""
+    for target in targets:
+        try:
+            if target.uri is not None:
+                nbd.ask(nbd.parse(target.uri))
+        except LoadlineError as error:
+            return error.message
+    return None
 
 
 def _own(folder: Path, target: int, log: IoLog | None) -> Sequence[_core.Interval]:

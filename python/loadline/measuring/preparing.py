@@ -191,7 +191,7 @@ def _shared(points: Sequence[Point], seed: int) -> str:
     compressible, duplicate = content(points)
     lines = ["[global]", "direct=1", "thread=1", "rw=write", "iodepth=16", "refill_buffers=1"]
     lines += ["allow_file_create=0", "fallocate=none", f"randseed={seed}", "lat_percentiles=1", "clat_percentiles=0"]
-    lines += ["end_fsync=1", "exitall_on_error=1"]
+    lines += ["end_fsync=1", "exitall_on_error=1", "exit_what=all"]
     if compressible:
         lines.append(f"buffer_compress_percentage={round(compressible * 100)}")
     if duplicate:

@@ -42,7 +42,7 @@ def _of_row(subject: Subject) -> Iterator[Doubt]:
         numbers = {"achieved": row.outstanding_achieved, "asked": asked}
         yield Doubt("error", message, "Ask what that column counts.", numbers)
     product = _product(subject)
-    if product is None or subject.waits:
+    if product is None or subject.waits or row.error is not None:
         return
     times = f"IOPS{' (MB/s over block size)' if subject.derived else ''} x mean latency"
     of_rate = {"iops_derived": subject.iops} if subject.derived and subject.iops else {}

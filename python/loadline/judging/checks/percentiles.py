@@ -34,6 +34,7 @@ def check(subjects: Sequence[Subject]) -> Iterator[tuple[Subject, Doubt]]:
 
 def _of_row(subject: Subject) -> Iterator[Doubt]:
     thin, apart = set(), False
+    counted = subject.measured and subject.row.error is None
     for prefix, of in _FLOWS:
         flow: Flow = getattr(subject.row, prefix.rstrip("_") or "total")
         known = [(name, value) for name in _ORDER if (value := getattr(flow, f"latency_{name}_ns")) is not None]
@@ -48,13 +49,13 @@ def _of_row(subject: Subject) -> Iterator[Doubt]:
             message = f"the mean latency of {of} is above its maximum"
             yield Doubt("error", message, "Check the units of both.", {"mean_ns": mean, "max_ns": most})
         p99_ns = flow.latency_p99_ns
-        if mean and p99_ns and mean > p99_ns and not apart and subject.measured and subject.row.error is None:
+        if mean and p99_ns and mean > p99_ns and not apart and counted:
             apart = True
             message = f"the mean latency of {of} is above its p99: fewer than one in a hundred make the mean"
             numbers = {"latency_mean_ns": mean, "latency_p99_ns": p99_ns}
             yield Doubt("warning", message, "Look at the longest ones over time; compare medians.", numbers)
         yield from _made_up(subject, flow, prefix, of)
-        if flow.iops and subject.row.runtime_ns and not subject.row.quick and subject.measured:
+        if flow.iops and subject.row.runtime_ns and not subject.row.quick and counted:
             ios = flow.iops * subject.row.runtime_ns / 1e9
             thin |= {name for name, _ in known if name != "max" and ios * _BEYOND_FRACTION.get(name, 1) < BEYOND}
     if thin:
