@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import signal
 import subprocess
 from collections.abc import Iterator
@@ -20,6 +21,9 @@ settings.load_profile("default")
 
 # Whoever starts tests in the background leaves Ctrl-C ignored, and programs that are started here would inherit that.
 signal.signal(signal.SIGINT, signal.default_int_handler)
+
+# Tests that name no store would find the runs of whoever starts them, and leave theirs among these.
+os.environ.pop("LOADLINE_STORE", None)
 
 
 @pytest.fixture

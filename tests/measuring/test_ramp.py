@@ -374,7 +374,7 @@ def test_a_highest_rate_of_a_ramp_over_rates_that_may_be_a_caches_is_told(tmp_pa
 
 
 def test_a_highest_rate_that_probes_of_a_ramp_over_rates_exceed_is_told_unless_it_may_be_luck(tmp_path: Path) -> None:
-    for iops_ci95, told in ((5.0, True), (600.0, False), (None, False)):
+    for iops_ci95, told in ((5.0, True), (2000.0, False), (None, False)):
         slow = {"total": Flow(iops=500.0, latency_mean_ns=256e6), "iops_ci95": 1.0}
         messages = [one["message"] for one in doubts(Rates(slow, iops_ci95).find(tmp_path / str(iops_ci95)))]
         said = "I/Os a second did more than 128 outstanding, which don't saturate it"

@@ -300,6 +300,33 @@ def test_with_luck_of_one_percent_a_rate_is_mostly_found_to_two_percent_in_nine_
     assert sum(saturating + len(line.probes) <= 9 for line, _ in found) >= 0.97 * len(found)
 
 
+@given(st.floats(0.35, 1.0), st.integers(1, 3), st.floats(1.5, 20))
+def test_a_saturation_that_was_expected_too_low_takes_few_probes_more(low: float, bend: int, far: float) -> None:
+    """A fixed number of outstanding I/Os doesn't saturate a system that does more than that at once."""
+
+    def response(load: float) -> float:
+        return 1 / (1 - (load / 1000) ** bend) if load < 1000 else math.inf
+
+    line = search_rate(
+        *(response, lambda answer: answer <= far, 10.0, 1e6, lambda answer: answer / far),
+        lambda answer: 1000.0 if answer == math.inf else None,
+        expected=low * 1000,
+    )
+    true = 1000 * (1 - 1 / far) ** (1 / bend)
+    assert line.highest is not None and line.next is not None
+    assert line.highest.load <= true * 1.000001 and line.next.load >= true * 0.999999
+    assert len(line.probes) <= 20
+
+
+def test_of_a_system_that_never_saturates_few_rates_are_asked_for() -> None:
+    line = search_rate(
+        *(lambda _: 4.0, lambda answer: answer <= 30, 10.0, 1e5, lambda answer: answer / 30, lambda _: None),
+        expected=500.0,
+    )
+    assert line.highest is not None and line.highest.load == 1e5
+    assert len(line.probes) <= 14
+
+
 @given(st.floats(0.2, 0.95), st.integers(0, 1000))
 def test_of_a_rate_at_which_the_response_jumps_luck_ends_no_search(edge: float, seed: int) -> None:
     chance, top = random.Random(seed), 1000.0

@@ -43,6 +43,11 @@ _ENOUGH = 6
 # Saturation is above a rate that was done, by so much at least.
 _ABOVE = 1.003
 
+# Where it was expected lower than a rate that holds, it's taken to be so much above that, and so many times as much
+# after each other one.
+_HIGHER = 0.02
+_STEEPER = 4
+
 # An answer without a confidence interval is taken to have that standard error (assumed: 1 % at 95 %, as points have).
 _ERROR = 0.005
 _T_975 = 1.96
@@ -269,10 +274,20 @@ def search_rate(
     def width(number: int) -> float:
         return max(1.0, math.log(rate(number + 1) / rate(number)) / step)
 
+    def higher() -> list[float]:
+        return [load for load, one in probes.asked.items() if expected is not None and load > expected and one.holds]
+
+    def enough() -> int:
+        # What went to find out how much higher it is says little of where the limit is met.
+        return _ENOUGH + (2 if expected is None else len(higher()))
+
     def ceiling() -> float | None:
         told = [one for probe in probes.asked.values() if (one := saturation(probe.answer)) is not None]
-        tops = [*told[:1], *([expected] if expected is not None and not told else [])]
         done = [load for load, probe in probes.asked.items() if math.isfinite(share(probe.answer))]
+        tops = told[:1]
+        if expected is not None and not told:
+            # The first of them may be luck.
+            tops = [max(higher()) * (1 + _HIGHER * _STEEPER ** (len(higher()) - 1))] if higher() else [expected]
         return max([*tops, *(_ABOVE * load for load in done)]) if tops else None
 
     def depth(number: int) -> float:
@@ -292,7 +307,7 @@ def search_rate(
             return (below + above) // 2
         return near(_BEGIN * top)
 
-    scale = Scale(depth, center, leap, _ENOUGH if expected is not None else _ENOUGH + 2, width)
+    scale = Scale(depth, center, leap, enough, width)
     try:
         found = highest(probes.seen(rate), scale, last, begin)
     except UnansweredError:

@@ -90,7 +90,7 @@ class Scale:
     depth: Callable[[int], float]
     center: Callable[[int, int], int]
     leap: Callable[[int], int]
-    enough: int | None = None
+    enough: Callable[[], int] | None = None
     width: Callable[[int], float] = lambda _: 1.0
 
 
@@ -245,7 +245,9 @@ class _Way:
         if not self.error or all(abs(_part(end)) > _UNLIKE * self.error for end in ends):
             return False
         wide = self.scale.width(self.above)
-        return self.above - self.below <= 1 or len(self.seen) >= self.scale.enough or self.vague(curve) * wide <= _VAGUE
+        return (
+            self.above - self.below <= 1 or len(self.seen) >= self.scale.enough() or self.vague(curve) * wide <= _VAGUE
+        )
 
     def settle(self) -> int | None:
         """The step that holds nearest to where the curve meets the limit; None after a probe that was due before."""
@@ -255,7 +257,7 @@ class _Way:
         over, under = self.expected(curve, step)[0], self.expected(curve, step - 1)[0]
         meets = step - (over / (over - under) if math.isfinite(over) and over > under else 0.5)
         found = min((step for step, one in self.seen.items() if one.holds), key=lambda step: abs(step - meets))
-        late = len(self.seen) - (self.scale.enough or 0)
+        late = len(self.seen) - (self.scale.enough() if self.scale.enough else 0)
         wide = self.scale.width(self.above)
         near = abs(meets - found) <= max(1.0, _NEAR / wide) * (1 + max(0, late))
         sure = self.vague(curve) <= max(_SURE, _ENOUGH / wide)
