@@ -37,6 +37,7 @@ fn load(model: &Model, kind: Kind, bytes: u32, place: Place, weight: f64) -> Loa
             background: false,
         }],
         span: 0..model.sectors() * 512,
+        chunk: 0,
         streams: 1,
         turnaround: Time::ZERO,
     }
@@ -264,11 +265,52 @@ fn a_sweep_over_scattered_data_takes_the_same_whatever_is_drawn() {
         .map(|step| {
             let gap = 2_000_000 + 512 * 100 * step;
             let place = Place::Ascending { streams: 1, gap };
-            means_ms(&model, &load(&model, Kind::Write, 4096, place, 1.0), &[4])[0]
+            let mut of = load(&model, Kind::Write, 4096, place, 1.0);
+            of.chunk = 128 << 10;
+            means_ms(&model, &of, &[4])[0]
         })
         .collect();
     let count = means.len() as f64;
     let mean = means.iter().sum::<f64>() / count;
     let variance = means.iter().map(|ms| (ms - mean).powi(2)).sum::<f64>() / count;
     assert!(variance.sqrt() < 0.015 * mean, "{means:?}");
+}
+
+/// Places of a sweep, of which so large a share lies `gap` bytes behind others in chunks of 128 KiB.
+fn sweep(model: &Model, kind: Kind, gap: u64, beside: f64) -> Load {
+    let ascending = Place::Ascending { streams: 1, gap };
+    let mut of = load(model, kind, 4096, ascending, 1.0 - beside);
+    of.accesses[0].background = true;
+    of.chunk = 128 << 10;
+    if beside > 0.0 {
+        let place = Place::Onward { gap: 8192 };
+        of.accesses.push(Access {
+            weight: beside,
+            place,
+            ..of.accesses[0]
+        });
+    }
+    of
+}
+
+#[test]
+fn a_dense_sweep_goes_as_fast_as_its_places_pass_under_the_heads() {
+    let model = drive("sptf", false);
+    for beside in [0.0, 0.5] {
+        let load = sweep(&model, Kind::Write, 40_960, beside);
+        let stride = 4096.0 + (1.0 - beside) * 40_960.0 + beside * 8192.0;
+        let passes_ms = TRACK_MS * stride / (1000.0 * 512.0);
+        close(means_ms(&model, &load, &[16])[0], passes_ms, 0.05);
+    }
+}
+
+#[test]
+fn places_side_by_side_are_read_together_before_any_is_written() {
+    let model = drive("fifo", false);
+    // Far apart: a seek and half a revolution to read, and all but a revolution to write; each place of a set on the way there.
+    let [alone, together] = [0.0, 0.75].map(|beside| {
+        let load = sweep(&model, Kind::Rewrite, 40_000_000, beside);
+        means_ms(&model, &load, &[1])[0]
+    });
+    assert!(together < alone / 3.0, "{together} of {alone}");
 }

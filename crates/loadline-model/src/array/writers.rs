@@ -132,11 +132,7 @@ impl Writers {
 }
 
 /// Takes out those behind `place` who wait for it alone, touch the same rows and write something else: they go along with it.
-fn join(
-    writers: &mut Vec<Writer>,
-    place: usize,
-    held: &mut FxHashMap<TaskId, u32>,
-) -> Vec<Writer> {
+fn join(writers: &mut Vec<Writer>, place: usize, held: &mut FxHashMap<TaskId, u32>) -> Vec<Writer> {
     let first = writers[place];
     let mut along = Vec::new();
     let end = |writer: &Writer| writer.address + u64::from(writer.bytes);

@@ -290,6 +290,12 @@ impl Layout {
         self.places.width - self.places.data
     }
 
+    /// Segments of the stroke for each one of the volume: 1 where that isn't spread.
+    #[must_use]
+    pub fn spread(&self) -> f64 {
+        self.places.spread()
+    }
+
     /// Bytes of a chunk, which lie together on a disk; of a JBOD a whole disk, or [`SEGMENT`] where it is spread.
     pub fn chunk_bytes(&self) -> u64 {
         self.places.chunk

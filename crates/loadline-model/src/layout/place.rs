@@ -108,6 +108,12 @@ pub(super) struct Piece {
 }
 
 impl Places {
+    /// Segments of the stroke for each one of the volume.
+    pub(super) fn spread(&self) -> f64 {
+        let spread = self.spread.as_ref();
+        spread.map_or(1.0, |spread| spread.ratio as f64 / 2f64.powi(32))
+    }
+
     pub(super) fn new(
         shape: &Shape,
         width: u32,

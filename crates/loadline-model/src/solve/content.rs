@@ -40,7 +40,12 @@ impl Content {
             0.0
         };
         let low = write * cache.low_water;
-        let settled = f64::midpoint(low, write * cache.high_water);
+        // Reads leave destaging its part of the drives; nothing but writes fill the cache before they wait.
+        let settled = if profile.read_fraction > 0.0 {
+            f64::midpoint(low, write * cache.high_water)
+        } else {
+            write
+        };
         let dirty = if working_set <= low {
             working_set
         } else {

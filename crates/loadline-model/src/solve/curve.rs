@@ -12,14 +12,11 @@ pub(super) struct Curve {
 }
 
 impl Curve {
-    pub(super) fn new(queued: &[u32], times: &[ServiceTime]) -> Self {
-        let points = queued
-            .iter()
-            .map(|&n| f64::from(n))
-            .zip(times.iter().copied());
+    pub(super) fn new(queued: impl IntoIterator<Item = f64>, times: &[ServiceTime]) -> Self {
+        let points: Vec<_> = queued.into_iter().zip(times.iter().copied()).collect();
         Curve {
-            points: points.collect(),
-            logs: queued.iter().map(|&n| f64::from(n).ln()).collect(),
+            logs: points.iter().map(|(n, _)| n.ln()).collect(),
+            points,
         }
     }
 

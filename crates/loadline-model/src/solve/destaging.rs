@@ -1,11 +1,12 @@
 //! What is written back from a cache: how much, in which order, and where it lies on the drives.
 
 use super::ask::Destage;
-use super::mix::{Background, Mix};
+use super::mix::{Background, Behind, Mix};
 use super::uneven::reached;
 use super::view::{Part, scattered};
 use crate::cache;
 use crate::device::disk::service::Place;
+use crate::layout::SEGMENT;
 use crate::system::Cache;
 
 impl Part<'_> {
@@ -19,8 +20,8 @@ impl Part<'_> {
             let full =
                 destage.share < 1.0 && destage.bytes >= self.view.layout.stripe_bytes() as f64;
             let a_write = self.profile.mean_bytes() / bytes_each * destage.share;
-            let place = if full {
-                Place::Random
+            let (place, within) = if full {
+                (Place::Random, Behind::default())
             } else {
                 self.destaged(&destage)
             };
@@ -29,13 +30,30 @@ impl Part<'_> {
                 Place::Random => self.onward(),
                 _ => self.goes_on(&destage),
             };
+            let beside = self.beside(&destage);
             mix.destaging.push(Background {
                 per_io: bytes / bytes_each * destage.share,
                 place,
                 onward,
+                beside,
+                within,
                 ask: destage.ask,
             });
         }
+    }
+
+    /// Accesses of one scattered stripe at one drive: its dirty parts lie anywhere in a chunk.
+    fn beside(&self, destage: &Destage) -> Behind {
+        let [_, written] = destage.ask.steps;
+        let count = written.accesses / written.largest.count().max(1.0);
+        if count <= 1.0 || !scattered(self.profile) {
+            return Behind::default();
+        }
+        Behind::of(
+            count,
+            bytes_each(destage),
+            self.view.layout.chunk_bytes() as f64,
+        )
     }
 
     /// Share of the accesses of destaging that go on from the last one, where several streams or large scattered I/Os are written.
@@ -53,14 +71,14 @@ impl Part<'_> {
         self.cache.is_some_and(oldest)
     }
 
-    /// Accesses of a drive that go on from each other in a sweep: of scattered writes those of a large one's stripes.
+    /// Accesses of a drive that go on from each other in a sweep: of scattered writes those of a run's stripes.
     fn in_one_go(&self, destage: &Destage) -> f64 {
         let streams = f64::from(self.profile.sequential_streams);
         let bytes = if destage.share < 1.0 {
             // Between the parts of a large one lie full stripes, which have gone.
             return 1.0;
         } else if scattered(self.profile) {
-            self.profile.mean_bytes()
+            self.profile.mean_bytes() / self.profile.random_fraction
         } else if streams < 2.0 || self.by_age() {
             return 1.0;
         } else {
@@ -68,13 +86,13 @@ impl Part<'_> {
         };
         let written = destage.ask.steps[1].accesses * destage.ask.steps[1].share;
         let accesses = bytes / destage.bytes * written / self.view.alive();
-        accesses.max(1.0)
+        (accesses * (1.0 - self.beside(destage).share)).max(1.0)
     }
 
     /// Where the next dirty stripe lies on a drive: a sweep comes by; by age scattered ones come in no order.
-    fn destaged(&self, destage: &Destage) -> Place {
+    fn destaged(&self, destage: &Destage) -> (Place, Behind) {
         if self.by_age() && scattered(self.profile) {
-            return Place::Random;
+            return (Place::Random, Behind::default());
         }
         let span = self.survey.span();
         let stripes = self.profile.working_set.0 as f64 / self.view.layout.stripe_bytes() as f64;
@@ -82,24 +100,47 @@ impl Part<'_> {
         let drives =
             reached(&self.view.layout, &[(1.0, self.profile)]).unwrap_or(self.view.alive());
         let accesses = stripes * destage.dirty_fraction * written / drives;
-        let each = destage.ask.inward_bytes / written.max(1e-9);
+        let each = bytes_each(destage);
         let streams = self.profile.sequential_streams;
         if streams > 1 && !scattered(self.profile) && accesses > 1.0 {
             // The sweep finds them where they began, not anywhere: the first at the outer edge, the last before the inner one.
-            return Place::Ascending {
+            let place = Place::Ascending {
                 streams: streams.min(accesses as u32),
                 gap: 0,
             };
+            return (place, Behind::default());
         }
-        let accesses = if scattered(self.profile) {
-            accesses / self.in_one_go(destage)
-        } else {
-            accesses
-        };
-        let apart = (span.end - span.start) as f64 / accesses.max(1.0);
-        Place::Ascending {
-            streams: 1,
-            gap: (apart - each).max(0.0) as u64 / 512 * 512,
+        let bytes = (span.end - span.start) as f64;
+        let gap = |apart: f64, each: f64| (apart - each).max(0.0) as u64 / 512 * 512;
+        let ascending = |gap| Place::Ascending { streams: 1, gap };
+        if !scattered(self.profile) {
+            return (
+                ascending(gap(bytes / accesses.max(1.0), each)),
+                Behind::default(),
+            );
         }
+        // What lies beside each other and what goes on is found as one.
+        let (beside, go) = (self.beside(destage), self.in_one_go(destage));
+        let together = 1.0 / (1.0 - beside.share);
+        let extent = each * go + (together - 1.0) * (each + beside.gap as f64);
+        let apart = bytes / (accesses / together / go).max(1.0);
+        let (segment, spread) = (SEGMENT.0 as f64, self.view.layout.spread());
+        let found = segment * spread / apart;
+        let any = -(-found).exp_m1();
+        if spread <= 1.0 || found / any <= 1.0 + extent / segment {
+            return (ascending(gap(apart, extent)), Behind::default());
+        }
+        let within = Behind::of(found / any, extent, segment);
+        let passed = (found / any - 1.0) * (within.gap as f64 + extent);
+        (
+            ascending(gap(segment * spread / any, passed + extent)),
+            within,
+        )
     }
+}
+
+/// Mean bytes of what a destage writes at a time.
+fn bytes_each(destage: &Destage) -> f64 {
+    let [_, written] = destage.ask.steps;
+    destage.ask.inward_bytes / (written.share * written.accesses).max(1e-9)
 }

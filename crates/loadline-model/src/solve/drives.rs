@@ -406,7 +406,7 @@ mod tests {
             background_fraction: 0.0,
         };
         Drives {
-            curve: Curve::new(&[1, 4], &[time, time]),
+            curve: Curve::new([1.0, 4.0], &[time, time]),
             count,
             each: 1.0,
             wide: 1.0,

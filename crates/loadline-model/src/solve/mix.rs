@@ -69,6 +69,29 @@ pub(super) struct Background {
     pub(super) place: Place,
     /// Share of its accesses that go on from the last one on the same drive instead.
     pub(super) onward: f64,
+    /// Those of one stripe at one drive.
+    pub(super) beside: Behind,
+    /// Of a sweep, those of all others that it finds in the same segment of a volume which is spread over the stroke.
+    pub(super) within: Behind,
+}
+
+/// Accesses that lie behind another one, not far from it.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Behind {
+    pub(super) share: f64,
+    /// Mean of the bytes between the two.
+    pub(super) gap: u64,
+}
+
+impl Behind {
+    /// Of such a mean number of accesses, each so long, anywhere in so many bytes.
+    pub(super) fn of(count: f64, each: f64, bytes: f64) -> Self {
+        let free = (bytes - count * each).max(0.0);
+        Behind {
+            share: 1.0 - 1.0 / count.max(1.0),
+            gap: (free / (count + 1.0)) as u64 / 512 * 512,
+        }
+    }
 }
 
 /// A whole workload on a system.
@@ -115,6 +138,8 @@ struct Asked<'a> {
     ask: &'a Ask,
     place: Place,
     onward: f64,
+    beside: Behind,
+    within: Behind,
     background: bool,
 }
 
@@ -163,6 +188,8 @@ impl Mix {
                 ask: &waits.ask,
                 place: waits.place,
                 onward: waits.onward,
+                beside: Behind::default(),
+                within: Behind::default(),
                 background: false,
             })
         });
@@ -171,6 +198,8 @@ impl Mix {
             ask: &work.ask,
             place: work.place,
             onward: work.onward,
+            beside: work.beside,
+            within: work.within,
             background: true,
         });
         foreground.chain(background)
@@ -445,14 +474,21 @@ impl Mix {
             ask,
             place,
             onward: near,
+            beside,
+            within,
             background,
         } in self.asked()
         {
             // On another drive there is nothing to go on from.
-            let other = if place == Place::Onward {
+            let other = if place == (Place::Onward { gap: 0 }) {
                 Place::Random
             } else {
                 place
+            };
+            let behind = Place::Onward { gap: beside.gap };
+            let next = Place::Ascending {
+                streams: 1,
+                gap: within.gap,
             };
             for &(count, kind, bytes) in &ask.accesses {
                 let stays = if kind == service::Kind::Read {
@@ -467,7 +503,14 @@ impl Mix {
                     (ask.drives() / ask.count()).min(1.0)
                 };
                 let near = 1.0 - (1.0 - near * stays) * begun;
-                for (place, part) in [(other, 1.0 - near), (Place::Onward, near)] {
+                let first = 1.0 - beside.share;
+                let places = [
+                    (other, first * (1.0 - near) * (1.0 - within.share)),
+                    (next, first * (1.0 - near) * within.share),
+                    (Place::Onward { gap: 0 }, first * near),
+                    (behind, beside.share),
+                ];
+                for (place, part) in places {
                     // A rewrite is drawn once for its two accesses.
                     let drawn = if kind == service::Kind::Rewrite {
                         count / 2.0
@@ -491,6 +534,7 @@ impl Mix {
         let load = Load {
             accesses,
             span: self.span.clone(),
+            chunk: view.layout.chunk_bytes().min(view.layout.stripe_bytes()),
             streams: self.streams_at_a_drive(view),
             turnaround: Time::from_ns(turnaround_ns as u64),
         };
@@ -551,6 +595,8 @@ impl Mix {
                     let pause_ns = (groups - 1.0) * times[0].mean_ns;
                     service::alone(view.model, &options, &load, Time::from_ns(pause_ns as u64))
                 });
-        (Curve::new(&queued, &times), rested)
+        let together = load.together();
+        let queued = queued.iter().map(|&queued| f64::from(queued) * together);
+        (Curve::new(queued, &times), rested)
     }
 }

@@ -5,7 +5,7 @@ use super::content::Content;
 use super::course::{Destages, Streams};
 use super::direct::{Direct, Engines};
 use super::drives::Order;
-use super::mix::{Background, Kind, Lines, Mix, Waits};
+use super::mix::{Background, Behind, Kind, Lines, Mix, Waits};
 use super::network::Class;
 use super::parts::Passing;
 use super::placed::Placed;
@@ -316,7 +316,7 @@ impl Part<'_> {
             let ask = self.survey.read(Some(window.bytes));
             let coming = Waits {
                 ask: ask.clone(),
-                place: Place::Onward,
+                place: Place::Onward { gap: 0 },
                 onward: window.onward,
             };
             self.add_read(
@@ -328,8 +328,10 @@ impl Part<'_> {
             mix.ahead.push(Background {
                 per_io: missed * (window.share - window.waited),
                 ask,
-                place: Place::Onward,
+                place: Place::Onward { gap: 0 },
                 onward: window.onward,
+                beside: Behind::default(),
+                within: Behind::default(),
             });
         }
     }
@@ -358,6 +360,8 @@ impl Part<'_> {
             ask,
             place,
             onward: 0.0,
+            beside: Behind::default(),
+            within: Behind::default(),
         });
     }
 
@@ -446,7 +450,7 @@ impl Part<'_> {
         let view = self.view;
         let missed = waits
             .as_ref()
-            .is_some_and(|waits| waits.place != Place::Onward);
+            .is_some_and(|waits| !matches!(waits.place, Place::Onward { .. }));
         let command_ns = if missed {
             view.cost_ns(|c| c.command_read)
         } else {

@@ -383,7 +383,7 @@ impl<'a> Walk<'a> {
     }
 
     /// A read comes from outside, and the next one is on its way: it asks for another window when half of the last one is left, and
-    /// waits for its own if that isn't there.
+    /// waits for its own last one if that isn't there.
     fn arrive(&mut self, now: u64, stream: u32) {
         let reads = self.pace.reads;
         let apart_ns = self.rng.exponential() * self.pace.passing_ns / reads;
@@ -400,7 +400,10 @@ impl<'a> Walk<'a> {
         } else {
             end.waiting.entry(number).or_default().push(now);
         }
-        if self.ends[stream as usize].asked as f64 <= read + 0.5 {
+        // A large one reads several windows.
+        let due = (read + 0.5).floor() as u64 + 1;
+        let held = self.held.iter().filter(|&&held| held == stream).count() as u64;
+        for _ in self.ends[stream as usize].asked + held..due {
             self.ask(now, stream);
         }
     }

@@ -25,6 +25,7 @@ pub(super) struct Question {
     /// Bits of the weight, and all else of an access.
     accesses: Vec<(u64, Kind, u32, Place, bool)>,
     span: Range<u64>,
+    chunk: u64,
     streams: u32,
     queued: u32,
     pause: Time,
@@ -37,6 +38,7 @@ impl Question {
             options: options.clone(),
             accesses: load.accesses.iter().map(of).collect(),
             span: load.span.clone(),
+            chunk: load.chunk,
             streams: load.streams,
             queued,
             pause,
@@ -103,6 +105,7 @@ impl Load {
         Load {
             accesses,
             span: start..end,
+            chunk: self.chunk,
             streams: self.streams,
             turnaround: self.turnaround,
         }
@@ -115,8 +118,8 @@ impl Access {
         let (mut place, mut bytes) = (self.place, self.bytes);
         let scattered = match &mut place {
             Place::Random => true,
-            Place::Onward | Place::Ascending { gap: 0, .. } => false,
-            Place::Ascending { gap, .. } => {
+            Place::Onward { gap: 0 } | Place::Ascending { gap: 0, .. } => false,
+            Place::Onward { gap } | Place::Ascending { gap, .. } => {
                 *gap = rounded(*gap as f64) as u64 / SECTOR_BYTES * SECTOR_BYTES;
                 true
             }

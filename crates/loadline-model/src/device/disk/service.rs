@@ -11,6 +11,7 @@
 mod arriving;
 mod destaging;
 mod load;
+mod together;
 
 use super::known::{self, Question};
 use super::{Disk, Model, Options, Request};
@@ -20,6 +21,7 @@ use crate::units::Time;
 use std::collections::VecDeque;
 use std::ops::Range;
 use std::sync::Arc;
+use together::Together;
 
 pub use arriving::{Arrived, Responses, Turns, arriving};
 pub use destaging::destaging;
@@ -141,12 +143,16 @@ struct Closed<'a> {
     /// Where the last read and the last write of each stream of the load ended, and whose turn it is.
     ends: Vec<[u64; 2]>,
     turn: usize,
+    /// Bytes of the smallest access.
+    place_bytes: u64,
     place: u32,
     gap: u32,
     kind: u32,
     rng: Rng,
     /// By token: what follows it.
     rewrites: Vec<Option<Request>>,
+    /// Where accesses lie side by side: these come together.
+    together: Option<Together>,
     /// By token: the request that is at the drive.
     submitted: Vec<Submitted>,
     /// The access that is drawn next, if it has been chosen already; and bytes of each that have been passed.
@@ -171,8 +177,11 @@ impl<'a> Closed<'a> {
         pause: Time,
     ) -> Self {
         let mut closed = Self::empty(model, options, load, queued, pause);
-        for token in 0..closed.rewrites.len() {
-            closed.submit(Time::ZERO, token as u64);
+        if load.accesses.iter().any(Access::is_beside) {
+            closed.come_together();
+        }
+        for issuer in 0..closed.issuers() {
+            closed.submit(Time::ZERO, issuer as u64);
         }
         closed
     }
@@ -213,11 +222,18 @@ impl<'a> Closed<'a> {
                 .collect(),
             ends: vec![[load.span.start; 2]; load.streams.max(1) as usize],
             turn: 0,
+            place_bytes: load
+                .accesses
+                .iter()
+                .map(|access| access.bytes.into())
+                .min()
+                .unwrap_or(SECTOR_BYTES),
             place: 1,
             gap: 1,
             kind: 1,
             rng: Seed(1).rng(Purpose::Place, 0),
             rewrites: vec![None; queued],
+            together: None,
             submitted: vec![Submitted::default(); queued],
             chosen: None,
             passed: vec![0; load.accesses.len()],
@@ -231,9 +247,8 @@ impl<'a> Closed<'a> {
 
     /// Lets the queue and the buffer become what they will always be, then counts.
     fn measure(mut self) -> ServiceTime {
-        let alone = self.rewrites.len() == 1;
-        let pause_ns = if alone { self.pause.ns() as f64 } else { 0.0 };
-        let mut last = self.warm(16 + 4 * self.rewrites.len());
+        let alone = self.issuers() == 1;
+        let mut last = self.warm(16 + 4 * self.issuers());
         if self.buffers() {
             last = self.fill();
         }
@@ -248,7 +263,8 @@ impl<'a> Closed<'a> {
                 last = self.sweep_at(number / (count / swept + 1), swept);
             }
             let (now, done) = self.next();
-            let ns = ((now - last).ns() as f64 - pause_ns).max(0.0);
+            let begun = if alone { done.at.max(last) } else { last };
+            let ns = (now - begun).ns() as f64;
             let sum = &mut sums[usize::from(done.write)];
             *sum = [sum[0] + 1.0, sum[1] + ns, sum[2] + ns * ns];
             if !done.onward {
@@ -303,6 +319,12 @@ impl<'a> Closed<'a> {
         last
     }
 
+    /// Who waits for an answer before the next request: accesses, or sets of them.
+    fn issuers(&self) -> usize {
+        let together = self.together.as_ref();
+        together.map_or(self.rewrites.len(), Together::sets)
+    }
+
     /// How many accesses count: a period of the generators, or what takes streams over many tracks and through the buffer.
     fn enough(&self) -> usize {
         let period = PRIME as usize - 1;
@@ -327,7 +349,7 @@ impl<'a> Closed<'a> {
     /// How many periods have about one of accesses that hosts wait for, up to some. What they are of all tells how long hosts wait, and that
     /// is asked of few at a drive.
     fn rare(&self) -> usize {
-        if self.rewrites.len() > FEW {
+        if self.issuers() > FEW {
             return 1;
         }
         let (mut hosts, mut all) = (0.0, 0.0);
@@ -355,10 +377,11 @@ impl<'a> Closed<'a> {
     /// which no generator spreads evenly.
     fn scattered_sweep(&self) -> usize {
         let sweep = |access: &&Access| matches!(access.place, Place::Ascending { gap: 1.., .. });
-        if self.rewrites.len() <= FEW || !self.load.accesses.iter().any(|access| sweep(&access)) {
+        if self.issuers() <= FEW || !self.load.accesses.iter().any(|access| sweep(&access)) {
             return 1;
         }
-        let goes_on = |access: &Access| sweep(&access) || access.place == Place::Onward;
+        let goes_on =
+            |access: &Access| sweep(&access) || matches!(access.place, Place::Onward { .. });
         if self.load.accesses.iter().all(goes_on) {
             4
         } else {
@@ -389,7 +412,7 @@ impl<'a> Closed<'a> {
     /// Takes sweeps to one of so many places, and lets those of the last one end.
     fn sweep_at(&mut self, place: usize, places: usize) -> Time {
         self.sweep_to(place, places);
-        self.warm(2 * self.rewrites.len() + 2)
+        self.warm(2 * self.issuers() + 2)
     }
 
     fn sweep_to(&mut self, place: usize, places: usize) {
@@ -411,7 +434,7 @@ impl<'a> Closed<'a> {
                 .sum()
         };
         let begun = weight(|place| matches!(place, Place::Ascending { .. }));
-        let gone_on = weight(|place| place == Place::Onward);
+        let gone_on = weight(|place| matches!(place, Place::Onward { .. }));
         if begun > 0.0 {
             (RUNS * (1.0 + gone_on / begun)) as usize
         } else {
@@ -432,7 +455,11 @@ impl<'a> Closed<'a> {
             if let Some((now, token)) = self.answer_before(Time::from_ns(u64::MAX)) {
                 let done = self.submitted[token as usize];
                 self.inside_ns[usize::from(done.background)] += (now - done.at).ns() as f64;
-                self.coming.push_back((now + self.pause, token));
+                if self.together.is_some() {
+                    self.answered(now, token);
+                } else {
+                    self.coming.push_back((now + self.pause, token));
+                }
                 return (now, done);
             }
         }
@@ -477,9 +504,17 @@ impl<'a> Closed<'a> {
     }
 
     fn submit(&mut self, now: Time, token: u64) {
+        if self.together.is_some() {
+            return self.submit_set(now, token);
+        }
         let request = self.rewrites[token as usize]
             .take()
             .unwrap_or_else(|| self.draw(token));
+        self.give(now, request);
+    }
+
+    fn give(&mut self, now: Time, request: Request) {
+        let token = request.token;
         let submitted = &mut self.submitted[token as usize];
         (submitted.at, submitted.write) = (now, request.way == Way::Write);
         let result = self.disk.enqueue(now, request);
@@ -497,6 +532,37 @@ impl<'a> Closed<'a> {
         number.min(self.shares.len() - 1)
     }
 
+    /// Bytes between two accesses, so many as a mean: whole places of the smallest one, and one at the least, or they would be one access. Beside each
+    /// other in a chunk they may be near. From one chunk to the next that takes two, the last of one and the first of the other, and between
+    /// them lie as many chunks without any as chance has it.
+    fn left_out(&mut self, gap: u64, beside: bool) -> u64 {
+        if gap == 0 {
+            return 0;
+        }
+        let mut drawn = even(&mut self.gap, PLACES, &mut self.rng);
+        let place = self.place_bytes.min(gap);
+        let bytes = if beside {
+            2.0 * drawn * gap as f64
+        } else {
+            let chunk = self.load.chunk.min(gap);
+            let mut empty = 0.0;
+            if chunk > 0 && gap > chunk {
+                let mean = (gap - chunk) as f64 / chunk as f64;
+                let other = mean / (1.0 + mean);
+                empty = ((-drawn).ln_1p() / other.ln()).floor();
+                let before = 1.0 - other.powf(empty);
+                drawn = ((drawn - before) / (other.powf(empty) / (1.0 + mean))).clamp(0.0, 1.0);
+            }
+            let share = if drawn < 0.5 {
+                (2.0 * drawn).sqrt()
+            } else {
+                2.0 - (2.0 - 2.0 * drawn).sqrt()
+            };
+            share * (if chunk > 0 { chunk } else { gap }) as f64 + empty * chunk as f64
+        };
+        (bytes / place as f64).round().max(1.0) as u64 * place / SECTOR_BYTES * SECTOR_BYTES
+    }
+
     fn draw(&mut self, token: u64) -> Request {
         let number = self.chosen.take().unwrap_or_else(|| self.choose());
         let streams = self.ends.len();
@@ -509,7 +575,7 @@ impl<'a> Closed<'a> {
         let access = &self.load.accesses[number];
         let submitted = &mut self.submitted[token as usize];
         submitted.background = access.background;
-        submitted.onward = access.place == Place::Onward;
+        submitted.onward = matches!(access.place, Place::Onward { .. });
         let bytes = u64::from(access.bytes);
         let Range { start, end } = self.load.span;
         let address = match access.place {
@@ -518,14 +584,22 @@ impl<'a> Closed<'a> {
                 let place = even(&mut self.place, PLACES, &mut self.rng) * places as f64;
                 start + (place as u64).min(places - 1) * bytes
             }
-            Place::Onward => {
+            Place::Onward { gap: 0 } => {
                 let last = self.ends[self.turn][usize::from(access.kind != Kind::Read)];
                 if last + bytes > end { start } else { last }
             }
-            Place::Ascending { gap, .. } => {
+            Place::Onward { gap } if self.streams[self.sweeps[number]].0.is_empty() => {
+                let last = self.ends[self.turn][usize::from(access.kind != Kind::Read)];
+                let address = last + self.left_out(gap, true);
+                if address + bytes > end {
+                    start
+                } else {
+                    address
+                }
+            }
+            Place::Onward { gap } | Place::Ascending { gap, .. } => {
+                let left_out = self.left_out(gap, access.is_beside());
                 let (ends, turn) = &mut self.streams[self.sweeps[number]];
-                let drawn = even(&mut self.gap, PLACES, &mut self.rng) * (2 * gap + 1) as f64;
-                let left_out = drawn as u64 / SECTOR_BYTES * SECTOR_BYTES;
                 let mut address = ends[*turn] + left_out;
                 if address + bytes > end {
                     address = start;

@@ -12,6 +12,8 @@ pub struct Load {
     pub accesses: Vec<Access>,
     /// Bytes of the drive that are touched: random places lie evenly over them.
     pub span: Range<u64>,
+    /// Bytes of a chunk: each access lies within one. 0 where that isn't known.
+    pub chunk: u64,
     /// Streams that take turns at the drive, from 1: an access that goes on does so from the last one of its stream.
     pub streams: u32,
     /// From an answer to the next request of who got it: hosts, links and processors lie between. A drive that is free at once
@@ -51,7 +53,10 @@ pub enum Place {
     /// Anywhere, at a multiple of its size.
     Random,
     /// On from where the last access of its stream and its way ended, whatever that was.
-    Onward,
+    Onward {
+        /// Mean of the bytes that are left out, each number of them up to the double equally likely.
+        gap: u64,
+    },
     /// On from the last access of its stream.
     Ascending {
         /// How many streams take turns, from 1; they begin evenly spread over the span.
@@ -62,7 +67,34 @@ pub enum Place {
     },
 }
 
+impl Access {
+    /// Whether it is one of a sweep over scattered data, of which a drive has one.
+    fn sweeps(&self) -> bool {
+        self.background
+            && matches!(
+                self.place,
+                Place::Ascending {
+                    streams: 1,
+                    gap: 1..
+                }
+            )
+    }
+
+    /// Whether it lies a little behind the last one.
+    pub(super) fn is_beside(&self) -> bool {
+        matches!(self.place, Place::Onward { gap: 1.. })
+    }
+}
+
 impl Load {
+    /// Accesses of a set, as a mean: 1 if none lie beside others.
+    #[must_use]
+    pub fn together(&self) -> f64 {
+        let weight = |of: &Access| of.weight;
+        let begun = self.accesses.iter().filter(|access| !access.is_beside());
+        self.accesses.iter().map(weight).sum::<f64>() / begun.map(weight).sum::<f64>()
+    }
+
     pub(super) fn check(&self, model: &Model) {
         let Range { start, end } = self.span;
         assert!(
@@ -72,7 +104,7 @@ impl Load {
         assert!(!self.accesses.is_empty(), "a load needs an access");
         for access in &self.accesses {
             let streams = match access.place {
-                Place::Random | Place::Onward => 1,
+                Place::Random | Place::Onward { .. } => 1,
                 Place::Ascending { streams, .. } => streams,
             };
             let bytes = u64::from(access.bytes);
@@ -93,14 +125,24 @@ impl Load {
             let reads = !access.background && access.kind == Kind::Read;
             (access.place, access.background, reads)
         };
-        let same = |of: &Access| key(of) == key(access);
-        self.accesses.iter().position(same).unwrap_or_default()
+        let same = |of: &Access| match access.place {
+            Place::Onward { gap: 1.. } => of.sweeps(),
+            _ if access.sweeps() => of.sweeps(),
+            _ => key(of) == key(access),
+        };
+        let first = self.accesses.iter().position(same);
+        first.unwrap_or_else(|| {
+            self.accesses
+                .iter()
+                .position(|of| of == access)
+                .unwrap_or_default()
+        })
     }
 
     /// Where the streams of an access begin, and the first to have its turn.
     pub(super) fn begins(&self, access: &Access) -> (Vec<u64>, usize) {
         let streams = match access.place {
-            Place::Random | Place::Onward => 0,
+            Place::Random | Place::Onward { .. } => 0,
             Place::Ascending { streams, .. } => u64::from(streams),
         };
         let Range { start, end } = self.span;
