@@ -20,6 +20,7 @@ from loadline.reporting.charts.paper import Paper, paper_for
 from loadline.reporting.charts.theme import LIGHT
 from loadline.reporting.contents import Contents
 from loadline.result.schema import Result
+from loadline.workload.profile import BlockShare, Closed, Distribution, Profile, Workload
 
 
 def searched(pairs: Sequence[tuple[int, float, float]], at: int | None = None, **changes: Any) -> list[Result]:
@@ -67,10 +68,85 @@ def test_each_block_size_has_a_curve_of_its_own() -> None:
     assert [row["source"] for row in answers] == ["4k"] * len(HOCKEY) + ["64k"] * len(HOCKEY)
 
 
+def swept(
+    profile: Profile, arrivals: Sequence[tuple[int, int]] = ((1, 1), (4, 1)), faster: float = 1.0
+) -> list[Result]:
+    """Points of a profile at some (queue depth, jobs)."""
+    return [
+        measured(
+            f"p-qd{depth}-j{jobs}",
+            faster * 100 * (depth + jobs / 10),
+            5.0 * depth * jobs / faster,
+            profile="p",
+            workload=Workload(profile, Closed(depth, jobs)).to_json(),
+            queue_depth=depth,
+            jobs=jobs,
+            outstanding_asked=depth * jobs,
+        )
+        for depth, jobs in arrivals
+    ]
+
+
+PROFILE = Profile("p", (BlockShare(8192, 1.0),), 0.7, 1.0, "random")
+
+#: Another value of each parameter, and what the line is called then.
+OTHERWISE: dict[str, tuple[Any, str]] = {
+    "block": ((BlockShare(4096, 0.5), BlockShare(8192, 0.5)), "mixed blocks, 4k 50%/8k 50%"),
+    "read_fraction": (0.5, "50% read"),
+    "random_fraction": (0.5, "50% random"),
+    "distribution": (Distribution("zipf", 1.2), "zipf 1.2"),
+    "working_set_fraction": (0.1, "working set 10%"),
+    "working_set_bytes": (10**10, "working set 10 GB"),
+    "start_fraction": (0.9, "from 90% on"),
+    "start_bytes": (10**9, "from 1 GB on"),
+    "compressible_fraction": (0.5, "50% compressible"),
+    "duplicate_fraction": (0.5, "50% duplicate"),
+    "flush_every": (8, "a flush every 8 writes"),
+    "dsync": (True, "dsync"),
+    "think_time_ns": (10**6, "pauses of 1 ms"),
+}
+
+
+@pytest.mark.parametrize("key", OTHERWISE)
+def test_whatever_else_is_asked_of_a_profile_makes_a_line_of_its_own_that_says_so(key: str) -> None:
+    value, called = OTHERWISE[key]
+    other: Profile = dataclasses.replace(PROFILE, **{key: value})
+    answers = panel_of([*swept(PROFILE), *swept(other, faster=2)]).data["answers"]
+    assert len(answers) == 4
+    assert {row["source"] for row in answers[2:]} == {called}
+    assert {row["source"] for row in answers[:2]} != {called}
+
+
+def test_every_parameter_of_a_profile_is_told_apart() -> None:
+    # A burst is that between pauses; the others say nothing of the load.
+    known = {*OTHERWISE, "burst", "name", "access_class", "analysis"}
+    assert {field.name for field in dataclasses.fields(Profile)} == known
+
+
+def test_streams_in_order_have_a_line_for_each_number_of_them() -> None:
+    grid = [(depth, jobs) for jobs in (1, 4) for depth in (1, 4, 16)]
+    in_order = dataclasses.replace(PROFILE, random_fraction=0.0)
+    answers = panel_of(swept(in_order, grid)).data["answers"]
+    assert [(row["source"], row["load"]) for row in answers] == [
+        *(("1 job", load) for load in ("1", "4", "16")),
+        *(("4 jobs", load) for load in ("4", "16", "64")),
+    ]
+    # Where only their number is swept it is the load.
+    panel = panel_of(swept(in_order, [(1, 1), (1, 2), (1, 4)]))
+    assert [row["load"] for row in panel.data["answers"]] == ["1", "2", "4"]
+
+
+def test_random_points_that_come_to_one_load_by_depth_and_by_jobs_are_all_dots_of_one_line() -> None:
+    grid = [(depth, jobs) for jobs in (1, 4) for depth in (1, 4, 16)]
+    answers = panel_of(swept(PROFILE, grid)).data["answers"]
+    assert [row["load"] for row in answers] == ["1", "4", "4", "16", "16", "64"]
+    assert len({row["source"] for row in answers}) == 1
+
+
 def test_nothing_lies_beyond_where_nothing_is_far_or_nothing_is_asked() -> None:
     assert "beyond" not in panel_of(searched(HOCKEY, at=3)).data
-    swept = searched([*HOCKEY, (65536, 12920.0, 5041.0)], limit=None)
-    assert "beyond" not in panel_of(swept).data
+    unasked = searched([*HOCKEY, (65536, 12920.0, 5041.0)], limit=None)
+    assert "beyond" not in panel_of(unasked).data
 
 
 def test_a_load_line_far_below_saturation_has_its_part_of_the_width() -> None:

@@ -12,6 +12,7 @@ from typing import Any
 
 import altair as alt
 
+from loadline.reporting.charts.asked import CALLED_BY, asked, follows
 from loadline.reporting.charts.frame import source
 from loadline.reporting.charts.labels import (
     OFFS,
@@ -34,7 +35,6 @@ from loadline.reporting.contents import Contents
 from loadline.reporting.table import count, saturation_named
 from loadline.result.schema import Result
 from loadline.system.knee import Knee, fitted, rising
-from loadline.units import format_bytes, format_percent
 from loadline.workload.limit import Limit, parse_limit
 
 # More lines than that in one panel can't be told apart.
@@ -61,7 +61,7 @@ _MEAN = Limit("mean", 1)
 class Curve:
     """Rows of one profile from one source, in order of load; `line` is the one at the load line.
 
-    `variant` says what other curves of the profile ask for otherwise: the block size of a sweep.
+    `variant` says what other curves of the profile ask for otherwise: the block size of a sweep, the number of streams.
     """
 
     profile: str
@@ -86,7 +86,8 @@ class Curve:
 
         By a curve through the rows; where that says nothing of it, the row where it is.
         """
-        rows = rising(self.rows)
+        # Of points at one load, one: a curve has one response to it.
+        rows = rising(list({load_of(row): row for row in self.rows}.values()))
         if len(rows) < _KNEE:
             return None
         saturated = _saturated(self)
@@ -103,41 +104,81 @@ class Curve:
 
 
 def curves(results: Sequence[Result]) -> list[Curve]:
-    """A curve for each profile, block size and mix, and source that has answers at two loads or more."""
+    """A curve for each profile, what else is asked of it, and source that has answers at two loads or more."""
     return curves_by(zip(results, source(results), strict=True))
 
 
 def curves_by(told: Iterable[tuple[Result, str]]) -> list[Curve]:
     """The same of rows with the names of their sources."""
-    found: dict[tuple[str, tuple[str, ...], str, str], list[Result]] = {}
-    asked: dict[str, set[tuple[str, ...]]] = {}
+    alike: dict[tuple[str, str, str], list[tuple[Result, tuple[str, ...]]]] = {}
     for result, origin in told:
         if result.total.iops and result.total.latency_mean_ns and result.error is None:
             axis = "rate" if result.offered_per_s is not None else "outstanding"
-            profile, mix = result.profile or result.point, _mix(result)
-            found.setdefault((profile, mix, origin, axis), []).append(result)
-            asked.setdefault(profile, set()).add(mix)
+            alike.setdefault((result.profile or result.point, origin, axis), []).append((result, asked(result)))
+    differs = _differs(alike)
     kept = []
-    for (profile, mix, origin, _), rows in found.items():
-        # Of a search the row that is its answer is among the probes too.
-        by_load = {load_of(row): row for row in sorted(rows, key=lambda row: row.role == "point")}
-        if len(by_load) > 1:
-            line = next((row for row in rows if row.limit and row.role == "point"), None)
-            differs = [len(set(values)) > 1 for values in zip(*asked[profile], strict=True)]
-            variant = ", ".join(compress(mix, differs))
-            kept.append(Curve(profile, variant, origin, tuple(by_load[load] for load in sorted(by_load)), line))
+    for (profile, origin, _), rows in alike.items():
+        found: dict[tuple[str, ...], list[Result]] = {}
+        for row, words in rows:
+            found.setdefault(words, []).append(row)
+        for words, those in found.items():
+            variant = ", ".join(compress(words, differs[profile]))
+            for streams, dots in _by_streams(those).items():
+                loads = _dots(dots)
+                if len({load_of(row) for row in loads}) > 1:
+                    line = next((row for row in dots if row.limit and row.role == "point"), None)
+                    said = ", ".join(filter(None, (variant, streams)))
+                    kept.append(Curve(profile, said, origin, tuple(loads), line))
     return kept
 
 
-def _mix(row: Result) -> tuple[str, ...]:
-    """What a row asks for besides its load, in words: blocks, reads, places; empty words where it isn't one profile."""
-    profile = row.workload.get("profile") if isinstance(row.workload, Mapping) else None
-    if not isinstance(profile, Mapping):
-        return "", "", ""
-    blocks = [share["size_bytes"] for share in profile.get("block") or ()]
-    size = format_bytes(blocks[0]) if len(blocks) == 1 else "mixed blocks"
-    read, random = (float(profile.get(key, 1)) for key in ("read_fraction", "random_fraction"))
-    return size, f"{format_percent(read)} read", f"{format_percent(random)} random"
+def _differs(alike: Mapping[tuple[str, str, str], list[tuple[Result, tuple[str, ...]]]]) -> dict[str, list[bool]]:
+    """Of each profile which words tell its curves apart.
+
+    Sources may call one working set in two ways: most words count only where one source has several.
+    """
+    found: dict[str, list[bool]] = {}
+    everywhere: dict[str, list[tuple[str, ...]]] = {}
+    for (profile, _, _), rows in alike.items():
+        everywhere.setdefault(profile, []).extend(words for _, words in rows)
+        within = [len(set(values)) > 1 for values in zip(*(words for _, words in rows), strict=True)]
+        found[profile] = [one or other for one, other in zip(within, found.get(profile, within), strict=True)]
+    for profile, several in everywhere.items():
+        called = [len(set(values)) > 1 for values in zip(*several, strict=True)][:CALLED_BY]
+        found[profile] = [*called, *found[profile][CALLED_BY:]]
+    return found
+
+
+def _by_streams(rows: Sequence[Result]) -> dict[str, list[Result]]:
+    """The rows; where streams in order are asked for at several depths, by the number of streams.
+
+    For requests at random places depth times jobs is the load, whichever of the two it comes from. Four streams are
+    another load than one with four requests outstanding: the way between them is long.
+    """
+    depths: dict[int | None, set[int | None]] = {}
+    for row in rows:
+        depths.setdefault(row.jobs, set()).add(row.outstanding_asked)
+    if len(depths) == 1 or not any(map(follows, rows)) or all(len(those) == 1 for those in depths.values()):
+        return {"": list(rows)}
+    found: dict[str, list[Result]] = {}
+    for row in rows:
+        found.setdefault("" if row.jobs is None else f"{row.jobs} job{'s' * (row.jobs > 1)}", []).append(row)
+    return found
+
+
+def _dots(rows: Sequence[Result]) -> list[Result]:
+    """The rows in order of load, once: of a search the row that is its answer is among the probes too.
+
+    Points that come to the same load by depth and by jobs are each a dot.
+    """
+    searched = {load_of(row): row for row in rows if row.role == "probe"}
+    searched |= {load_of(row): row for row in rows if row.role == "point" and row.limit}
+    points = {(load_of(row), row.total): row for row in rows if row.role == "point" and not row.limit}
+    lines = {load for load, row in searched.items() if row.role == "point"}
+    swept = [row for row in points.values() if load_of(row) not in lines]
+    for row in swept:
+        searched.pop(load_of(row), None)
+    return sorted((*swept, *searched.values()), key=load_of)
 
 
 def load_of(row: Result) -> float:
@@ -220,7 +261,9 @@ class _Sheet:
             return self.place(knee.row)
         if _same(self.limit, _MEAN):
             return knee.iops, knee.latency_mean_ns / 1e6
-        row, above = next(pair for pair in pairwise(curve.rows) if knee.load <= load_of(pair[1]))
+        row, above = next(
+            (row, above) for row, above in pairwise(curve.rows) if load_of(row) < load_of(above) >= knee.load
+        )
         share = math.log(knee.load / load_of(row)) / math.log(load_of(above) / load_of(row))
         return knee.iops, _ms(row, self.limit) ** (1 - share) * _ms(above, self.limit) ** share
 
