@@ -335,6 +335,30 @@ def test_a_second_disk_behind_the_first_is_found_where_it_begins_and_a_step_down
     assert place_findings(*[100.0] * 10, *[70.0] * 10) == []
 
 
+def of_mix(share: float, seconds: float, origin: Any) -> Result:
+    """Throughput that is so much of rate times size, of the mix."""
+    row = mixed(total(iops=1000.0, bytes_per_s=1000 * 28_672 * share, latency_mean_ns=32e6))
+    return replace(row, runtime_ns=round(seconds * 1e9), origin=origin)
+
+
+def test_what_loadline_counted_itself_has_no_source_whose_units_could_be_others() -> None:
+    for share in (1 / 1.024, 1 / 1.024**2):
+        for row in (of_mix(share, 3600, "measured"), total(bytes_per_s=32_000 * 4096 * share)):
+            messages = [one["message"] for one in audit([replace(row, origin="measured")])[0].findings]
+            assert not any("source" in message for message in messages)
+        (message,) = [one["message"] for one in audit([of_mix(share, 3600, "imported")])[0].findings]
+        assert "of the source are" in message
+
+
+def test_a_mix_may_be_off_by_what_chance_explains_of_so_many_requests() -> None:
+    # A thousand requests of the mix: a standard error of 3.3 %.
+    for origin in ("measured", "imported"):
+        assert "units" not in checks(of_mix(0.954, 1, origin))
+        assert "units" not in checks(of_mix(1.12, 1, origin))
+        assert "units" in checks(of_mix(1.2, 1, origin))
+        assert "units" in checks(of_mix(1.12, 60, origin))
+
+
 def test_every_check_has_an_example() -> None:
     assert set(CHECKS) == {*EXAMPLES, "clock", "settings", "place"}
 

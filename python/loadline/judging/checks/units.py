@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterator, Sequence
 
 from loadline.judging.finding import Doubt, short
@@ -13,6 +14,8 @@ NAME = "units"
 TOLERANCE = 0.02
 #: Of a mix of sizes: which of them came is chance.
 MIX_TOLERANCE = 0.04
+#: Standard errors that are put down to it, where the number of I/Os is known.
+SURE = 4.0
 #: Beyond, it's no rounding whatever was averaged.
 GRAVE = 0.1
 #: Standard deviation over mean: beyond, no response time of storage is known to lie.
@@ -38,23 +41,28 @@ def check(subjects: Sequence[Subject]) -> Iterator[tuple[Subject, Doubt]]:
 def _throughput(subject: Subject) -> Iterator[Doubt]:
     if subject.size_bytes is None:
         return
-    # Throughput is the sum of what I/Os carry: of a mix the mean size is only expected.
-    tolerance = TOLERANCE if len(subject.sizes) == 1 else MIX_TOLERANCE
+    tolerance = 0.0
     if subject.closed and subject.ios:
         # fio counts the bytes, but not the number, of I/Os that are under way when a warm-up ends.
-        tolerance += subject.closed / subject.ios
+        tolerance = subject.closed / subject.ios
+    # What loadline measured or computed has no source whose units could be others.
+    named = subject.row.origin == "imported"
     for prefix, flow in (("", subject.row.total), ("read_", subject.row.read), ("write_", subject.row.write)):
         if not flow.iops or not flow.bytes_per_s:
             continue
         expected = flow.iops * subject.size_bytes
         share = flow.bytes_per_s / expected
-        allowed = tolerance + subject.coarseness(f"{prefix}iops", f"{prefix}bytes_per_s")
-        if abs(share - 1) <= allowed and not _binary_fits_better(share, len(subject.sizes)):
+        chance = _chance(subject, flow.iops)
+        # Throughput is the sum of what I/Os carry: of a mix the mean size is only expected.
+        of_sizes = TOLERANCE if len(subject.sizes) == 1 else max(MIX_TOLERANCE, TOLERANCE + chance)
+        allowed = of_sizes + tolerance + subject.coarseness(f"{prefix}iops", f"{prefix}bytes_per_s")
+        hidden = named and abs(share - 1) > chance and _binary_fits_better(share, len(subject.sizes))
+        if abs(share - 1) <= allowed and not hidden:
             continue
         numbers = {"bytes_per_s": flow.bytes_per_s, "iops_times_size_bytes_per_s": expected, "share": share}
         of = {"": "", "read_": " of reads", "write_": " of writes"}[prefix]
         unit = next((unit for unit, factor in _BINARY.items() if abs(share * factor - 1) <= allowed / 2), None)
-        if unit:
+        if unit and named:
             remedy = f"Import the column as {unit}: --map 'COLUMN={prefix}bytes_per_s:{unit}'."
             yield Doubt(
                 "note",
@@ -74,14 +82,24 @@ def _throughput(subject: Subject) -> Iterator[Doubt]:
                 numbers,
             )
             return
-        why = f": its unit seems to be {factor}" if factor else ""
+        why = f": its unit seems to be {factor}" if factor and named else ""
         yield Doubt(
             "error" if abs(share - 1) > GRAVE else "warning",
             f"throughput{of} is {short(share)} x IOPS x size ({short(subject.size_bytes, 6)} bytes){why}",
-            "Check the units of throughput and of the block size.",
+            "Check the units of throughput and of the block size." if named else "Look at what its raw output counts.",
             numbers,
         )
         return
+
+
+def _chance(subject: Subject, iops: float) -> float:
+    """By how much the mean size of so many I/Os may be off by which sizes of the mix came, as a share."""
+    if not subject.row.runtime_ns or not subject.size_bytes:
+        return 0.0
+    whole = sum(share for _, share in subject.sizes)
+    mean = subject.size_bytes / whole
+    spread = sum(share * (size / mean - 1) ** 2 for size, share in subject.sizes) / whole
+    return SURE * math.sqrt(max(0.0, spread) / max(1.0, iops * subject.row.runtime_ns / 1e9))
 
 
 def _binary_fits_better(share: float, sizes: int) -> bool:
