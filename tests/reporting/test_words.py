@@ -8,8 +8,10 @@ from pathlib import Path
 
 from results import failed, measured, run_of, solved
 
+from loadline.reporting.audit_words import told
 from loadline.reporting.contents import Contents
 from loadline.reporting.report import of_runs
+from loadline.reporting.table import findings_notes
 from loadline.reporting.words import summary
 from loadline.result.schema import Result
 
@@ -165,3 +167,30 @@ def test_missing_points_are_counted(tmp_path: Path) -> None:
     (run.path / "points/002-b/point.json").unlink()
     (part, *_) = summary(of_runs([run]))
     assert part.sentences[-1] == "1 point of the plan is missing."
+
+
+def late(point: str, share: float, response: float, severity: str = "warning") -> Result:
+    numbers = {"late_fraction": share, "late_response_fraction": response}
+    message = f"{share:.1%} of the answers came later than modelled, which is {response:.1%} of the mean response"
+    found = {"check": "emulation", "severity": severity, "message": message, "numbers": numbers, "remedy": "Wait."}
+    return replace(measured(point), findings=(found,))
+
+
+def test_of_many_findings_of_a_check_the_worst_is_told_not_the_first() -> None:
+    rows = [late(f"p{n}", share, share / 2) for n, share in enumerate((0.03, 0.05, 0.31, 0.04, 0.06))]
+    (_, doubtful) = summary(Contents("t", (), rows, ()))[0].sentences
+    assert "emulation, p2: 31.0%" in doubtful and "(and 4 more" in doubtful
+    (note,) = findings_notes(rows)
+    assert note == (
+        "emulation, 5 points: 31.0% of the answers came later than modelled, which is 15.5% of the mean response"
+        " (and 4 more like it)"
+    )
+    # What is graver comes before what has larger figures.
+    (note,) = findings_notes([*rows, late("p5", 0.9, 0.9, "note")])
+    assert ": 31.0% of" in note
+    # Of a time that is too short the shortest is worst.
+    short = [
+        replace(one, findings=({**one.findings[0], "message": f"it ran for {n} s", "numbers": {"runtime_ns": n}},))
+        for n, one in ((3, rows[0]), (2, rows[1]), (1, rows[2]), (4, rows[3]))
+    ]
+    assert next(line.text for line in told(short)) == "p2: it ran for 1 s"

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import math
+import re
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, Literal, TypeAlias
 
@@ -10,6 +12,9 @@ Severity: TypeAlias = Literal["error", "warning", "note"]
 
 #: From what cannot be to what one should know.
 ORDER: tuple[Severity, ...] = ("error", "warning", "note")
+
+# With its unit's letters, which go with its size: `900 ms`, `1.2 s`.
+_FIGURE = re.compile(r"\d[\d.,]*\s?(?:[nµm]?s\b|[kMGT]?i?B(?:/s)?\b|%)?")
 
 
 @dataclass(frozen=True, slots=True)
@@ -50,6 +55,56 @@ def finding(check: str, run: str, point: str, doubts: list[Doubt]) -> dict[str, 
         "numbers": numbers,
         "remedy": " ".join(dict.fromkeys(doubt.remedy for doubt in doubts)),
     }
+
+
+def worst_first(several: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]:
+    """Findings of one check: the gravest first, kinds of sentences in their order, and of each kind the worst first."""
+    found = list(several)
+    kinds: dict[str, int] = {}
+    for one in found:
+        kinds.setdefault(_kind(one), len(kinds))
+
+    def rank(one: Mapping[str, Any]) -> tuple[int, int, float]:
+        severity = one.get("severity", "warning")
+        return (ORDER.index(severity) if severity in ORDER else len(ORDER), kinds[_kind(one)], -_worse(one))
+
+    return sorted(found, key=rank)
+
+
+def _kind(one: Mapping[str, Any]) -> str:
+    """A sentence without its figures."""
+    return _FIGURE.sub("", str(one.get("message", "")))
+
+
+def _worse(one: Mapping[str, Any]) -> float:
+    """How bad a finding is beside others that say the same with other figures.
+
+    Of a share or a ratio, and of two figures that should be alike, it's how far they are from one; less time and fewer
+    I/Os are worse; of everything else more is.
+    """
+    numbers = one.get("numbers")
+    known = {
+        str(name): float(value)
+        for name, value in (numbers.items() if isinstance(numbers, Mapping) else ())
+        if isinstance(value, int | float) and math.isfinite(value)
+    }
+    for name in ("share", "ratio"):
+        if name in known:
+            return _unlike(known[name])
+    for name in ("late_response_fraction", *(name for name in known if name.endswith("_fraction"))):
+        if name in known:
+            return abs(known[name])
+    (name, value), *others = known.items() or [("", 0.0)]
+    if others and others[0][1] > 0:
+        return _unlike(value / others[0][1])
+    if name.endswith("_share"):
+        return _unlike(value)
+    return -value if name in {"runtime_ns", "ios"} else abs(value)
+
+
+def _unlike(ratio: float) -> float:
+    """How far a ratio is from 1, either way."""
+    return abs(math.log(ratio)) if ratio > 0 else math.inf
 
 
 def _short(value: float) -> float:

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from typing import Any
 
-from loadline.judging.finding import ORDER
+from loadline.judging.finding import ORDER, worst_first
 from loadline.reporting.table import Group, Table
 from loadline.result.importers.row import Mapped
 from loadline.result.schema import Result
@@ -50,17 +51,20 @@ class Told:
 
 
 def told(results: Sequence[Result], severities: Sequence[str] = ORDER) -> list[Told]:
-    """The findings by gravity and check; equal messages together, of many different ones the first few."""
+    """The findings by gravity and check; equal messages together, of many different ones the worst few."""
     groups: dict[tuple[str, str], dict[tuple[str, str], list[str]]] = {}
+    findings: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for result in results:
         for one in result.findings:
             severity = str(one.get("severity", "warning"))
             if severity in severities:
-                messages = groups.setdefault((severity, str(one.get("check", "finding"))), {})
-                key = " ".join(str(one.get("message", "")).split()), str(one.get("remedy", ""))
-                messages.setdefault(key, []).append(result.point)
+                group = severity, str(one.get("check", "finding"))
+                groups.setdefault(group, {}).setdefault(_said(one), []).append(result.point)
+                findings.setdefault(group, []).append(one)
     found = []
-    for (severity, check), messages in sorted(groups.items(), key=lambda item: _grave(item[0][0])):
+    for (severity, check), unsorted in sorted(groups.items(), key=lambda item: _grave(item[0][0])):
+        ordered = dict.fromkeys(map(_said, worst_first(findings[severity, check])))
+        messages = {said: unsorted[said] for said in ordered}
         for number, ((message, remedy), points) in enumerate(messages.items()):
             if number == _FEW and len(messages) > _FEW + 1:
                 left = [point for every in list(messages.values())[number:] for point in every]
@@ -69,6 +73,11 @@ def told(results: Sequence[Result], severities: Sequence[str] = ORDER) -> list[T
                 break
             found.append(Told(severity, check, tuple(points), f"{_whose(points)}: {message}", remedy))
     return found
+
+
+def _said(one: Mapping[str, Any]) -> tuple[str, str]:
+    """Message and remedy."""
+    return " ".join(str(one.get("message", "")).split()), str(one.get("remedy", ""))
 
 
 def _grave(severity: str) -> int:
@@ -96,7 +105,7 @@ def verdict(results: Sequence[Result]) -> str:
 
 
 def sentences(results: Sequence[Result]) -> Iterator[str]:
-    """For the top of a page, one a check: what it means, then the first finding itself, and of how many points."""
+    """For the top of a page, one a check: what it means, then the worst finding itself, and of how many points."""
     groups: dict[tuple[str, str], list[Told]] = {}
     for line in told(results, GRAVE):
         groups.setdefault((line.severity, line.check), []).append(line)

@@ -6,8 +6,9 @@ import math
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from typing import Literal, TypeAlias
+from typing import Any, Literal, TypeAlias
 
+from loadline.judging.finding import worst_first
 from loadline.result.repeats import Histograms, repeats_of
 from loadline.result.schema import Flow, Result
 from loadline.workload.profile import CLASSES
@@ -336,26 +337,33 @@ def best_note(result: Result) -> str:
 
 
 def findings_notes(results: Sequence[Result], without: Sequence[str] = ()) -> Iterator[str]:
-    """`check, 7 points: message` for what points share; few different messages each name theirs, of many the first.
+    """`check, 7 points: message` for what points share; few different messages each name theirs, of many the worst.
 
     Args:
         without: severities that are told elsewhere.
     """
     points: dict[str, dict[str, list[str]]] = {}
+    findings: dict[str, list[Mapping[str, Any]]] = {}
     for result in results:
         for finding in result.findings:
             if finding.get("severity") in without:
                 continue
-            message = " ".join(str(finding.get("message", "")).split())
-            points.setdefault(str(finding.get("check", "finding")), {}).setdefault(message, []).append(result.point)
+            check = str(finding.get("check", "finding"))
+            points.setdefault(check, {}).setdefault(_message(finding), []).append(result.point)
+            findings.setdefault(check, []).append(finding)
     for check, messages in points.items():
         if len(messages) > _FEW_MESSAGES:
             every = {name for names in messages.values() for name in names}
-            yield f"{check}, {_points(len(every))}: {next(iter(messages))} (and {len(messages) - 1} more like it)"
+            worst = _message(worst_first(findings[check])[0])
+            yield f"{check}, {_points(len(every))}: {worst} (and {len(messages) - 1} more like it)"
             continue
         for message, names in messages.items():
             whose = names[0] if len(names) == 1 and len(messages) > 1 else _points(len(names))
             yield f"{check}, {whose}: {message}"
+
+
+def _message(finding: Mapping[str, Any]) -> str:
+    return " ".join(str(finding.get("message", "")).split())
 
 
 def _points(number: int) -> str:
