@@ -335,6 +335,38 @@ def test_a_second_disk_behind_the_first_is_found_where_it_begins_and_a_step_down
     assert place_findings(*[100.0] * 10, *[70.0] * 10) == []
 
 
+def thin(row: Result) -> str:
+    return next((one["message"] for one in audit([row])[0].findings if one["check"] == "percentiles"), "")
+
+
+def test_percentiles_with_few_requests_beyond_are_told_of_those_that_lack_them() -> None:
+    known = {"latency_p50_ns": 500_000, "latency_p90_ns": 1_000_000, "latency_p99_ns": 2_000_000}
+    flows = {name: Flow(iops=iops, **known) for name, iops in (("total", 482.0), ("read", 332.0), ("write", 150.0))}
+    row = replace(ROW, **flows, runtime_ns=10**9)
+    assert thin(row) == "fewer than 100 I/Os lie beyond percentiles from p90 on, of writes from p50 on: they are chance"
+    assert thin(replace(row, runtime_ns=2 * 10**9, read=Flow(), write=Flow())) == (
+        "fewer than 100 I/Os lie beyond percentiles from p90 on: they are chance"
+    )
+    # 1,500 writes, and 4,820 of all: of these too few are beyond the 99th, too.
+    assert thin(replace(row, runtime_ns=10 * 10**9)) == (
+        "fewer than 100 I/Os lie beyond percentiles from p99 on: they are chance"
+    )
+    assert thin(replace(row, runtime_ns=25 * 10**9)) == (
+        "fewer than 100 I/Os lie beyond percentiles of reads and writes from p99 on: they are chance"
+    )
+    assert not thin(replace(row, runtime_ns=80 * 10**9))
+    assert thin(replace(row, origin="simulated")) == thin(row)
+
+
+def test_a_short_time_with_few_requests_is_told_as_both() -> None:
+    (message,) = [
+        one["message"]
+        for one in audit([replace(total(iops=100.0), runtime_ns=5 * 10**9)])[0].findings
+        if one["check"] == "steady"
+    ]
+    assert message == "it ran for 5 s: too short to be steady; 500 I/Os in all: few enough for chance to show"
+
+
 def of_mix(share: float, seconds: float, origin: Any) -> Result:
     """Throughput that is so much of rate times size, of the mix."""
     row = mixed(total(iops=1000.0, bytes_per_s=1000 * 28_672 * share, latency_mean_ns=32e6))

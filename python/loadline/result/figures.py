@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import fields, replace
 
 from loadline import _core
-from loadline.result.schema import Flow
+from loadline.result.schema import Flow, Result
 
 #: The percentiles of a Flow, by the names of its fields.
 PERCENTILES = {
@@ -102,3 +102,30 @@ def _mean_square(flow: Flow) -> float | None:
 def _weighted(values: Sequence[tuple[float, float | None]]) -> float | None:
     kept = [(weight, value) for weight, value in values if value is not None]
     return sum(weight * value for weight, value in kept) / sum(w for w, _ in kept) if len(kept) == len(values) else None
+
+
+#: A percentile with fewer I/Os beyond it is chance.
+BEYOND = 100
+
+# Of simulations, which end once means are known, only those that tables show are told.
+_SHOWN = 99
+
+
+def thin_percentiles(row: Result) -> str | None:
+    """What is to be said of percentiles with few I/Os beyond them, in one sentence; None if there is nothing."""
+    least: dict[str, float | None] = {}
+    for of, flow in (("", row.total), ("reads", row.read), ("writes", row.write)):
+        ios = (flow.iops or 0.0) * (row.runtime_ns or 0) / 1e9
+        few = (
+            percent
+            for name, percent in PERCENTILES.items()
+            if getattr(flow, name) is not None and ios * (100 - percent) / 100 < BEYOND
+        )
+        least[of] = next((one for one in few if ios and (one <= _SHOWN or row.origin != "simulated")), None)
+    whose: dict[float, list[str]] = {}
+    for of, percent in least.items():
+        # Reads and writes are fewer than all, so what begins with the same percentile is told once.
+        if percent is not None and (not of or percent != least[""]):
+            whose.setdefault(percent, []).append(of)
+    said = [f"{'of ' * any(of)}{' and '.join(of)}{' ' * any(of)}from p{percent:g} on" for percent, of in whose.items()]
+    return f"fewer than {BEYOND} I/Os lie beyond percentiles {', '.join(said)}: they are chance" if said else None

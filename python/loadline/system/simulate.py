@@ -15,7 +15,7 @@ from typing import Any
 
 from loadline import _core
 from loadline.errors import InputError
-from loadline.result.figures import PERCENTILES, merged
+from loadline.result.figures import PERCENTILES, merged, thin_percentiles
 from loadline.result.schema import Flow, Result
 from loadline.system.asked import Asked, check_rows, pairs, points_of, streams_of
 from loadline.system.description import System, load_system, unroll
@@ -329,7 +329,7 @@ def result(
     read, write = (outcome.read for outcome in outcomes), (outcome.write for outcome in outcomes)
     both = (flow for outcome in outcomes for flow in (outcome.read, outcome.write))
     total, read_flow, write_flow = (Flow() if error else _flow(flows, runtime_ns) for flows in (both, read, write))
-    return row(
+    found = row(
         *(system, point, suite, "simulated"),
         outstanding_achieved=fmean(outcome.outstanding_mean for outcome in outcomes),
         total=total,
@@ -350,6 +350,11 @@ def result(
         findings=tuple(_findings(point, outcomes, ended_by, work)),
         provenance={"seed": point.seed, "replications": len(outcomes), **_spread(outcomes if not error else ())},
     )
+    thin = thin_percentiles(found)
+    if thin is None:
+        return found
+    few = finding(point, "percentiles", "note", thin, {}, "Give more --ios, or leave them out.")
+    return replace(found, findings=(*found.findings, few))
 
 
 def _offered_per_s(point: Point) -> float:

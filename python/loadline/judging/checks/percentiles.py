@@ -7,14 +7,13 @@ from itertools import pairwise
 
 from loadline.judging.finding import Doubt, short
 from loadline.judging.subject import Subject
+from loadline.result.figures import thin_percentiles
 from loadline.result.schema import Flow
 
 NAME = "percentiles"
 
 #: fio's bins are 1.6 % wide, and a percentile is a bin.
 BIN = 0.02
-#: A percentile with fewer I/Os beyond it is chance.
-BEYOND = 100
 #: Quantiles of the normal distribution: what is made up from mean and deviation is as exact as that.
 _NORMAL = {"p90": 1.2815516, "p95": 1.6448536, "p99": 2.3263479}
 _MADE_UP = 0.00002
@@ -22,7 +21,6 @@ _MADE_UP = 0.00002
 _COARSE = 0.002
 
 _ORDER = ("p50", "p90", "p95", "p99", "p999", "p9999", "max")
-_BEYOND_FRACTION = {"p90": 0.1, "p95": 0.05, "p99": 0.01, "p999": 0.001, "p9999": 0.0001}
 _FLOWS = (("", "all"), ("read_", "reads"), ("write_", "writes"))
 
 
@@ -33,7 +31,7 @@ def check(subjects: Sequence[Subject]) -> Iterator[tuple[Subject, Doubt]]:
 
 
 def _of_row(subject: Subject) -> Iterator[Doubt]:
-    thin, apart = set(), False
+    apart = False
     counted = subject.measured and subject.row.error is None
     for prefix, of in _FLOWS:
         flow: Flow = getattr(subject.row, prefix.rstrip("_") or "total")
@@ -55,18 +53,11 @@ def _of_row(subject: Subject) -> Iterator[Doubt]:
             numbers = {"latency_mean_ns": mean, "latency_p99_ns": p99_ns}
             yield Doubt("warning", message, "Look at the longest ones over time; compare medians.", numbers)
         yield from _made_up(subject, flow, prefix, of)
-        if flow.iops and subject.row.runtime_ns and not subject.row.quick and counted:
-            ios = flow.iops * subject.row.runtime_ns / 1e9
-            thin |= {name for name, _ in known if name != "max" and ios * _BEYOND_FRACTION.get(name, 1) < BEYOND}
-    if thin:
-        least = min(thin, key=_ORDER.index)
-        message = f"fewer than {BEYOND} I/Os lie beyond percentiles from {_percent(least)} on: they are chance"
-        yield Doubt("note", message, "Run longer, or leave them out.")
-
-
-def _percent(name: str) -> str:
-    digits = name.removeprefix("p")
-    return f"p{digits[:2]}.{digits[2:]}" if len(digits) > 2 else name
+    simulated = subject.row.origin == "simulated" and subject.row.error is None
+    if not subject.row.quick and (counted or simulated):
+        thin = thin_percentiles(subject.row)
+        if thin is not None:
+            yield Doubt("note", thin, "Run longer, or leave them out.")
 
 
 def _made_up(subject: Subject, flow: Flow, prefix: str, of: str) -> Iterator[Doubt]:

@@ -56,7 +56,7 @@ def _by_row(subject: Subject) -> Iterator[Doubt]:
         if row.runtime_ns < SHORTEST_NS:
             message = f"it ran for {short(row.runtime_ns / 1e9)} s: too short to be steady"
             yield Doubt("warning", message, "Run for a minute at least.", {"runtime_ns": row.runtime_ns})
-        elif subject.ios is not None and 0 < subject.ios < FEWEST:
+        if subject.ios is not None and 0 < subject.ios < FEWEST:
             message = f"{subject.ios:,.0f} I/Os in all: few enough for chance to show"
             yield Doubt("warning", message, f"Run until there are {FEWEST:,} at least.", {"ios": subject.ios})
 
