@@ -194,3 +194,34 @@ def test_of_many_findings_of_a_check_the_worst_is_told_not_the_first() -> None:
         for n, one in ((3, rows[0]), (2, rows[1]), (1, rows[2]), (4, rows[3]))
     ]
     assert next(line.text for line in told(short)) == "p2: it ran for 1 s"
+
+
+def of_targets(**changes: object) -> list[Result]:
+    """Two points on two targets and on both together, each three times."""
+    targets = ("emulated:hdd-7k2", "hdd-7k2"), ("emulated:sas", "sas"), ("*", None)
+    return [
+        replace(measured(point, **changes), run="r", target=target, system=system, repeat=repeat)
+        for point in ("a", "b")
+        for target, system in targets
+        for repeat in (1, 2, 3)
+    ]
+
+
+def test_points_on_several_targets_and_repeated_ones_are_counted_once_and_their_rows_are_called_rows() -> None:
+    rows = of_targets(cpu_fraction=0.1, busy_fraction=None)
+    rows = [replace(row, bottleneck="disks" if row.system else None, components={"disks": 1.0}) for row in rows]
+    paragraphs = said(rows)
+    assert paragraphs["What"] == ("2 points of hdd-7k2 and sas under s were measured, 3 times each.",)
+    assert paragraphs["What limits"] == ("Disks limit 12 rows of 18.",)
+
+
+def test_findings_of_several_targets_and_repetitions_name_what_differs() -> None:
+    rows = of_targets()
+    (finding,) = late("a", 0.04, 0.02).findings
+    rows[4] = replace(rows[4], findings=(finding,))
+    assert next(iter(findings_notes(rows))).startswith("emulation, a, sas, repetition 2: 4.0% of")
+    assert told(rows)[0].text.startswith("a, sas, repetition 2: 4.0% of")
+    rows[0] = replace(rows[0], findings=(finding,))
+    assert next(iter(findings_notes(rows))).startswith("emulation, 2 rows: 4.0% of")
+    assert next(iter(findings_notes(rows[:2]))).startswith("emulation, a, repetition 1: 4.0% of")
+    assert next(iter(findings_notes(rows[:1]))).startswith("emulation, 1 point: 4.0% of")

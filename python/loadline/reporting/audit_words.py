@@ -7,6 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadline.judging.finding import ORDER, worst_first
+from loadline.reporting.apart import called, counted
 from loadline.reporting.table import Group, Table
 from loadline.result.importers.row import Mapped
 from loadline.result.schema import Result
@@ -54,12 +55,12 @@ def told(results: Sequence[Result], severities: Sequence[str] = ORDER) -> list[T
     """The findings by gravity and check; equal messages together, of many different ones the worst few."""
     groups: dict[tuple[str, str], dict[tuple[str, str], list[str]]] = {}
     findings: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
-    for result in results:
+    for result, name in zip(results, called(results), strict=True):
         for one in result.findings:
             severity = str(one.get("severity", "warning"))
             if severity in severities:
                 group = severity, str(one.get("check", "finding"))
-                groups.setdefault(group, {}).setdefault(_said(one), []).append(result.point)
+                groups.setdefault(group, {}).setdefault(_said(one), []).append(name)
                 findings.setdefault(group, []).append(one)
     found = []
     for (severity, check), unsorted in sorted(groups.items(), key=lambda item: _grave(item[0][0])):
@@ -68,10 +69,10 @@ def told(results: Sequence[Result], severities: Sequence[str] = ORDER) -> list[T
         for number, ((message, remedy), points) in enumerate(messages.items()):
             if number == _FEW and len(messages) > _FEW + 1:
                 left = [point for every in list(messages.values())[number:] for point in every]
-                text = f"{_whose(left)}: {len(messages) - _FEW} more findings like these (--json has all)"
+                text = f"{_whose(left, results)}: {len(messages) - _FEW} more findings like these (--json has all)"
                 found.append(Told(severity, check, tuple(left), text, remedy))
                 break
-            found.append(Told(severity, check, tuple(points), f"{_whose(points)}: {message}", remedy))
+            found.append(Told(severity, check, tuple(points), f"{_whose(points, results)}: {message}", remedy))
     return found
 
 
@@ -84,8 +85,8 @@ def _grave(severity: str) -> int:
     return ORDER.index(severity) if severity in ORDER else len(ORDER)
 
 
-def _whose(points: Sequence[str]) -> str:
-    return points[0] if len(points) == 1 else f"{len(points)} points"
+def _whose(points: Sequence[str], results: Sequence[Result]) -> str:
+    return points[0] if len(points) == 1 else counted(len(points), results)
 
 
 def verdict(results: Sequence[Result]) -> str:

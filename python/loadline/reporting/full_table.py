@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, TypeAlias
 
+from loadline.reporting.apart import cut_runs
 from loadline.reporting.table import UNKNOWN, count, without_figures
 from loadline.result.schema import COLUMNS, Column, Result
 
@@ -82,8 +83,6 @@ def full_table(results: Sequence[Result], sides: Sequence[str] = ()) -> tuple[li
     Args:
         sides: of each row, where rows are compared or have several sources.
     """
-    from loadline.reporting.charts.frame import cut_runs
-
     results = [without_figures(result) for result in results]
     # Of one run, system or target its name isn't needed in every row.
     alone = {

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 
+from loadline.reporting.apart import swept_keys
 from loadline.reporting.table import (
     UNKNOWN,
     Group,
@@ -139,12 +140,6 @@ def components_table(results: Sequence[Result]) -> Table:
 def _busy(components: Mapping[str, float]) -> str:
     busiest_first = sorted(components.items(), key=lambda item: -item[1])
     return ", ".join(f"{name} {100 * busy:.1f}" for name, busy in busiest_first) or UNKNOWN
-
-
-def swept_keys(results: Sequence[Result]) -> list[str]:
-    """Settings that don't have one value in all rows, in the order in which they were given."""
-    keys = list(dict.fromkeys(key for result in results for key in result.tags))
-    return [key for key in keys if len({result.tags.get(key) for result in results}) > 1]
 
 
 def _name(result: Result) -> str:

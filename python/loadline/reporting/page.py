@@ -12,6 +12,7 @@ from importlib import resources
 from typing import Any
 
 import loadline
+from loadline.reporting.apart import source
 from loadline.reporting.contents import Contents
 from loadline.reporting.facts import facts
 from loadline.reporting.full import needs
@@ -37,8 +38,6 @@ def page(contents: Contents) -> str:
     """
     needs("duckdb", "a page")
     with unchecked():
-        from loadline.reporting.charts.frame import source
-
         figures = Figures()
         charts, lacking = _of_all(contents, figures)
         points = _of_points(contents, figures)

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from loadline.judging.finding import worst_first
+from loadline.reporting.apart import called, counted
 from loadline.result.repeats import Histograms, repeats_of
 from loadline.result.schema import Flow, Result
 from loadline.workload.profile import CLASSES
@@ -180,7 +181,8 @@ def results_table(results: Sequence[Result], histograms: Histograms = lambda _: 
     for access in classes:
         of_class = [result for result in results if (result.access_class or "") == access]
         groups.append(Group(access, tuple(_rows(of_class, naming, histograms, some))))
-    notes = list(dict.fromkeys(f"{r.point} failed: {r.error}" for r in results if r.error))
+    named = zip(results, called(results), strict=True)
+    notes = list(dict.fromkeys(f"{name} failed: {row.error}" for row, name in named if row.error))
     if any(result.quick for result in results):
         notes.append("* quick: a few seconds a point; an impression, not a measurement")
     if spread:
@@ -256,9 +258,10 @@ def without_figures(result: Result) -> Result:
 
 def unsure_notes(results: Sequence[Result]) -> Iterator[str]:
     """What a half-width beyond the rate itself means, if there is one."""
-    wide = [row.point for row in results if percent_of(row.iops_ci95, row.total.iops) == _WIDER]
+    named = zip(results, called(results), strict=True)
+    wide = [name for row, name in named if percent_of(row.iops_ci95, row.total.iops) == _WIDER]
     if wide:
-        whose = f": {wide[0]}" if len(wide) == 1 else f": {_points(len(wide))}"
+        whose = f": {wide[0]}" if len(wide) == 1 else f": {counted(len(wide), results)}"
         yield f"± {_WIDER} %{whose}: as uncertain as this the rate isn't known; measure longer, and look at its seconds"
 
 
@@ -344,30 +347,28 @@ def findings_notes(results: Sequence[Result], without: Sequence[str] = ()) -> It
     """
     points: dict[str, dict[str, list[str]]] = {}
     findings: dict[str, list[Mapping[str, Any]]] = {}
-    for result in results:
+    for result, name in zip(results, called(results), strict=True):
         for finding in result.findings:
             if finding.get("severity") in without:
                 continue
             check = str(finding.get("check", "finding"))
-            points.setdefault(check, {}).setdefault(_message(finding), []).append(result.point)
+            points.setdefault(check, {}).setdefault(_message(finding), []).append(name)
             findings.setdefault(check, []).append(finding)
+    known = {result.point for result in results}
     for check, messages in points.items():
         if len(messages) > _FEW_MESSAGES:
             every = {name for names in messages.values() for name in names}
             worst = _message(worst_first(findings[check])[0])
-            yield f"{check}, {_points(len(every))}: {worst} (and {len(messages) - 1} more like it)"
+            yield f"{check}, {counted(len(every), results)}: {worst} (and {len(messages) - 1} more like it)"
             continue
         for message, names in messages.items():
-            whose = names[0] if len(names) == 1 and len(messages) > 1 else _points(len(names))
+            alone = len(names) == 1 and (len(messages) > 1 or names[0] not in known)
+            whose = names[0] if alone else counted(len(set(names)), results)
             yield f"{check}, {whose}: {message}"
 
 
 def _message(finding: Mapping[str, Any]) -> str:
     return " ".join(str(finding.get("message", "")).split())
-
-
-def _points(number: int) -> str:
-    return f"{number} point{'' if number == 1 else 's'}"
 
 
 def _result_row(result: Result, naming: Sequence[str], some: frozenset[str], repeat: str = "") -> tuple[str, ...]:

@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
+from loadline.reporting.apart import called, counted
 from loadline.reporting.audit_words import GRAVE, sentences, verdict
 from loadline.reporting.contents import Contents
 from loadline.reporting.model_table import Answer, paired
@@ -69,7 +70,25 @@ def _points(number: int) -> str:
 
 
 def _different(rows: Sequence[Result]) -> int:
-    return len({(row.run, row.point, row.system, *sorted(row.tags.items())) for row in rows})
+    """Points among rows: one that is measured again, or on several targets at once or in turn, is one."""
+    return len({_point(row) for row in rows})
+
+
+def _point(row: Result) -> tuple[object, ...]:
+    # A measured row may have its target's description as system.
+    system = None if row.origin == "measured" else row.system
+    return (row.run, row.point, system, *sorted(row.tags.items()))
+
+
+def _repeated(rows: Sequence[Result]) -> str:
+    """How often each point was measured, if it was so more than once."""
+    times: dict[tuple[object, ...], set[int]] = {}
+    for row in rows:
+        times.setdefault(_point(row), set()).add(row.repeat)
+    most = max(map(len, times.values()), default=1)
+    if most == 1:
+        return ""
+    return f", {most} times each" if all(len(one) == most for one in times.values()) else f", up to {most} times each"
 
 
 def _without_line(answers: Sequence[Answer]) -> list[Result]:
@@ -92,7 +111,8 @@ def _what(contents: Contents, answers: Sequence[Answer]) -> Iterator[str]:
         was = "was" if number == 1 else "were"
         but = f", {failed} of them without success" if failed else ""
         but += f", {_different(lines)} without a load line" if (lines := _without_line(those)) else ""
-        yield f"{_points(number)} of {listed(list(whose), _FEW_NAMES)}{under} {was} {_ORIGINS[origin]}{but}."
+        made = f"{_ORIGINS[origin]}{_repeated(rows)}"
+        yield f"{_points(number)} of {listed(list(whose), _FEW_NAMES)}{under} {was} {made}{but}."
     missing = sum(summary["points"] - summary["done"] - summary["failed"] for summary in contents.summaries)
     if missing:
         yield f"{_points(missing)} of the plan {'is' if missing == 1 else 'are'} missing."
@@ -132,14 +152,7 @@ def _figures(contents: Contents) -> Iterator[str]:
 
 def _told_apart(points: Sequence[Result]) -> list[Result]:
     """The points; those that share their name with others are called by what tells them apart, too."""
-    # Charts need more than the base install has, and so does every page with these words.
-    from loadline.reporting.charts.frame import source
-
-    shared = Counter(point.point for point in points)
-    return [
-        replace(point, point=f"{point.point}, {told}") if shared[point.point] > 1 and told else point
-        for point, told in zip(points, source(points), strict=True)
-    ]
+    return [replace(point, point=name) for point, name in zip(points, called(points), strict=True)]
 
 
 def _iops(point: Result) -> float:
@@ -215,9 +228,9 @@ def _limits(points: Sequence[Result]) -> Iterator[str]:
         # Of systems that aren't described nothing is known.
         all_known = "" if named.total() == answered else f" of {answered}"
         yield (
-            f"The {component} limit every point."
+            f"The {component} limit every {counted(1, points).removeprefix('1 ')}."
             if number == answered
-            else f"{component.capitalize()} limit {_points(number)}{all_known}."
+            else f"{component.capitalize()} limit {counted(number, points)}{all_known}."
         )
         most = max(point.components.get(component, 1.0) for point in points if point.bottleneck == component)
         if most < _HARDLY:
@@ -234,7 +247,7 @@ def _host(points: Sequence[Result], column: str, sentence: str) -> Iterator[str]
     value: Callable[[Result], float] = lambda point: getattr(point, column) or 0.0  # noqa: E731
     high = [point for point in points if value(point) > _BUSY]
     if high:
-        yield sentence.format(f"{_points(len(high))} of {len(points)}")
+        yield sentence.format(f"{counted(len(high), points)} of {len(points)}")
 
 
 def _doubts(points: Sequence[Result], answers: Sequence[Answer]) -> Iterator[str]:
@@ -245,11 +258,11 @@ def _doubts(points: Sequence[Result], answers: Sequence[Answer]) -> Iterator[str
         (lineless, f"{'has' if _different(lineless) == 1 else 'have'} no load line"),
     ):
         if those:
-            first, number = those[0], _different(those)
+            first, number = called(those)[0] if len(those) > 1 else those[0].point, _different(those)
             more = f" (and {number - 1} more)" if number > 1 else ""
-            yield f"{_points(number)} of {_different(asked)} {what}: {first.point}: {first.error}{more}."
+            yield f"{_points(number)} of {_different(asked)} {what}: {first}: {those[0].error}{more}."
     quick = sum(point.quick for point in points)
     if quick:
-        yield f"{_points(quick)} ran for a few seconds only (*): an impression, not a measurement."
+        yield f"{counted(quick, points)} ran for a few seconds only (*): an impression, not a measurement."
     for note in findings_notes(points, GRAVE):
         yield f"{note[0].upper()}{note[1:]}."

@@ -7,7 +7,8 @@ from typing import Any
 
 import altair as alt
 
-from loadline.reporting.charts.frame import scale, source, ticks
+from loadline.reporting.apart import source
+from loadline.reporting.charts.frame import scale, ticks
 from loadline.reporting.charts.panel import Panel, chart_of, told_apart
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents

@@ -3,13 +3,12 @@
 from __future__ import annotations
 
 import math
-import re
 from collections import Counter
 from collections.abc import Iterable, Sequence
 from typing import Any
 
+from loadline.reporting.apart import source
 from loadline.reporting.compared import MOST_SIDES
-from loadline.reporting.model_table import swept_keys
 from loadline.result.schema import Result
 from loadline.workload.profile import CLASSES
 
@@ -24,34 +23,6 @@ _MOST = 1e300
 
 # Around the values of a logarithmic scale.
 _MARGIN = 1.4
-
-
-def source(results: Sequence[Result]) -> list[str]:
-    """For each row what tells its origin from the others': system, settings that differ, or run; empty if nothing."""
-    keys = swept_keys(results)
-    several = {
-        name: len({getattr(result, name) for result in results}) > 1
-        for name in ("origin", "system", "target", "run", "repeat")
-    }
-    shorter = _places({result.target for result in results})
-    told = [
-        [result.origin] * several["origin"]
-        + [result.system or ""] * several["system"]
-        + [shorter[result.target]] * (several["target"] and not result.system)
-        + [f"{key.rpartition('.')[2]} {result.tags[key]}" for key in keys if key in result.tags]
-        for result in results
-    ]
-    if several["repeat"]:
-        told = [[*parts, f"repetition {result.repeat}"] for parts, result in zip(told, results, strict=True)]
-    runs: dict[tuple[str, ...], set[str]] = {}
-    for parts, result in zip(told, results, strict=True):
-        runs.setdefault(tuple(parts), set()).add(result.run)
-    # The run's id is long; it is named only where nothing else tells rows apart.
-    short = short_runs({result.run for result in results})
-    return [
-        ", ".join(filter(None, [*parts, short[result.run] if len(runs[tuple(parts)]) > 1 else ""]))
-        for parts, result in zip(told, results, strict=True)
-    ]
 
 
 def set_beside(results: Sequence[Result]) -> tuple[list[dict[str, str]], list[str]]:
@@ -74,35 +45,6 @@ def together(results: Sequence[Result]) -> list[Result]:
     """The rows, those of one name behind each other."""
     order = {point: place for place, point in enumerate(dict.fromkeys(result.point for result in results))}
     return sorted(results, key=lambda result: order[result.point])
-
-
-def _places(targets: set[str]) -> dict[str, str]:
-    """Targets in words; of files and directories the last part of the path, where it tells them apart."""
-    last = {target: target if target.startswith("/dev/") else target.rpartition("/")[2] or target for target in targets}
-    times = Counter(last.values())
-    said = {target: part if times[part] == 1 else target for target, part in last.items()}
-    return {target: "all together" if target == "*" else word for target, word in said.items()}
-
-
-# Of a run's id what says when it began.
-_STAMP = re.compile(r"\d{8}-\d{6}-")
-
-
-def cut_runs(sides: Sequence[str]) -> dict[str, str]:
-    """Shorter names of sides that all are stored runs; of others nothing."""
-    short = short_runs(set(sides)) if all(map(_STAMP.match, sides)) else {}
-    # In the sides' order: a page of the same results has the same bytes.
-    return {side: short[side] for side in dict.fromkeys(sides) if side in short}
-
-
-def short_runs(runs: set[str]) -> dict[str, str]:
-    """The ids without when they began, if they differ in more, and without the words that all begin and end with."""
-    told = {run: _STAMP.sub("", run, count=1) for run in runs}
-    words = {run: (told if len(set(told.values())) == len(runs) else {run: run})[run].split("-") for run in runs}
-    first = next((n for n, at in enumerate(zip(*words.values(), strict=False)) if len(set(at)) > 1), 0)
-    backwards = zip(*(reversed(parts) for parts in words.values()), strict=False)
-    last = next((n for n, at in enumerate(backwards) if len(set(at)) > 1), 0)
-    return {run: "-".join(parts[first : len(parts) - last]) or run for run, parts in words.items()}
 
 
 def names(results: Sequence[Result]) -> list[str]:

@@ -12,8 +12,8 @@ from typing import Any
 
 import altair as alt
 
+from loadline.reporting.apart import source
 from loadline.reporting.charts.asked import CALLED_BY, asked, follows
-from loadline.reporting.charts.frame import source
 from loadline.reporting.charts.labels import (
     OFFS,
     ROOMS,

@@ -9,7 +9,8 @@ from typing import Any
 
 import altair as alt
 
-from loadline.reporting.charts.frame import SEPARATOR, cut_runs
+from loadline.reporting.apart import cut_runs
+from loadline.reporting.charts.frame import SEPARATOR
 from loadline.reporting.charts.theme import SHAPES, Palette
 
 #: Vega's name for the width of the plot in pixels, without its axes; pages and pictures define it.
