@@ -18,6 +18,7 @@ from loadline.reporting.compare_files import write as write_comparison
 from loadline.reporting.compared import compared_of
 from loadline.reporting.contents import Contents
 from loadline.reporting.report import report, write
+from loadline.result.schema import Result
 from loadline.result.store import Run
 
 WIDTHS, SCHEMES = (1280, 390), ("light", "dark")
@@ -146,6 +147,50 @@ def test_the_table_of_an_open_load_line_fits_a_page_of_1200_pixels(browser: Brow
             "(box => box.scrollWidth - box.clientWidth)(document.querySelector('#table .scroll'))"
         )
         assert hidden == 0
+
+
+@pytest.fixture(scope="module")
+def repeated() -> list[Result]:
+    """A point on two targets and on both together, three times."""
+    rates = {("emulated:hdd-7k2", "hdd-7k2"): 200.0, ("emulated:sas", "sas-10k-jbod"): 1400.0, ("*", None): 1600.0}
+    return [
+        measured("oltp-db", rate * (0.9 + repeat / 20), target=target, system=system, run="r", repeat=repeat)
+        for (target, system), rate in rates.items()
+        for repeat in (1, 2, 3)
+    ]
+
+
+@pytest.mark.parametrize("width", WIDTHS)
+def test_what_tells_rows_apart_is_not_broken_within_words(
+    browser: Browser, repeated: list[Result], tmp_path: Path, width: int
+) -> None:
+    with opened(browser, write(Contents("t", (), repeated, ()), tmp_path / "x.html"), width) as seen:
+        broken = """cells => cells.filter(cell => [...cell.firstChild.data.matchAll(/[a-z0-9]+/g)].some(word => {
+          const range = document.createRange();
+          range.setStart(cell.firstChild, word.index);
+          range.setEnd(cell.firstChild, word.index + word[0].length);
+          return range.getClientRects().length > 1;
+        })).length"""
+        assert seen.page.locator("td.side").count() == 9
+        assert seen.page.locator("td.side").evaluate_all(broken) == 0
+
+
+def test_strokes_of_repetitions_stand_within_their_bars_and_beside_the_number(
+    browser: Browser, repeated: list[Result], tmp_path: Path
+) -> None:
+    with opened(browser, write(Contents("t", (), repeated, ()), tmp_path / "x.html")) as seen:
+        seen.drawn()
+        boxes = """marks => marks.map(mark => mark.getBoundingClientRect())
+          .map(it => [it.left, it.top, it.right, it.bottom])"""
+        paths = seen.page.locator("#iops g.mark-rect.role-mark")
+        bars, strokes = (paths.nth(number).locator("path").evaluate_all(boxes) for number in (0, 1))
+        texts = seen.page.locator("#iops g.mark-text.role-mark text").evaluate_all(boxes)
+        assert (len(bars), len(strokes), len(texts)) == (3, 9, 3)
+        for left, top, right, bottom in strokes:
+            assert any(above - 1 <= top and bottom <= below + 1 for _, above, _, below in bars)
+            assert not any(
+                left < other and one < right and top < below and above < bottom for one, above, other, below in texts
+            )
 
 
 def test_the_table_holds_what_the_store_holds(browser: Browser, run: Run, page_file: Path) -> None:

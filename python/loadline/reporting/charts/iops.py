@@ -27,8 +27,7 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
             (places[n], rate) for n in numbers if (rate := points[n].total.iops) is not None and not points[n].error
         ]
         rates = [rate for _, rate in known]
-        values = [{**place, "iops": rate, "said": count(rate), "far": far(rate, rates)} for place, rate in known]
-        if values:
+        if known:
             failed = [places[n] for n in numbers if points[n].error]
             each = [
                 {**places[n], "iops": row.total.iops}
@@ -36,8 +35,9 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
                 for row in repeats[n].rows
                 if len(repeats[n].rows) > 1 and row.total.iops is not None
             ]
+            values = [_marked(place, rate, rates, each) for place, rate in known]
             layers = [*_panel(values, rates, sides, palette), *([_failed(palette)] if failed else [])]
-            layers += [_strokes(palette)] if each else []
+            layers += [_strokes(sides, palette)] if each else []
             if sides:
                 layers = [layer.encode(yOffset=beside(sides)) for layer in layers]
             data: dict[str, Any] = {"points": values, "failed": failed, "each": each}
@@ -45,6 +45,14 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
             height = sides_height(rows, sides) if sides else rows_height(rows)
             panels.append(Panel(f"IOPS, {access}" if access else "IOPS", layers, data, height))
     return panels
+
+
+def _marked(place: dict[str, str], rate: float, rates: list[float], each: list[dict[str, Any]]) -> dict[str, Any]:
+    """A bar; its number stands `beside` the strokes of its repetitions."""
+    strokes = [one["iops"] for one in each if {**one, "iops": None} == {**place, "iops": None}]
+    inside = far(rate, rates)
+    beside_it = min((rate, *strokes)) if inside else max((rate, *strokes))
+    return {**place, "iops": rate, "said": count(rate), "far": inside, "beside": beside_it}
 
 
 def _panel(values: list[dict[str, Any]], rates: list[float], sides: list[str], palette: Palette) -> list[alt.Chart]:
@@ -68,14 +76,18 @@ def _panel(values: list[dict[str, Any]], rates: list[float], sides: list[str], p
         marks = marks.encode(color=looks(alt.Color, "side", sides, palette.series))
         if axis["type"] == "log":
             marks = marks.encode(shape=looks(alt.Shape, "side", sides, SHAPES))
-    text = base.mark_text(align=SIDE, dx=alt.ExprRef("datum.far ? -7 : 7"), color=ink).encode(text=alt.Text("said:N"))
+    text = base.mark_text(align=SIDE, dx=alt.ExprRef("datum.far ? -7 : 7"), color=ink).encode(
+        x=alt.X("beside:Q"), text=alt.Text("said:N")
+    )
     return [marks, text]
 
 
-def _strokes(palette: Palette) -> alt.Chart:
+def _strokes(sides: list[str], palette: Palette) -> alt.Chart:
     """A stroke at each repetition."""
     at = chart_of("each").encode(y=alt.Y("name:N", sort=None), x=alt.X("iops:Q"))
-    strokes: alt.Chart = at.mark_tick(color=palette.ink, thickness=1.5, height={"band": 0.6}, opacity=0.8)
+    # A part of a side's band would not stand in its middle, but reach into the next bar.
+    height = {"band": 1.0 if sides else 0.6}
+    strokes: alt.Chart = at.mark_tick(color=palette.ink, thickness=1.5, height=height, opacity=0.8)
     return strokes
 
 
