@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from results import measured
+from results import flow, measured
 
 from loadline.reporting.charts.labels import ROOMS, Box, Spot, anywhere, text_width
 from loadline.reporting.charts.load import draw
@@ -141,6 +141,20 @@ def test_random_points_that_come_to_one_load_by_depth_and_by_jobs_are_all_dots_o
     answers = panel_of(swept(PROFILE, grid)).data["answers"]
     assert [row["load"] for row in answers] == ["1", "4", "4", "16", "16", "64"]
     assert len({row["source"] for row in answers}) == 1
+
+
+def test_above_several_lines_stand_the_loads_that_all_have_and_the_numbers_of_knees_that_there_are() -> None:
+    other = dataclasses.replace(PROFILE, start_fraction=0.9)
+    assert panel_of([*swept(PROFILE), *swept(other)]).note == "dots along each line: 1 and 4 I/Os outstanding"
+    assert panel_of([*swept(PROFILE), *swept(other, [(1, 1), (8, 1)])]).note == ""
+    bent = [(depth, 1) for depth in (1, 2, 4, 8, 16)]
+    rows = [
+        dataclasses.replace(row, total=flow(1000 * n / (n + 3), n + 3))
+        for profile in (PROFILE, other)
+        for row in swept(profile, bent)
+        for n in [row.outstanding_asked or 0]
+    ]
+    assert "; ◇ knee: from 0% on ~500, from 90% on ~500 IOPS, ~: of a curve" in panel_of(rows).note
 
 
 def test_nothing_lies_beyond_where_nothing_is_far_or_nothing_is_asked() -> None:

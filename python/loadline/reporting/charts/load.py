@@ -32,7 +32,7 @@ from loadline.reporting.charts.panel import ROOM, Panel, chart_of, told_apart
 from loadline.reporting.charts.paper import Leaving, Paper, Place, paper_for
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
-from loadline.reporting.table import count, saturation_named
+from loadline.reporting.table import count, listed, saturation_named
 from loadline.result.schema import Result
 from loadline.system.knee import Knee, fitted, rising
 from loadline.workload.limit import Limit, parse_limit
@@ -358,8 +358,15 @@ class _Sheet:
             lines = [
                 f"{curve.source} {count(curve.line.total.iops)}" for curve in self.curves if curve.line is not None
             ]
-            found = f", ○ load line: {', '.join(lines)} IOPS" if lines else ""
-            return f"◇ knee{found}{unseen}{beyond}"
+            knees = [(curve.source, curve.knee) for curve in self.curves if curve.knee is not None]
+            fits = any(knee.row is None for _, knee in knees)
+            told = [f"{source} {'~' * (knee.row is None)}{count(knee.iops)}" for source, knee in knees]
+            parts = [
+                *self._along(),
+                *([f"◇ knee: {', '.join(told)} IOPS" + ", ~: of a curve through the dots" * fits] if told else []),
+                *([f"○ load line: {', '.join(lines)} IOPS"] if lines else []),
+            ]
+            return f"{'; '.join(parts)}{unseen}{beyond}".removeprefix("; ")
         per = "I/Os done a second" if self.curves[0].rows[0].offered_per_s is not None else "I/Os outstanding"
         told = [f"{_at(row)} at {_short(_ms(row, self.limit))} ms" for row in rows]
         if len(told) > _FEW:
@@ -370,6 +377,16 @@ class _Sheet:
         beyond = f"; beyond the chart: {', '.join(told)}" if told else ""
         fit = "; ~: of a curve through the dots" if knee is not None and knee.row is None else ""
         return f"numbers at dots: {per}{fit}{unseen}{beyond}"
+
+    def _along(self) -> list[str]:
+        """Of several curves, which leave no room for numbers at dots, the loads that all of them have."""
+        loads = {tuple(_load(row) for row in curve.drawn) for curve in self.curves}
+        (first, *others) = loads
+        if others or len(first) > _FEW + 2:
+            return []
+        offered = self.curves[0].rows[0].offered_per_s is not None
+        per = "I/Os a second" if offered else "I/Os outstanding"
+        return [f"dots along each line: {listed(first, len(first))} {per}"]
 
     def _labels(self, data: dict[str, list[dict[str, Any]]]) -> Iterator[dict[str, Any]]:
         """The texts with their places, for each range of widths."""
