@@ -54,6 +54,10 @@ _PERCENT = re.compile(r"(\d{1,3})(?:\s?%\s?(?:random )?reads?\b|rdpct)", re.IGNO
 # `50-Read-0-random` is a name that lost its percent signs: no words for all or nothing.
 _READ = re.compile(r"(?<![a-z])(?<!\d-)(?:reads?|reading|rand_?read|seq_?read)(?![a-z])", re.IGNORECASE)
 _WRITE = re.compile(r"(?<![a-z])(?<!\d-)(?:writes?|writing|rand_?write|seq_?write)(?![a-z])", re.IGNORECASE)
+_ALL_OF_THEM = re.compile(
+    r"(?:(?<![a-z])(?:rand(?:om)?|rnd|seq(?:uential)?|all|only|pure)|\d\s?[km](?:i?b)?|\b100\s?%?)[\s_-]*(?:reads|writes)(?![a-z])",
+    re.IGNORECASE,
+)
 _RANDOM = re.compile(r"(?<![a-z])(?<!\d-)(?:random|rand|rnd)|rand(?:read|write|rw)", re.IGNORECASE)
 _RANDOM_PERCENT = re.compile(r"(\d{1,3})(?:\s?%\s?rand(?:om)?\b|randompct)", re.IGNORECASE)
 _SEQUENTIAL = re.compile(r"(?<![a-z])(?:sequential|seq)", re.IGNORECASE)
@@ -133,7 +137,12 @@ def _in_figures(text: str) -> float | None:
 
 def _in_words(text: str) -> float | None:
     reads, writes = bool(_READ.search(text)), bool(_WRITE.search(text))
-    return None if reads == writes else float(reads)
+    if reads == writes:
+        return None
+    # `reads` are some of them; `random reads` and `8k reads` are all there are.
+    said = [found[0].lower() for found in (_READ if reads else _WRITE).finditer(text)]
+    some = all(word in {"reads", "writes"} for word in said) and not _ALL_OF_THEM.search(text)
+    return None if some else float(reads)
 
 
 def _randomness(text: str) -> tuple[float, float, str] | None:
