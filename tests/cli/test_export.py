@@ -120,7 +120,15 @@ def test_rounds_are_written_once_and_that_is_said(loadline: Loadline) -> None:
         done = loadline("export", "snia-pts", "--profile", "throughput-1M", "-o", f"out.{ending}")
         assert done.code == 0
         said = f"throughput-1M: out.{ending} has no rounds until it's steady: each point is in it once"
-        assert f"{said}, and the target isn't written 2 times before." in done.err
+        assert f"{said}, and the target isn't written twice before." in done.err
+
+
+def test_a_target_that_is_written_once_before_rounds_is_said_to_be_so(loadline: Loadline) -> None:
+    rounds = "[[rounds]]\nname = 'r'\nmost = 10\nwindow = 3\nfill = 1\ntrack = ['p']\n"
+    profile = "[[profile]]\nname = 'p'\nblock = '4k'\nread = '0%'\nrandom = '100%'\nrounds = 'r'\n"
+    (loadline.folder / "own.toml").write_text(f"title = 't'\nruntime = '10s'\n{rounds}{profile}")
+    done = loadline("export", "own.toml", "-o", "out.fio")
+    assert "and the target isn't written once before." in done.err
 
 
 @pytest.mark.parametrize(("suite", "part"), [("six-patterns", "12%"), ("hci", "1%")])

@@ -252,7 +252,8 @@ def unrolled(points: Sequence[Point], where: str) -> tuple[Point, ...]:
             loads = ", ".join(probe.name.removeprefix(f"{point.name}-") for probe in point.grid())
             output.warn(f"{point.name}: {where} can't search ({point.ramp or point.best}): written as {loads}.")
     for rounds in dict.fromkeys(point.rounds for point in points if point.rounds is not None):
-        filled = f", and the target isn't written {rounds.fill} times before" if rounds.fill else ""
+        times = {1: "once", 2: "twice"}.get(rounds.fill, f"{rounds.fill} times")
+        filled = f", and the target isn't written {times} before" if rounds.fill else ""
         output.warn(f"{rounds.name}: {where} has no rounds until it's steady: each point is in it once{filled}.")
     return tuple(probe for point in points for probe in point.grid())
 
