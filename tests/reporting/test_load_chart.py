@@ -344,3 +344,21 @@ def test_every_answer_is_on_the_paper_or_in_one_stretch_beyond(
 def test_spots_anywhere_lie_on_the_chart(height: float) -> None:
     spots: list[Spot] = anywhere(height)
     assert all(0 <= spot.x <= 1 and 0 < spot.y < height for spot in spots)
+
+
+def test_a_number_stands_nearer_to_its_own_dot_than_to_a_ring_beside_it() -> None:
+    """Of a search whose load line is at 10 outstanding, and 11 just beyond: 11 stood above the ring."""
+    rows = searched([(2, 230.0, 12.0), (10, 601.0, 29.4), (11, 630.0, 31.3), (16, 732.0, 42.0)], at=1)
+    panel = panel_of(rows)
+    paper = paper_for(
+        [[(row.total.iops or 0.0, (row.total.latency_mean_ns or 0.0) / 1e6) for row in rows]], [30.0], [732.0]
+    )
+    for room, low in enumerate(ROOMS):
+        (label,) = [one for one in panel.data["labels"] if one["room"] == room and one["said"] == "11"]
+        width = max(low, 300)
+        at = {row["load"]: paper.at((row["iops"], row["ms"])) for row in panel.data["answers"]}
+        x, y = paper.at((label["iops"], label["ms"]))
+        left, down = x * width + label["dx"], (1 - y) * 320 + label["dy"]
+        left += {"left": 6, "center": 0, "right": -6}[label["align"]]
+        own, ring = (math.hypot(at[load][0] * width - left, (1 - at[load][1]) * 320 - down) for load in ("11", "10"))
+        assert own < ring - 5

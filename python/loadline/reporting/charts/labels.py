@@ -26,6 +26,12 @@ _TRIED = 4
 # Pixels that stay free around a label.
 _FREE = 2.0
 
+# Marks that are no more pixels apart are one to the eye.
+_SAME = 8.0
+
+# By so many pixels a label's own mark is nearer than others, if there is such a spot.
+_NEARER = 4.0
+
 # Widths of letters in sizes of the font, of DejaVu Sans, which is wider than what most browsers have; bold ones beside.
 _LETTERS = {**dict.fromkeys(" .,:;/|il", (0.35, 0.4)), **dict.fromkeys("<>=+%mwMW▲▶", (0.96, 1.05))}
 _LETTER = (0.64, 0.7)
@@ -54,13 +60,17 @@ class Spot:
 
 @dataclass(frozen=True, slots=True)
 class Label:
-    """A text, its shorter forms after it; `spots` are where it may stand, the best ones first."""
+    """A text, its shorter forms after it; `spots` are where it may stand, the best ones first.
+
+    With a place `of` a mark it stands where no other mark is as near, which readers would take it for, if it can.
+    """
 
     said: tuple[str, ...]
     spots: Sequence[Spot]
     size: int = 11
     bold: bool = False
     quiet: bool = False
+    of: tuple[float, float] | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,6 +106,10 @@ class Box:
         return (
             self.left < other.right and other.left < self.right and self.top < other.bottom and other.top < self.bottom
         )
+
+    def off(self, x: float, y: float) -> float:
+        """How far a place is from it."""
+        return math.hypot(max(self.left - x, 0.0, x - self.right), max(self.top - y, 0.0, y - self.bottom))
 
     def crossed(self, x: float, y: float, x2: float, y2: float) -> bool:
         """Whether a straight line passes through it (Liang and Barsky, 1984)."""
@@ -145,11 +159,26 @@ def placed(
             and not any(wide.crossed(*line) for line in lines[number])
         )
 
+    def nearest(label: Label, number: int, it: Box) -> bool:
+        assert label.of is not None, "only labels of marks are asked for"
+        x, y = label.of[0] * widths[number], label.of[1]
+        own, others = [0.0], [math.inf]
+        for blot in blots:
+            left, down = blot.x * widths[number], blot.y
+            (own if math.hypot(left - x, down - y) <= _SAME else others).append(it.off(left, down) - blot.half)
+        return min(own[1:] or own) + _NEARER <= min(others)
+
     for label in labels:
-        tried = ((said, spot) for said in label.said for spot in label.spots)
-        for said, spot in tried:
+        # In a crowd a number beside all of them is better than none.
+        tried = (
+            (said, spot, only)
+            for only in (True, False)[label.of is None :]
+            for said in label.said
+            for spot in label.spots
+        )
+        for said, spot, only in tried:
             boxes = tuple(box(label, said, spot, width) for width in widths)
-            if all(free(number, it) for number, it in enumerate(boxes)):
+            if all(free(number, it) and (not only or nearest(label, number, it)) for number, it in enumerate(boxes)):
                 taken.append(boxes)
                 found.append((said, spot))
                 break

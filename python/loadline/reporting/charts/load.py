@@ -453,7 +453,7 @@ class _Sheet:
         for number in order:
             place, half = self._down(shown[number]), _RING if number in ringed else _DOT
             spots = [*below(place, half), *(around(place, half, OFFS) if number in kept else ())]
-            labels.append(Label((shown[number]["at"],), spots, size=10, quiet=True))
+            labels.append(Label((shown[number]["at"],), spots, size=10, quiet=True, of=place))
         return labels, len(kept.intersection(order))
 
     def _near(self, mark: dict[str, Any]) -> list[Spot]:
