@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import xml.etree.ElementTree as ET
 from pathlib import Path
 
@@ -52,6 +53,13 @@ def test_a_chart_of_one_point_takes_the_point_that_is_named(tmp_path: Path) -> N
     contents = of_runs([run_of(tmp_path, [measured("a"), measured("b")], seconds=5)])
     assert "IOPS over time" in words(picture(contents, "over-time", "b", as_svg=True))
     assert "Latency by percentile" in words(picture(contents, "distribution", "b", as_svg=True))
+
+
+def test_no_dot_of_a_distribution_lies_on_the_labels_of_the_axis(tmp_path: Path) -> None:
+    contents = of_runs([run_of(tmp_path, [measured("a")])])
+    svg = picture(contents, "distribution", "a", as_svg=True).decode()
+    dots = re.findall(r'aria-roledescription="point" transform="translate\(([\d.e-]+),', svg)
+    assert dots and min(map(float, dots)) > 4
 
 
 @pytest.mark.parametrize(

@@ -9,6 +9,9 @@ from loadline.reporting.charts.panel import Panel, chart_of
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.detail import Detail
 
+# Pixels between the axis and the first dots, whose half is three.
+_MARGIN = 8
+
 _TICKS = (50, 90, 99, 99.9, 99.99, 99.999)
 
 
@@ -32,7 +35,8 @@ def draw(detail: Detail, palette: Palette) -> list[Panel]:
         x=alt.X(
             "beyond:Q",
             title="percentile of the I/Os",
-            scale=alt.Scale(type="log", nice=False),
+            # The first dots would lie on the labels of the other axis.
+            scale=alt.Scale(type="log", nice=False, padding=_MARGIN),
             axis=alt.Axis(values=list(marked), labelExpr=label),
         ),
         y=alt.Y("ms:Q", title="ms", scale=alt.Scale(**scale(known)), axis=alt.Axis(**ticks(known, 5, "~r"))),
