@@ -58,10 +58,14 @@ def called(results: Sequence[Result]) -> list[str]:
     ]
 
 
-def counted(number: int, results: Sequence[Result]) -> str:
-    """`3 points`; `3 rows` where points have several: of several targets, repetitions or runs."""
-    several = len(set(called(results))) > len({result.point for result in results})
-    return f"{number:,} {'row' if several else 'point'}{'' if number == 1 else 's'}"
+def noun(results: Sequence[Result]) -> str:
+    """`point`, or `row` where points have several: of several targets, repetitions or runs."""
+    return "row" if len(set(called(results))) > len({result.point for result in results}) else "point"
+
+
+def counted(number: int, of: str) -> str:
+    """`3 points`, of a noun."""
+    return f"{number:,} {of}{'' if number == 1 else 's'}"
 
 
 def _places(targets: set[str]) -> dict[str, str]:

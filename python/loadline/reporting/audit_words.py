@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from loadline.judging.finding import ORDER, worst_first
-from loadline.reporting.apart import called, counted
+from loadline.reporting.apart import called, counted, noun
 from loadline.reporting.table import Group, Table
 from loadline.result.importers.row import Mapped
 from loadline.result.schema import Result
@@ -62,17 +62,17 @@ def told(results: Sequence[Result], severities: Sequence[str] = ORDER) -> list[T
                 group = severity, str(one.get("check", "finding"))
                 groups.setdefault(group, {}).setdefault(_said(one), []).append(name)
                 findings.setdefault(group, []).append(one)
-    found = []
+    found, of = [], noun(results)
     for (severity, check), unsorted in sorted(groups.items(), key=lambda item: _grave(item[0][0])):
         ordered = dict.fromkeys(map(_said, worst_first(findings[severity, check])))
         messages = {said: unsorted[said] for said in ordered}
         for number, ((message, remedy), points) in enumerate(messages.items()):
             if number == _FEW and len(messages) > _FEW + 1:
                 left = [point for every in list(messages.values())[number:] for point in every]
-                text = f"{_whose(left, results)}: {len(messages) - _FEW} more findings like these (--json has all)"
+                text = f"{_whose(left, of)}: {len(messages) - _FEW} more findings like these (--json has all)"
                 found.append(Told(severity, check, tuple(left), text, remedy))
                 break
-            found.append(Told(severity, check, tuple(points), f"{_whose(points, results)}: {message}", remedy))
+            found.append(Told(severity, check, tuple(points), f"{_whose(points, of)}: {message}", remedy))
     return found
 
 
@@ -85,8 +85,8 @@ def _grave(severity: str) -> int:
     return ORDER.index(severity) if severity in ORDER else len(ORDER)
 
 
-def _whose(points: Sequence[str], results: Sequence[Result]) -> str:
-    return points[0] if len(points) == 1 else counted(len(points), results)
+def _whose(points: Sequence[str], of: str) -> str:
+    return points[0] if len(points) == 1 else counted(len(points), of)
 
 
 def verdict(results: Sequence[Result]) -> str:

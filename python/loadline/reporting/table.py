@@ -9,7 +9,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
 from loadline.judging.finding import worst_first
-from loadline.reporting.apart import called, counted
+from loadline.reporting.apart import called, counted, noun
 from loadline.result.repeats import Histograms, repeats_of
 from loadline.result.schema import Flow, Result
 from loadline.workload.profile import CLASSES
@@ -261,7 +261,7 @@ def unsure_notes(results: Sequence[Result]) -> Iterator[str]:
     named = zip(results, called(results), strict=True)
     wide = [name for row, name in named if percent_of(row.iops_ci95, row.total.iops) == _WIDER]
     if wide:
-        whose = f": {wide[0]}" if len(wide) == 1 else f": {counted(len(wide), results)}"
+        whose = f": {wide[0]}" if len(wide) == 1 else f": {counted(len(wide), noun(results))}"
         yield f"± {_WIDER} %{whose}: as uncertain as this the rate isn't known; measure longer, and look at its seconds"
 
 
@@ -354,16 +354,16 @@ def findings_notes(results: Sequence[Result], without: Sequence[str] = ()) -> It
             check = str(finding.get("check", "finding"))
             points.setdefault(check, {}).setdefault(_message(finding), []).append(name)
             findings.setdefault(check, []).append(finding)
-    known = {result.point for result in results}
+    known, of = {result.point for result in results}, noun(results)
     for check, messages in points.items():
         if len(messages) > _FEW_MESSAGES:
             every = {name for names in messages.values() for name in names}
             worst = _message(worst_first(findings[check])[0])
-            yield f"{check}, {counted(len(every), results)}: {worst} (and {len(messages) - 1} more like it)"
+            yield f"{check}, {counted(len(every), of)}: {worst} (and {len(messages) - 1} more like it)"
             continue
         for message, names in messages.items():
             alone = len(names) == 1 and (len(messages) > 1 or names[0] not in known)
-            whose = names[0] if alone else counted(len(set(names)), results)
+            whose = names[0] if alone else counted(len(set(names)), of)
             yield f"{check}, {whose}: {message}"
 
 

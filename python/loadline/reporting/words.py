@@ -6,7 +6,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass, replace
 
-from loadline.reporting.apart import called, counted
+from loadline.reporting.apart import called, counted, noun
 from loadline.reporting.audit_words import GRAVE, sentences, verdict
 from loadline.reporting.contents import Contents
 from loadline.reporting.model_table import Answer, paired
@@ -66,7 +66,7 @@ def summary(contents: Contents) -> list[Paragraph]:
 
 
 def _points(number: int) -> str:
-    return f"{number} point{'' if number == 1 else 's'}"
+    return counted(number, "point")
 
 
 def _different(rows: Sequence[Result]) -> int:
@@ -223,14 +223,14 @@ def _range(points: Sequence[Result], direction: str) -> Iterator[str]:
 
 def _limits(points: Sequence[Result]) -> Iterator[str]:
     named = Counter(point.bottleneck for point in points if point.bottleneck)
-    answered = sum(point.error is None for point in points)
+    answered, of = sum(point.error is None for point in points), noun(points)
     for component, number in named.most_common():
         # Of systems that aren't described nothing is known.
         all_known = "" if named.total() == answered else f" of {answered}"
         yield (
-            f"The {component} limit every {counted(1, points).removeprefix('1 ')}."
+            f"The {component} limit every {of}."
             if number == answered
-            else f"{component.capitalize()} limit {counted(number, points)}{all_known}."
+            else f"{component.capitalize()} limit {counted(number, of)}{all_known}."
         )
         most = max(point.components.get(component, 1.0) for point in points if point.bottleneck == component)
         if most < _HARDLY:
@@ -247,7 +247,7 @@ def _host(points: Sequence[Result], column: str, sentence: str) -> Iterator[str]
     value: Callable[[Result], float] = lambda point: getattr(point, column) or 0.0  # noqa: E731
     high = [point for point in points if value(point) > _BUSY]
     if high:
-        yield sentence.format(f"{counted(len(high), points)} of {len(points)}")
+        yield sentence.format(f"{counted(len(high), noun(points))} of {len(points)}")
 
 
 def _doubts(points: Sequence[Result], answers: Sequence[Answer]) -> Iterator[str]:
@@ -263,6 +263,6 @@ def _doubts(points: Sequence[Result], answers: Sequence[Answer]) -> Iterator[str
             yield f"{_points(number)} of {_different(asked)} {what}: {first}: {those[0].error}{more}."
     quick = sum(point.quick for point in points)
     if quick:
-        yield f"{counted(quick, points)} ran for a few seconds only (*): an impression, not a measurement."
+        yield f"{counted(quick, noun(points))} ran for a few seconds only (*): an impression, not a measurement."
     for note in findings_notes(points, GRAVE):
         yield f"{note[0].upper()}{note[1:]}."
