@@ -383,9 +383,9 @@ impl<'a> Closed<'a> {
         let goes_on =
             |access: &Access| sweep(&access) || matches!(access.place, Place::Onward { .. });
         if self.load.accesses.iter().all(goes_on) {
-            4
+            6
         } else {
-            2
+            3
         }
     }
 
