@@ -362,3 +362,10 @@ def test_a_number_stands_nearer_to_its_own_dot_than_to_a_ring_beside_it() -> Non
         left += {"left": 6, "center": 0, "right": -6}[label["align"]]
         own, ring = (math.hypot(at[load][0] * width - left, (1 - at[load][1]) * 320 - down) for load in ("11", "10"))
         assert own < ring - 5
+
+
+def test_a_dot_that_kept_the_limit_beyond_the_load_line_is_said_to_be_luck() -> None:
+    rows = offered([*NOISY[:3], (907.0, 899.0, 28.0), (950.0, 940.0, 35.0), NOISY[4]], at=2)
+    found = {"load": 904.0, "next": 950.0, "against": [907.0]}
+    rows[2] = dataclasses.replace(rows[2], provenance={"load_line": found})
+    assert "by luck on that side of the limit: 899;" in panel_of(rows).note

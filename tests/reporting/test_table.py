@@ -199,6 +199,27 @@ def test_the_confidence_of_a_load_line_over_rates_is_one_of_rates() -> None:
 
 
 @pytest.mark.parametrize(
+    ("against", "said"),
+    [
+        ([805.0], "that 805 I/Os a second kept it, too, is luck by the curve through all probes"),
+        ([790.0], "that 790 I/Os a second failed is luck by the curve through all probes"),
+        (
+            [780.0, 790.0, 805.0],
+            "that 780 and 790 I/Os a second failed and 805 I/Os a second kept it, too, is luck"
+            " by the curve through all probes",
+        ),
+    ],
+)
+def test_where_luck_decides_the_probes_that_would_have_the_load_line_elsewhere_are_told(
+    against: list[float], said: str
+) -> None:
+    line = {"load_line": {"axis": "rate", "load": 800.0, "next": 810.0, "against": against}}
+    row = result("p", "random", limit="mean<=30ms", provenance=line, offered_per_s=800.0, latency_mean_ci95_ns=1.0)
+    assert f"800 I/Os a second keep mean<=30ms, 810 don't; {said}" in results_table([row]).notes[0]
+    assert f"p: {said}" in models_table([replace(row, origin="simulated")]).notes
+
+
+@pytest.mark.parametrize(
     ("load", "legend"),
     [
         ({"outstanding_asked": 27}, "load line: the highest load that keeps mean<=30ms; `not` names the next one"),

@@ -327,6 +327,20 @@ def test_of_a_system_that_never_saturates_few_rates_are_asked_for() -> None:
     assert len(line.probes) <= 14
 
 
+def test_what_is_named_as_failing_failed_also_where_luck_ends_the_search() -> None:
+    """One of the probes beyond the line may hold, and one below it fail: these are told."""
+    lucky = 0
+    for seed in range(300):
+        line, _ = noisy_rate(seed, 1.0)
+        assert line.highest is not None and line.next is not None
+        at, end = line.highest.load, line.next.load
+        assert line.highest.holds and not line.next.holds and at < end
+        against = [one for one in line.probes if one.load < end and one.holds == (one.load > at) and one.load != at]
+        assert list(line.against) == against
+        lucky += any(one.load > at for one in against)
+    assert lucky
+
+
 @given(st.floats(0.2, 0.95), st.integers(0, 1000))
 def test_of_a_rate_at_which_the_response_jumps_luck_ends_no_search(edge: float, seed: int) -> None:
     chance, top = random.Random(seed), 1000.0

@@ -12,6 +12,7 @@ from loadline.reporting.table import (
     Table,
     count,
     findings_notes,
+    load_line_luck,
     megabytes,
     milliseconds,
     percent_of,
@@ -163,6 +164,10 @@ def _notes(answers: Sequence[Answer], swept: Sequence[str]) -> Iterator[str]:
         # Only of ramps, and where no next load is named, has the table no column to explain.
         alone = all(answer.line is answer.asked for answer in answers) and not beyond
         yield f"{'IOPS at the ' if alone else ''}load line: the highest load that keeps {kept}{beyond}"
+    lines = [answer.line for answer in answers if answer.line is not None]
+    yield from (
+        f"{' '.join([line.point, *_settings(line, swept)])}: {luck}" for line in lines if (luck := load_line_luck(line))
+    )
     if any(result.saturation_iops and saturation_named(result) != "saturation" for result in every):
         yield "saturation: of a simulated search the highest rate that was seen; with more outstanding it may be higher"
     yield from unsure_notes(every)

@@ -24,6 +24,9 @@ _GAP = 2
 # Different messages of one check that are each shown.
 _FEW_MESSAGES = 3
 
+# Loads that are named.
+_FEW_LOADS = 4
+
 # Heads of columns that only some tables have.
 _SURE, _MEAN, _P99 = "±\n%", "mean\nms", "p99\nms"
 _RATES, _BYTES = ("read\nIOPS", "write\nIOPS"), ("read\nMB/s", "write\nMB/s")
@@ -284,8 +287,20 @@ def load_line_note(result: Result) -> str:
         each = f" on each of {line['targets']} targets"
         of_rate = result.offered_per_s is not None
         load = f"{count(line['load'])} I/Os a second" if of_rate else f"{line['load']} outstanding"
-    sure = load_line_range(result)
-    return f"{result.point}: {load}{each} keep {result.limit}{beyond}{most}{f'; {sure}' if sure else ''}"
+    more = "".join(f"; {one}" for one in (load_line_luck(result), load_line_range(result)) if one)
+    return f"{result.point}: {load}{each} keep {result.limit}{beyond}{most}{more}"
+
+
+def load_line_luck(result: Result) -> str | None:
+    """Which probes would have a load line over rates elsewhere, in words; None if none would."""
+    line = result.provenance.get("load_line") or {}
+    below, above = ([load for load in line.get("against", ()) if (load < line["load"]) == low] for low in (True, False))
+    told = [
+        f"{listed([count(load) for load in some], _FEW_LOADS)} I/Os a second {what}"
+        for some, what in ((below, "failed"), (above, "kept it, too,"))
+        if some
+    ]
+    return f"that {' and '.join(told)} is luck by the curve through all probes" if told else None
 
 
 def load_line_range(result: Result) -> str | None:

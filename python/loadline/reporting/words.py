@@ -15,6 +15,7 @@ from loadline.reporting.table import (
     count,
     findings_notes,
     listed,
+    load_line_luck,
     load_line_range,
     megabytes,
     milliseconds,
@@ -178,9 +179,9 @@ def _beside(line: Result, contents: Contents) -> Iterator[str]:
     """What else there is to know of a load line: how sure it is, the knee below it, how busy things are there."""
     from loadline.reporting.charts.load import curves, load_of
 
-    sure = load_line_range(line)
-    if sure is not None:
-        yield f"{sure[0].upper()}{sure[1:]}."
+    for said in (load_line_luck(line), load_line_range(line)):
+        if said is not None:
+            yield f"{said[0].upper()}{said[1:]}."
     curve = next((curve for curve in curves(contents.results) if curve.line is line), None)
     knee = None if curve is None else curve.knee
     if curve is not None and knee is not None:

@@ -82,7 +82,7 @@ class LoadLine(Generic[Load, Answer]):
     Attributes:
         highest: the highest load that holds, below the first probe that fails; None: not even the lowest load holds.
             Of rates whose responses have luck: the one that holds nearest to where the curve meets the limit.
-        next: the next load, which fails; None: everything up to the highest load allowed holds.
+        next: the next load that fails; None: everything up to the highest load allowed holds.
         monotone: no probe above a surely failing one holds. If one does, `highest` is only where it fails first.
         probes: everything that was answered, in order of load.
         complete: False: an ask without an answer ended the search, and between `highest` and `next`, the nearest loads
@@ -94,6 +94,19 @@ class LoadLine(Generic[Load, Answer]):
     monotone: bool
     probes: tuple[Probe[Load, Answer], ...]
     complete: bool = True
+
+    @property
+    def against(self) -> tuple[Probe[Load, Answer], ...]:
+        """The probes that would have the line elsewhere: those below it that fail, and those up to `next` that hold.
+
+        Where luck ended the search; the curve through all probes takes their answers for luck.
+        """
+        if self.highest is None:
+            return ()
+        at, end = self.highest.load, math.inf if self.next is None else self.next.load
+        return tuple(
+            one for one in self.probes if (one.load < at and not one.holds) or (at < one.load < end and one.holds)
+        )
 
 
 def keeps(result: Result, limit: Limit) -> bool:
@@ -361,16 +374,20 @@ class _Probes(Generic[Load, Answer]):
         self, at: Load | None, most: Load, offered: Callable[[Load], Load] = lambda load: load
     ) -> LoadLine[Load, Answer]:
         """The load line where a search found it, after a look above it, up to `most`."""
-        fails = min(
-            (one for load, one in self.asked.items() if at is None or load > at), key=lambda one: one.load, default=None
-        )
-        if fails is not None:
-            with suppress(UnansweredError):
-                for doubling in range(1, (_BEYOND if at is None else 1) + 1):
-                    far = offered(min(most, 2**doubling * fails.load))
-                    if max(self.asked) < far:
-                        self.probe(far)
-        return self._line(at, fails)
+        fails = self._fails_above(at)
+        # With luck everything above the line may hold, and only loads below it fail.
+        end = at if fails is None else fails.load
+        assert end is not None, "if no load holds, one fails"
+        with suppress(UnansweredError):
+            for doubling in range(1, (_BEYOND if at is None else 1) + 1):
+                far = offered(min(most, 2**doubling * end))
+                if max(self.asked) < far:
+                    self.probe(far)
+        return self._line(at, self._fails_above(at))
+
+    def _fails_above(self, at: Load | None) -> Probe[Load, Answer] | None:
+        above = (one for load, one in self.asked.items() if not one.holds and (at is None or load > at))
+        return min(above, key=lambda one: one.load, default=None)
 
     def torn(self, low: Load, high: Load, next_to: Callable[[Load, Load], bool]) -> LoadLine[Load, Answer]:
         """What is known where something had no answer; complete if no load is left to ask for between its ends."""

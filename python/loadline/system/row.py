@@ -90,6 +90,8 @@ def load_line_rows(point: Point, line: LoadLine[Any, Result], saturation_iops: f
     }
     if low is not None or high is not None:
         found |= {"low": low, "high": high}
+    if line.against:
+        found["against"] = [probe.load for probe in line.against]
     if line.highest is None:
         lowest = line.probes[0].answer
         # Of several streams at once each has one at least.

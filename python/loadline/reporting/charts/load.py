@@ -375,8 +375,16 @@ class _Sheet:
         if knee is not None and not self.paper.holds(self.touched(self.curves[0], knee)):
             told.append(f"the knee {count(knee.iops)} IOPS")
         beyond = f"; beyond the chart: {', '.join(told)}" if told else ""
+        luck = self._lucky()
         fit = "; ~: of a curve through the dots" if knee is not None and knee.row is None else ""
-        return f"numbers at dots: {per}{fit}{unseen}{beyond}"
+        return f"numbers at dots: {per}{fit}{luck}{unseen}{beyond}"
+
+    def _lucky(self) -> str:
+        """Of a single curve, the dots on the wrong side of the limit for where its load line is."""
+        line = self.curves[0].line
+        against = set((line.provenance.get("load_line") or {}).get("against", ())) if line is not None else set()
+        rows = [row for row in self.curves[0].rows if load_of(row) in against]
+        return f"; by luck on that side of the limit: {', '.join(_at(row) for row in rows)}" if rows else ""
 
     def _along(self) -> list[str]:
         """Of several curves, which leave no room for numbers at dots, the loads that all of them have."""
