@@ -9,13 +9,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from results import failed, flow, measured, solved
+from results import failed, flow, measured, run_of, solved
 
 from loadline import compare
 from loadline.errors import InputError
 from loadline.judging.cell import Cell
 from loadline.judging.compare import Comparison, check_common
-from loadline.judging.matching import Source
+from loadline.judging.matching import Source, source_of
 from loadline.judging.sources import sources_of
 from loadline.reporting.compare_files import comparison_object
 from loadline.reporting.compare_table import comparison_table, percent
@@ -262,6 +262,34 @@ def test_what_differs_between_sides_beside_what_makes_them_is_said() -> None:
     assert any(note.startswith("differs in: layout raid1 and raid5") for note in comparison_table(compare(sides)).notes)
     by = compare(sides, by="layout")
     assert not any(note.startswith("differs in") for note in comparison_table(by).notes)
+
+
+def differing(*sides: Source, by: str | None = None) -> str | None:
+    notes = comparison_table(compare(list(sides), by=by or ())).notes
+    return next((note for note in notes if note.startswith("differs in")), None)
+
+
+def test_what_one_side_alone_says_differs_from_what_is_described_or_is_not_said_by_the_other() -> None:
+    plain, said = run("a"), run("b", tags={"layout": "raid1"})
+    assert (differing(plain, said) or "").startswith("differs in: layout not said and raid1; the same target")
+    described, small = (
+        run(name, system="hdd-7k2", origin="simulated", target="", tags=tags)
+        for name, tags in (("a", {}), ("b", {"volume.size": "10G"}))
+    )
+    found = "differs in: volume.size as described and 10G; the same system (hdd-7k2)"
+    assert differing(described, small) == found
+    # What one side varies was matched, and what makes the sides isn't beside it.
+    assert differing(said, Source("c", (*run("c", tags={"layout": "raid1"}).rows, *plain.rows))) is None
+    assert differing(run("a", tags={"x": "1"}), run("b", tags={"x": "2"}), by="x") is None
+
+
+def test_how_much_of_its_target_a_run_used_differs(tmp_path: Path) -> None:
+    sides = []
+    for name, used_bytes in (("a", 4 << 30), ("b", 10 << 30)):
+        target = {"path": "/dev/sdx", "used_bytes": used_bytes}
+        kept = run_of(tmp_path, [run(name).rows[0]], target=target, suite={"name": name, "title": name})
+        sides.append(source_of(kept))
+    assert (differing(*sides) or "").startswith("differs in: size 4.29 GB and 10.7 GB")
 
 
 @pytest.mark.parametrize(

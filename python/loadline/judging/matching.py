@@ -16,7 +16,7 @@ from typing import Any
 from loadline.errors import InputError
 from loadline.result.schema import Result
 from loadline.result.store import Run
-from loadline.units import format_bytes, format_percent
+from loadline.units import format_bytes, format_percent, format_size
 
 #: Columns that `--by` takes beside tags.
 COLUMNS = ("system", "target", "origin", "suite", "profile", "run", "access_class")
@@ -49,6 +49,13 @@ class Source:
         """What was declared of all of them."""
         return {} if self.run is None else self.run.document.get("declared") or {}
 
+    @property
+    def size(self) -> str | None:
+        """How much of its target a run used. Of an emulated one that's a setting, and a tag."""
+        target = {} if self.run is None else self.run.document.get("target") or {}
+        used_bytes = target.get("used_bytes") if target.get("kind") != "emulated" else None
+        return format_size(used_bytes) if isinstance(used_bytes, int) else None
+
 
 def source_of(run: Run) -> Source:
     """The rows of a run, probes of its searches included."""
@@ -61,13 +68,15 @@ class Side:
 
     Attributes:
         name: unlike all others'.
-        labels: what all of its rows have in common: tags, system, target, origin, suite.
+        labels: what all of its rows have in common: tags, system, target, size, origin, suite.
         rows: points and probes.
+        said: the names of all that any of its rows says, also of what varies.
     """
 
     name: str
     labels: Mapping[str, str]
     rows: tuple[Result, ...]
+    said: frozenset[str] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,6 +115,7 @@ class _Row:
     row: Result
     labels: Mapping[str, str]
     asked: Mapping[str, Any]
+    size: str | None = None
 
 
 def match(sources: Sequence[Source], by: Sequence[str] = (), baseline: str | None = None) -> Matching:
@@ -119,7 +129,7 @@ def match(sources: Sequence[Source], by: Sequence[str] = (), baseline: str | Non
         InputError: fewer than two sides, no such tag, or no such side.
     """
     rows = [
-        (source, _Row(row, labels_of(row, source.declared) | _loads(row, by), _asked(row, by)))
+        (source, _Row(row, labels_of(row, source.declared) | _loads(row, by), _asked(row, by), source.size))
         for source in sources
         for row in source.rows
     ]
@@ -150,7 +160,7 @@ def match(sources: Sequence[Source], by: Sequence[str] = (), baseline: str | Non
     first = side_named(list(grouped), baseline) if baseline is not None else next(iter(grouped))
     grouped = {first: grouped[first], **grouped}
     varying = _varying(grouped.values(), by)
-    sides = tuple(Side(name, _common(each), tuple(one.row for one in each)) for name, each in grouped.items())
+    sides = tuple(_side(name, each) for name, each in grouped.items())
     matches = _points(grouped, varying, by, notes)
     common = tuple(one for one in matches if len(one.rows) > 1)
     return Matching(sides, common, tuple(one for one in matches if len(one.rows) == 1), tuple(notes))
@@ -277,9 +287,12 @@ def _is_figure(rows: Sequence[_Row], name: str, values: Iterable[str | None]) ->
     return of_table and any(_FIGURE.fullmatch(value) for value in values if value) and name not in COLUMNS
 
 
-def _common(rows: Sequence[_Row]) -> dict[str, str]:
-    first = dict(rows[0].labels)
-    return {name: value for name, value in first.items() if all(one.labels.get(name) == value for one in rows)}
+def _side(name: str, rows: Sequence[_Row]) -> Side:
+    labels = {} if rows[0].size is None or any(one.size != rows[0].size for one in rows) else {"size": rows[0].size}
+    for label, value in rows[0].labels.items():
+        if all(one.labels.get(label) == value for one in rows):
+            labels[label] = value
+    return Side(name, labels, tuple(one.row for one in rows), frozenset(label for one in rows for label in one.labels))
 
 
 def _points(

@@ -9,6 +9,7 @@ from typing import TypeAlias
 from loadline.judging.cell import Cell
 from loadline.judging.compare import Comparison
 from loadline.judging.fail_if import Tried
+from loadline.judging.matching import COLUMNS, Side
 from loadline.judging.suitability import DECIDES, Stand, standings
 from loadline.reporting.table import UNKNOWN, Group, Table, Tone, count, listed
 from loadline.units import format_signed
@@ -203,15 +204,30 @@ def _notes(comparison: Comparison, signs: _Signs) -> Iterator[str]:
 
 
 def _differing(comparison: Comparison) -> Iterator[str]:
-    """In which tags and columns sides differ beside what makes them, and whose states they are."""
-    labels = [side.labels for side in comparison.sides]
+    """In which tags and columns sides differ beside what makes them, and whose states they are.
+
+    Of a tag that some sides don't have it's said that it is as described, or that they don't say it.
+    """
+    sides = comparison.sides
     matched = {*comparison.by, "run", "profile", "access_class"}
-    names = [name for name in labels[0] if name not in matched and all(name in one for one in labels)]
-    values = {name: list(dict.fromkeys(one[name] for one in labels)) for name in names}
+    names = [name for name in dict.fromkeys(name for side in sides for name in side.labels) if name not in matched]
+    # What varies within a side was matched; and a model has no target, as a device has no system.
+    known = [
+        name
+        for name in names
+        if all(name in side.labels or not (name in side.said or name in {*COLUMNS, "size"}) for side in sides)
+    ]
+    values = {name: list(dict.fromkeys(_value(side, name) for side in sides)) for name in known}
     differing = [f"{name} {listed(of, _FEW)}" for name, of in values.items() if len(of) > 1]
     if differing:
         alike = [f"{name} ({of[0]})" for name, of in values.items() if len(of) == 1 and name in {"system", "target"}]
         yield f"differs in: {'; '.join(differing)}{''.join(f'; the same {one}' for one in alike)}"
+
+
+def _value(side: Side, name: str) -> str:
+    """Of a label; what a side doesn't say of a described system is as described."""
+    unsaid = "as described" if "." in name and all(row.system for row in side.rows) else "not said"
+    return side.labels.get(name, unsaid)
 
 
 def _first(lines: Sequence[str]) -> Iterator[str]:
