@@ -12,6 +12,7 @@ from loadline.reporting.table import (
     Table,
     count,
     findings_notes,
+    listed,
     load_line_luck,
     megabytes,
     milliseconds,
@@ -21,6 +22,9 @@ from loadline.reporting.table import (
     without_figures,
 )
 from loadline.result.schema import Result
+
+# Points that are named of each limit.
+_FEW = 3
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +81,10 @@ def _next(result: Result) -> int | None:
 def _line(answer: Answer, cell: Callable[[Result], str]) -> str:
     if answer.line is None:
         return UNKNOWN
-    return "none" if answer.line.error else cell(answer.line)
+    if answer.line.error:
+        # Only a search that got answers knows that none keeps the limit.
+        return "none" if "load_line" in answer.line.provenance else UNKNOWN
+    return cell(answer.line)
 
 
 def _saturation(answer: Answer) -> str:
@@ -156,9 +163,13 @@ def _notes(answers: Sequence[Answer], swept: Sequence[str]) -> Iterator[str]:
     for error, (first, *others) in failed.items():
         # One wrong value of a list fails in all its combinations.
         yield f"{first}{f' and {len(others)} more' if others else ''}: {error}"
-    limits = dict.fromkeys(answer.line.limit for answer in answers if answer.line is not None)
+    limits: dict[str, dict[str, None]] = {}
+    for answer in answers:
+        if answer.line is not None:
+            limits.setdefault(str(answer.line.limit), {})[answer.line.point] = None
     if limits:
-        kept = ", ".join(str(limit) for limit in limits)
+        whose = [f"{limit} ({listed(list(points), _FEW)})" for limit, points in limits.items()]
+        kept = ", ".join(whose if len(limits) > 1 else limits)
         named = any(_next(answer.asked) is not None for answer in answers)
         beyond = "; `not` names the next one, which doesn't" if named else ""
         # Only of ramps, and where no next load is named, has the table no column to explain.
