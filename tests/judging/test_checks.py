@@ -438,6 +438,13 @@ def test_errors_are_told_from_doubts() -> None:
     assert not has_error(audit([replace(ROW, cpu_fraction=0.99)]))
 
 
+def test_a_busy_host_that_served_an_emulated_target_is_no_load_generators() -> None:
+    row = replace(ROW, cpu_fraction=0.99, target="*", run="r")
+    for kinds, found in ((["device", "device"], True), (["device", "emulated"], False)):
+        (judged,) = audit([row], {"r": {"targets": [{"kind": kind} for kind in kinds]}})
+        assert ("load-generator" in {one["check"] for one in judged.findings}) == found
+
+
 def test_rounding_is_no_contradiction() -> None:
     """1.0 ms may be 0.95 ms, and 33,500 a second belong to 32 outstanding at 0.955 ms."""
     rounded = replace(

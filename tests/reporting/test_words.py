@@ -77,6 +77,15 @@ def test_a_busy_host_is_named_before_a_busy_device() -> None:
     assert device == "The device always had work at 1 point of 1, while the host had CPU left."
 
 
+def test_a_host_that_served_emulated_systems_is_not_said_to_limit_though_it_was_busy() -> None:
+    rows = [
+        measured("a", target=target, system=system, cpu_fraction=0.99, run="r")
+        for target, system in (("*", None), ("emulated:x", "x"), ("emulated:y", "y"))
+    ]
+    assert "What limits" not in said(rows)
+    assert "What limits" in said([*rows, measured("a", cpu_fraction=0.99, run="other")])
+
+
 def test_failed_and_quick_points_and_findings_are_doubts() -> None:
     finding = {"check": "flushes", "severity": "doubt", "message": "flushes are outside the latency", "remedy": "r"}
     rows = [failed("bad"), failed("worse"), measured("a", quick=True), measured("b", findings=(finding,))]

@@ -60,7 +60,7 @@ def summary(contents: Contents) -> list[Paragraph]:
         Paragraph("Audit", (f"{verdict(contents.points)}.", *audited) if audited else (), grave=True),
         Paragraph("What", tuple(_what(contents, answers))),
         Paragraph("Main figures", tuple(_figures(contents))),
-        Paragraph("What limits", tuple(_limits([answer.asked for answer in answers]))),
+        Paragraph("What limits", tuple(_limits([answer.asked for answer in answers], _serving(contents)))),
         Paragraph("What is doubtful", tuple(_doubts(contents.points, answers)), grave=True),
     ]
     return [paragraph for paragraph in found if paragraph.sentences]
@@ -222,7 +222,12 @@ def _range(points: Sequence[Result], direction: str) -> Iterator[str]:
         yield f"Mean {direction} latency: {milliseconds(low)} ms ({best}){to}."
 
 
-def _limits(points: Sequence[Result]) -> Iterator[str]:
+def _serving(contents: Contents) -> frozenset[str]:
+    """The runs whose host served emulated systems itself, so that its CPU says nothing of the load generator."""
+    return frozenset(row.run for row in contents.results if row.system and row.origin == "measured")
+
+
+def _limits(points: Sequence[Result], serving: frozenset[str]) -> Iterator[str]:
     named = Counter(point.bottleneck for point in points if point.bottleneck)
     answered, of = sum(point.error is None for point in points), noun(points)
     for component, number in named.most_common():
@@ -237,8 +242,9 @@ def _limits(points: Sequence[Result]) -> Iterator[str]:
         if most < _HARDLY:
             mean = f"In the mean over all {component} they are busy at most {most:.0%} of the time"
             yield f"{mean}: only some have work, or few I/Os are outstanding."
+    of_load = [point for point in points if point.run not in serving]
     yield from _host(
-        points, "cpu_fraction", "The host's CPU was above 90 % at {}: there the load generator may be the limit."
+        of_load, "cpu_fraction", "The host's CPU was above 90 % at {}: there the load generator may be the limit."
     )
     busy = [point for point in points if (point.cpu_fraction or 0) <= _BUSY]
     yield from _host(busy, "busy_fraction", "The device always had work at {}, while the host had CPU left.")
