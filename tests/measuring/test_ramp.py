@@ -203,7 +203,7 @@ def test_a_load_line_whose_probes_may_be_inside_a_cache_or_are_not_steady_says_s
     (doubt,) = doubts(
         Fake(lambda n: {"steady": n != 6, **(cached({"cache_bytes": 1.0}) if n in (6, 64) else {})}).find(tmp_path)
     )
-    which = "1 of the 2 probes next to the load line (6 outstanding)"
+    which = "1 of the 2 probes where the load line may lie (6 outstanding)"
     assert doubt["message"] == (
         f"{which} may be inside a write cache, as full as the probe before left it: then it's too high;"
         f" {which} ended without being steady: neither it nor its confidence is sure"
@@ -407,7 +407,7 @@ def test_a_ramp_over_rates_offers_none_twice_and_its_loads_are_those_that_were_o
 def test_what_is_said_of_rates_next_to_a_load_line_has_the_digits_of_tables(tmp_path: Path) -> None:
     row = Rates().find(tmp_path)
     (found,) = doubts(row)
-    assert re.search(r"load line \([0-9, and]+ I/Os a second\) had late answers", found["message"]), found["message"]
+    assert re.search(r"may lie \([0-9, and]+ I/Os a second\) had late answers", found["message"]), found["message"]
 
 
 #: Two servers: two outstanding do all that they can, and more wait.

@@ -255,7 +255,7 @@ def _row(point: Point, line: LoadLine[Any, Result], failed: Result | None, satur
 
 
 def _doubts(near: Sequence[Probe[Any, Result]], per: str) -> Iterator[Doubt]:
-    """What is doubtful of a load line by the probes next to it: too good, too bad, or still on the move."""
+    """What is doubtful of a load line by the probes where it may lie: too good, too bad, or still on the move."""
 
     def those(check: str, *but: str) -> list[Probe[Any, Result]]:
         def has(findings: Sequence[Mapping[str, Any]]) -> bool:
@@ -265,7 +265,7 @@ def _doubts(near: Sequence[Probe[Any, Result]], per: str) -> Iterator[Doubt]:
 
     def said(some: Sequence[Probe[Any, Result]]) -> str:
         loads = listed([_said(one.load) for one in some], _FEW)
-        return f"{len(some)} of the {len(near)} probes next to the load line ({loads} {per})"
+        return f"{len(some)} of the {len(near)} probes where the load line may lie ({loads} {per})"
 
     cached, late, beside = those("write-cache"), those("emulation", "note"), those("other-run")
     # What is offered more than it can do is never steady.
