@@ -95,6 +95,24 @@ def test_points_end_when_precise_unless_suite_or_user_fix_their_time(
     assert (point.least_ns < point.expected_ns) == (precision is not None)
 
 
+@pytest.mark.parametrize(
+    ("load", "least_s"),
+    [
+        ("", 12),
+        ('rate = "50/s"\n', 60),
+        # Of jobs that do many I/Os fio tells in time.
+        ('rate = "5k/s"\n', 12),
+        ('limit = "mean<=20ms"\nramp = { axis = "rate", from = "20/s", to = "2k/s" }\n', 60),
+        ('limit = "mean<=20ms"\nramp = { from = 1, to = 9 }\n', 12),
+    ],
+)
+def test_points_that_may_be_precise_end_after_twelve_seconds_at_the_earliest_and_open_loads_that_sleep_never(
+    load: str, least_s: float
+) -> None:
+    (point,) = plan(HEAD.replace("10s", "0s") + PROFILE.format("a") + load)
+    assert point.least_ns / point.times / 1e9 == least_s
+
+
 def test_a_fixed_time_has_no_precision() -> None:
     with pytest.raises(InputError, match="--stop fixed"):
         plan(HEAD + PROFILE.format("a"), Options(stop="fixed", precision_fraction=0.01))

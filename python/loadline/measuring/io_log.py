@@ -1,6 +1,7 @@
 """The log of each I/O that fio keeps of open loads whose jobs sleep: its statuses tell of those seconds late.
 
-Why that is so, and what the log costs: docs/background/open-loads.md. Start reading at `is_wanted`, then `IoLog`.
+Why that is so, and what the log costs: docs/background/open-loads.md. It is kept of points that `sleeps` says so of.
+Start reading at `IoLog`.
 """
 
 from __future__ import annotations
@@ -16,19 +17,8 @@ from loadline.measuring import job
 from loadline.measuring.fio import Outcome
 from loadline.result.intervals import first_sent_ns, log_of, read_logs
 from loadline.workload.plan import Point
-from loadline.workload.profile import Open
-
-# I/Os of a job. Of more, what jobs send at once after fio's own warm-up and at their end is less than a 5,000th.
-_MOST = 5000
 
 _MS_NS = 10**6
-
-
-def is_wanted(point: Point) -> bool:
-    """Whether fio is to log each I/O: of open loads of jobs that do few."""
-    seconds = (point.warmup_ns + point.runtime_ns) / 1e9
-    arrivals = [stream.arrival for stream in point.streams]
-    return all(isinstance(one, Open) and one.rate_per_s / one.jobs * seconds <= _MOST for one in arrivals)
 
 
 def job_with(text: str, targets: int) -> str:

@@ -19,7 +19,7 @@ from loadline.measuring import event, job, nbd
 from loadline.measuring.auditing import audited
 from loadline.measuring.emulate import Watch
 from loadline.measuring.fio import Fio, Outcome
-from loadline.measuring.io_log import IoLog, is_wanted, job_with
+from loadline.measuring.io_log import IoLog, job_with
 from loadline.measuring.series import Whose, write_series
 from loadline.measuring.stopping import Stopping
 from loadline.measuring.target import Target
@@ -83,7 +83,7 @@ def measure(
     samples: list[Sample] = []
     sampler = Sampler([target.device.number for target in targets if target.device], roots)
     started_ns = time.time_ns()
-    log = IoLog(point, folder, started_ns) if is_wanted(point) else None
+    log = IoLog(point, folder, started_ns) if point.sleeps else None
     # What fio says each second is of all targets together, so of one of several nothing can be left out.
     stopping = Stopping(point, cache_bytes, cut=not several, targets=len(targets), early=log is None)
 

@@ -17,8 +17,13 @@ from loadline.workload.suite import DEPTHS, JOBS, RUNTIME_NS, WARMUP_NS, Entry, 
 QUICK_NS = 5 * 10**9
 QUICK_WARMUP_NS = 10**9
 
-#: No point ends as precise before it has been measured for so long.
+#: From so long on a point is looked at whether it's precise, and not before the third look, after so long, it ends.
 PRECISE_FROM_NS = 10 * 10**9
+PRECISE_LEAST_NS = 12 * 10**9
+
+# I/Os of a job of an open load. Of more, what jobs send at once after fio's own warm-up and at their end is less than a
+# 5,000th.
+_FEW_EACH = 5000
 
 #: How precise a point has to be to end before its run time, unless somebody says.
 PRECISION = 0.01
@@ -90,8 +95,16 @@ class Point:
     @property
     def least_ns(self) -> int:
         """How long it takes at least, about: as long as `expected_ns` if no precision ends it."""
-        runtime_ns = self.runtime_ns if self.precision_fraction is None else min(self.runtime_ns, PRECISE_FROM_NS)
+        fixed = self.precision_fraction is None or self.sleeps or (self.ramp is not None and self.ramp.axis == "rate")
+        runtime_ns = self.runtime_ns if fixed else min(self.runtime_ns, PRECISE_LEAST_NS)
         return (runtime_ns + self.warmup_ns) * self.times
+
+    @property
+    def sleeps(self) -> bool:
+        """Whether it takes all of its time, as open loads of jobs that do few I/Os: these are counted at its end."""
+        seconds = (self.warmup_ns + self.runtime_ns) / 1e9
+        arrivals = [stream.arrival for stream in self.streams]
+        return all(isinstance(one, Open) and one.rate_per_s / one.jobs * seconds <= _FEW_EACH for one in arrivals)
 
     @property
     def times(self) -> int:
