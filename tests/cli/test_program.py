@@ -6,12 +6,16 @@ import json
 import os
 import pty
 import subprocess
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
 from cli.program import PROGRAM, Loadline
 from devices import loop_device, needs_root
 from measuring.suites import reads, three
+from results import measured, run_of
+
+from loadline.result.store import begin_point, begin_probe, commit_point
 
 KEYS = ["format", "results", "probes", "runs", "findings", "error"]
 
@@ -103,6 +107,18 @@ def test_a_run_is_listed_shown_and_reported(loadline: Loadline, filled_file: Pat
     for ending in ("csv", "json", "md"):
         assert loadline("report", run.name, "-o", f"x.{ending}").code == 0
         assert (loadline.folder / f"x.{ending}").stat().st_size > 100
+
+
+def test_of_a_search_that_was_killed_the_kept_probes_are_told(loadline: Loadline) -> None:
+    run = run_of(loadline.store, [measured("ramp")])
+    folder = begin_point(run, 0)
+    for load, failed in ((64, None), (8, None), (9, "fio ended with 1")):
+        probe = replace(measured(f"ramp-qd{load}", role="probe", limit="mean<=30ms", run=run.id), error=failed)
+        commit_point(begin_probe(folder, probe.point), probe, {})
+    begin_probe(folder, "ramp-qd10")
+    shown = loadline("show", "last").out
+    assert "1 of 1 points are missing or failed, of which 2 probes are kept; go on from them with: loadline" in shown
+    assert "\n\n\n" not in shown
 
 
 def test_an_empty_store_is_no_error(loadline: Loadline) -> None:

@@ -33,13 +33,18 @@ def command(run: str, store: str | None, as_json: bool) -> None:
     output.say(f"{found.id}: {found.document['suite'].get('title') or found.suite}")
     for kind, words in facts(found).items():
         output.say(f"{kind:<8} {words}")
-    output.say()
     if results:
+        output.say()
         output.show(results_table(results, histograms_in([found])))
     left = summary["points"] - summary["done"]
+    kept, probes = found.kept() if left else 0, ""
+    if kept:
+        probes = f", of which {kept} {'probe' if kept == 1 else 'probes'} {'is' if kept == 1 else 'are'} kept"
     if journal.goes_on(found):
-        output.say(f"\nin progress, {left} of {summary['points']} points to go: loadline watch {found.handle}")
+        output.say(f"\nin progress, {left} of {summary['points']} points to go{probes}: loadline watch {found.handle}")
     elif left:
+        from_them = f" from {'it' if kept == 1 else 'them'}" if kept else ""
         output.say(
-            f"\n{left} of {summary['points']} points are missing or failed; go on with: loadline resume {found.handle}"
+            f"\n{left} of {summary['points']} points are missing or failed{probes};"
+            f" go on{from_them} with: loadline resume {found.handle}"
         )

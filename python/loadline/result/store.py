@@ -101,6 +101,18 @@ class Run:
         folders = (self.point_path(index) for index in range(len(self.document["points"])))
         return [row for folder in folders for path in probe_paths(folder) for row in read_rows(path)]
 
+    def kept(self) -> int:
+        """How many probes of the points that have no result, or a failed one, `resume` needn't measure again."""
+
+        def good(path: Path) -> bool:
+            try:
+                rows = read_rows(path)
+            except StoreError:
+                return False
+            return bool(rows) and rows[0].error is None
+
+        return sum(good(path) for index in self.missing() for path in probe_paths(self.point_path(index)))
+
     def histograms(self, index: int, target: str | None = None) -> dict[str, Histogram]:
         """The point's latency histograms: `read` and `write`; empty if the point failed before it had any.
 
