@@ -66,7 +66,7 @@ def test_no_dot_of_a_distribution_lies_on_the_labels_of_the_axis(tmp_path: Path)
     ("chart", "point", "message", "remedy"),
     [
         ("pie", None, "there is no chart 'pie'", "Charts: load, iops"),
-        ("components", None, "only models have components", "another chart"),
+        ("components", None, "only models have components, and emulated ones .* of two seconds", "another chart"),
         ("over-time", None, "shows one point, and there are 2", "--point"),
         ("over-time", "c", "there is no point 'c'", "Points: a and b."),
         ("over-time", "a", "there is no series of it", "another chart"),

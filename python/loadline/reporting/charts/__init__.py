@@ -59,13 +59,16 @@ class OfComparison:
     draw: Callable[[Compared, Palette], list[Panel]]
 
 
+# Two looks at them, a second apart, say how busy they were.
+_NO_COMPONENTS = "only models have components, and emulated ones tell of them in points of two seconds and more"
+
 #: A chart is a file and a line here, in the order of the page.
 OF_ALL = (
     OfAll("load", "Response against load", "no profile was answered at two loads", load.draw),
     OfAll("iops", "IOPS", "no point has a rate", iops.draw),
     OfAll("latency", "Latency", "no point has a latency of reads or writes", latency.draw),
     OfAll("block-size", "Block size", "no pattern was measured at three block sizes", block_size.draw),
-    OfAll("components", "Components", "only models have components", components.draw),
+    OfAll("components", "Components", _NO_COMPONENTS, components.draw),
     OfAll("utilisation", "Host and device", "neither host nor device was sampled", utilisation.draw),
 )
 OF_POINT = (
