@@ -264,6 +264,13 @@ def test_what_differs_between_sides_beside_what_makes_them_is_said() -> None:
     assert not any(note.startswith("differs in") for note in comparison_table(by).notes)
 
 
+def test_of_repetitions_the_table_says_what_mean_it_shows() -> None:
+    several = Source("b", tuple(run("b", rate, repeat=n).rows[0] for n, rate in ((1, 900.0), (2, 1100.0))))
+    for sides, found in (((run("a"), several), True), ((run("a"), run("b")), False)):
+        notes = comparison_table(compare(list(sides))).notes
+        assert any(note.startswith("of repetitions: geometric means") for note in notes) == found
+
+
 def differing(*sides: Source, by: str | None = None) -> str | None:
     notes = comparison_table(compare(list(sides), by=by or ())).notes
     return next((note for note in notes if note.startswith("differs in")), None)

@@ -178,6 +178,9 @@ def _notes(comparison: Comparison, signs: _Signs) -> Iterator[str]:
     cells, shown = comparison.cells, set(_figures(comparison))
     yield summary(comparison)
     yield from _differing(comparison)
+    if any(len(rows) > 1 for match in comparison.matches for rows in match.rows.values()):
+        # Tables of runs weight response times by I/Os, so they may say something else.
+        yield "of repetitions: geometric means (show has means, of response times over all I/Os); percentiles of all"
     if any(sign for (_, figure, _), sign in signs.items() if figure in shown):
         yield f"+ strong, − weak: {DECIDES:.0%} or more ahead of the best of the others, or behind it"
     hidden = dict.fromkeys(cell.figure for cell in cells if cell.figure not in shown)
