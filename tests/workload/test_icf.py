@@ -247,7 +247,10 @@ def test_profiles_that_differ_in_depth_only_keep_their_names() -> None:
 @pytest.mark.parametrize(
     ("asked", "note"),
     [
-        (stream(Open(100, 4)), "Iometer has no rate: the load becomes closed, at its queue depth"),
+        (
+            stream(Open(100, 4)),
+            "Iometer has no rate: the load becomes closed, at the most that it may have outstanding (4)",
+        ),
         (stream(distribution=Distribution("zipf", 1.2)), "Iometer has no zipf distribution of addresses"),
         (stream(dsync=True), "Iometer has no O_DSYNC and no flushes"),
         (stream(read_fraction=0.665), "share of reads: 66.5 % is rounded to a whole percent"),
@@ -263,6 +266,25 @@ def test_what_iometer_can_t_say_is_noted_with_the_nearest(asked: Workload, note:
     content, notes = icf.write([point(asked)])
     assert [names for names, message in notes.items() if message.startswith(note)] == [("p",)]
     read(content)
+
+
+def test_loads_that_differ_in_their_rates_only_are_one_and_the_note_says_so() -> None:
+    open_loads = [point(stream(Open(rate, 8)), name=f"p-r{rate}") for rate in (100, 200)]
+    others = [
+        point(stream(Open(200, 9)), name="q"),
+        point(stream(Closed(8)), name="c1"),
+        point(stream(Closed(8)), name="c2"),
+    ]
+    content, notes = icf.write([*open_loads, *others])
+    assert [one.streams[0].arrival for one in planned(read(content)[0])] == [Closed(8), Closed(9), Closed(8), Closed(8)]
+    assert notes.items() == [
+        (
+            ("p-r100", "p-r200"),
+            "Iometer has no rate: the load becomes closed, at the most that it may have outstanding (8), and is written"
+            " once for 2 rates",
+        ),
+        (("q",), "Iometer has no rate: the load becomes closed, at the most that it may have outstanding (9)"),
+    ]
 
 
 def test_the_size_of_the_target_makes_sectors_of_percents() -> None:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 from loadline.workload.dialects.icf.read import ONE_PLACE, SECTOR_BYTES
 from loadline.workload.dialects.text import Notes, fixed, seconds, unique
@@ -50,10 +50,11 @@ def write(points: Sequence[Point], *, title: str = "", size_bytes: int | None = 
         InputError: a ramp.
     """
     notes = Notes()
+    points = _without_rates(fixed(points), notes)
     specs: dict[tuple[str, ...], str] = {}
     taken: set[str] = {"idle"}
     crew: list[_Worker] = []
-    for number, point in enumerate(fixed(points)):
+    for number, point in enumerate(points):
         for stream in point.streams:
             _note_losses(stream, point.name, notes)
             asked = (_name(stream.profile, point, points), *_lines(stream.profile, point.name, notes))
@@ -66,6 +67,29 @@ def write(points: Sequence[Point], *, title: str = "", size_bytes: int | None = 
         worker.steps += ["Idle"] * (len(points) - len(worker.steps))
     text = [_VERSION, *_setup(points, title, notes), *_specifications(specs), *_managers(crew, points, notes), _VERSION]
     return "\r\n".join(text) + "\r\n", notes
+
+
+def _without_rates(points: Sequence[Point], notes: Notes) -> list[Point]:
+    """The points, of those that differ in the rates of open loads only the first: without a rate they are one load."""
+    found: dict[object, list[Point]] = {}
+    for point in points:
+        streams = tuple(
+            replace(one, arrival=replace(one.arrival, rate_per_s=0.0)) if isinstance(one.arrival, Open) else one
+            for one in point.streams
+        )
+        # Closed loads that are alike are repetitions.
+        alike = (streams, point.runtime_ns, point.warmup_ns) if streams != point.streams else point.name
+        found.setdefault(alike, []).append(point)
+    for several in found.values():
+        caps = [
+            one.arrival.queue_depth * one.arrival.jobs for one in several[0].streams if isinstance(one.arrival, Open)
+        ]
+        once = "" if len(several) == 1 else f", and is written once for {len(several)} rates"
+        for point in several if caps else ():
+            outstanding = " and ".join(f"{cap:,}" for cap in dict.fromkeys(caps))
+            message = f"the load becomes closed, at the most that it may have outstanding ({outstanding}){once}"
+            notes.add(f"Iometer has no rate: {message}", point.name)
+    return [several[0] for several in found.values()]
 
 
 def _assign(crew: list[_Worker], setting: _Setting, step: int, spec: str) -> None:
@@ -154,8 +178,6 @@ def _range(profile: Profile, size_bytes: int | None, name: str, notes: Notes) ->
 
 def _note_losses(stream: Workload, name: str, notes: Notes) -> None:
     profile = stream.profile
-    if isinstance(stream.arrival, Open):
-        notes.add("Iometer has no rate: the load becomes closed, at its queue depth", name)
     if profile.distribution.kind != "uniform":
         notes.add(f"Iometer has no {profile.distribution.kind} distribution of addresses: it becomes uniform", name)
     if profile.random_fraction < 1 and 0 < profile.read_fraction < 1:
