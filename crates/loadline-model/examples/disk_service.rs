@@ -145,6 +145,7 @@ fn load(profile: &Profile) -> Load {
     accesses.retain(|access| access.weight > 0.0);
     Load {
         accesses,
+        chunk: 0,
         span: 0..profile.working_set.0,
         streams: 1,
         turnaround: Time::ZERO,
