@@ -242,6 +242,7 @@ impl Survey<'_> {
                 ask: ask.finish(),
                 bytes: bytes / count,
                 dirty_fraction: dirty,
+                run_bytes: chances.run() * block as f64,
             }
         };
         kinds
@@ -341,32 +342,51 @@ pub(super) struct Destage {
     pub(super) bytes: f64,
     /// Share of stripes that are destaged when the sweep comes by.
     pub(super) dirty_fraction: f64,
+    /// Bytes side by side that are dirty then, as a mean.
+    pub(super) run_bytes: f64,
 }
 
 /// How dirty blocks lie in a stripe: each is dirty with a probability that is higher behind a dirty one.
+///
+/// Runs of a geometric length begin at blocks by a Poisson process, s a block, so that each is covered s x (mean length) times as a mean, and
+/// dirty with 1 - exp(-that) = f. A block behind a clean one is dirty if a run begins there, with b = 1 - exp(-s); and as many runs of
+/// dirty blocks end as begin, so that behind a dirty one the next is clean with b (1 - f) / f.
 struct Chances {
-    alone: f64,
+    /// Of the first block, and of those behind a clean and behind a dirty one.
+    first: f64,
+    begins: f64,
     behind: f64,
 }
 
 impl Chances {
     fn of(profile: &Profile, page: Bytes, dirty_bytes: f64) -> Self {
-        // Writes have their own end to go on from.
-        let onward = 1.0 - profile.random_fraction;
-        let alone = if profile.random_fraction > 0.0 {
-            Popularity::of(profile, page).swept_fraction(dirty_bytes)
-        } else {
-            1.0
-        };
-        Chances {
-            alone: alone.clamp(1e-12, 1.0),
-            behind: onward.max(alone).min(1.0),
+        if profile.random_fraction <= 0.0 {
+            return Chances {
+                first: 1.0,
+                begins: 1.0,
+                behind: 1.0,
+            };
         }
+        let first = Popularity::of(profile, page).swept_fraction(dirty_bytes);
+        let first = first.clamp(1e-12, 1.0);
+        // Writes have their own end to go on from.
+        let begun = (-first).ln_1p() * profile.random_fraction;
+        let begins = -begun.exp_m1();
+        Chances {
+            first,
+            begins,
+            behind: 1.0 - begins * (1.0 - first) / first,
+        }
+    }
+
+    /// Dirty blocks side by side, as a mean.
+    fn run(&self) -> f64 {
+        1.0 / (1.0 - self.behind)
     }
 
     /// Probability that any of `count` blocks is dirty.
     fn any(&self, count: usize) -> f64 {
-        1.0 - (1.0 - self.alone).powf(count as f64)
+        1.0 - (1.0 - self.first) * (1.0 - self.begins).powf(count as f64 - 1.0)
     }
 
     /// Dirty ranges of a stripe that has one.
@@ -382,18 +402,19 @@ impl Chances {
         let count = blocks(start, block, span).count();
         // The first dirty one, given that there is one: geometric, cut off.
         let drawn = rng.fraction() * self.any(count);
-        let first = if self.alone >= 1.0 {
+        let first = if drawn <= self.first {
             0.0
         } else {
-            (-drawn).ln_1p() / (-self.alone).ln_1p()
+            let clean = (-drawn).ln_1p() - (-self.first).ln_1p();
+            (clean / (-self.begins).ln_1p()).ceil()
         };
         let mut before = false;
         for (number, at) in blocks(start, block, span).enumerate() {
-            let dirty = match (number as f64).total_cmp(&first.floor().min(count as f64 - 1.0)) {
+            let dirty = match (number as f64).total_cmp(&first.min(count as f64 - 1.0)) {
                 std::cmp::Ordering::Less => false,
                 std::cmp::Ordering::Equal => true,
                 std::cmp::Ordering::Greater => {
-                    rng.fraction() < if before { self.behind } else { self.alone }
+                    rng.fraction() < if before { self.behind } else { self.begins }
                 }
             };
             if dirty {
@@ -419,4 +440,37 @@ fn blocks(start: u64, block: u64, span: &Range<u64>) -> impl Iterator<Item = Ran
             move |&at| at < end
         })
         .map(move |at| at.max(span.start)..(at + block).min(span.end))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn runs_leave_as_much_dirty_as_single_places_and_longer_ranges() {
+        let (working_set, block, stripe) = (Bytes(1 << 30), 8192, 256 << 10);
+        let drawn = |random_fraction: f64| {
+            let profile = Profile {
+                random_fraction,
+                ..Profile::random_reads(Bytes(block), working_set)
+            };
+            let chances = Chances::of(&profile, Bytes(4096), 0.1 * working_set.0 as f64);
+            let (mut rng, mut ranges) = (rng(), Vec::new());
+            let any = chances.any((stripe / block) as usize);
+            let (mut dirty, mut count, draws) = (0.0, 0.0, 20_000);
+            for _ in 0..draws {
+                chances.draw(&mut rng, 0, block, &(0..stripe), &mut ranges);
+                dirty += ranges.iter().map(|range| f64::from(range.1)).sum::<f64>();
+                count += ranges.len() as f64;
+            }
+            let whole = any / (f64::from(draws) * stripe as f64);
+            [dirty * whole, dirty / count]
+        };
+        let [single, short] = drawn(1.0);
+        for random_fraction in [0.5, 0.2, 0.05] {
+            let [runs, long] = drawn(random_fraction);
+            assert!((runs / single - 1.0).abs() < 0.03, "{runs} {single}");
+            assert!(long > 1.2 * short, "{long} {short}");
+        }
+    }
 }

@@ -78,7 +78,7 @@ impl Part<'_> {
             // Between the parts of a large one lie full stripes, which have gone.
             return 1.0;
         } else if scattered(self.profile) {
-            self.profile.mean_bytes() / self.profile.random_fraction
+            destage.run_bytes
         } else if streams < 2.0 || self.by_age() {
             return 1.0;
         } else {
