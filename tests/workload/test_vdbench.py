@@ -108,6 +108,7 @@ def test_sequential_streams_are_jobs() -> None:
         ("sd=sd1\n", "sd=sd1,\n rdpct=101\n", "101", "rdpct: '101' is not a number from 0 to 100"),
         ("sd=sd1\n", "sd=sd1,xfersize=(4k,\n   50,8m,4x)\n", "4x", "xfersize: '4x' is not a number"),
         ("sd=sd1\n", "sd=sd1,xfersize=(4k,50,8k,40)\n", "xfersize", "xfersize: a mix is written"),
+        ("sd=sd1\n", "sd=sd1,xfersize=(4k,50,8k)\n", "xfersize", "xfersize: of three values the second"),
         ("sd=sd1\n", "sd=sd1,xfersize=2g\n", "2g", "xfersize: '2g' is not a size"),
         ("sd=sd1\n", "sd=sd1,range=(9,3)\n", "range", "range: from a lower to a higher place"),
         ("wd=w,sd", "wd=v\nwd=v,sd", "v,sd", "two wd are named 'v'"),

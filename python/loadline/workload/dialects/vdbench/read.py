@@ -297,6 +297,9 @@ class _Part:
         if len(values) == 3:
             self._notes.add("xfersize=(min,max,align): the size in the middle is taken for all", name)
             low, high, align = values
+            if low > high:
+                why = "xfersize: of three values the second is the largest size, and this is below the first"
+                raise parameter.place.fault(why, "Write (min,max,align), or a mix with a percentage for each size.")
             values = [Fraction((low + high) / 2 // (align or 1)) * (align or 1)]
         sizes = values[:1] if len(values) == 1 else values[::2]
         shares = [Fraction(100)] if len(values) == 1 else values[1::2]
