@@ -318,6 +318,26 @@ def test_a_saturation_that_was_expected_too_low_takes_few_probes_more(low: float
     assert len(line.probes) <= 20
 
 
+def test_a_rate_that_failed_by_luck_below_an_unknown_saturation_is_no_line() -> None:
+    """Everything up to saturation, which was expected at a quarter of it, is as near to the limit."""
+    top, found = 2000.0, list[float]()
+    for seed in range(100):
+        chance = random.Random(seed)
+
+        def ask(load: float, chance: random.Random = chance) -> float:
+            return math.exp(chance.gauss(-0.04, 0.02)) if load < top else math.inf
+
+        line = search_rate(
+            *(ask, lambda answer: answer <= 1, 10.0, 1e5, lambda answer: answer),
+            lambda answer: top if answer == math.inf else None,
+            expected=top / 4,
+            error=lambda _: 0.02,
+        )
+        assert line.highest is not None and line.next is not None
+        found.append(line.highest.load)
+    assert sum(load > top / 2 for load in found) >= 98
+
+
 def test_of_a_system_that_never_saturates_few_rates_are_asked_for() -> None:
     line = search_rate(
         *(lambda _: 4.0, lambda answer: answer <= 30, 10.0, 1e5, lambda answer: answer / 30, lambda _: None),

@@ -1,7 +1,8 @@
 //! One drive under hosts' accesses beside the destages of a cache that they write to.
 
 use super::arriving::CROWD;
-use super::{Closed, Load, Model, Options, SWEPT};
+use super::counting::SWEPT;
+use super::{Closed, Load, Model, Options};
 use crate::units::Time;
 use std::collections::VecDeque;
 use std::sync::Arc;

@@ -1,0 +1,507 @@
+//! The steps of I/Os on their way over the drives: look-up, reads, parity, writes, and what they count.
+
+use super::{Coming, Direct, Engines, Followed, MOST_MEETING, Moved, paused};
+use crate::array::flow::REGION;
+use crate::array::mirror::Mirrors;
+use crate::array::warm;
+use crate::array::writers::Writers;
+use crate::cache::{Cache, Fetch, FetchId, Found};
+use crate::layout::{Extent, Rows, WritePlan};
+use crate::sim::{Purpose, Requests, Seed, TaskId, Way};
+use crate::solve::bench::{Bench, Event, Ground};
+use crate::solve::view::scattered;
+use crate::solve::walk::LAGGING;
+
+/// Of what is written, the share that may still add to the most that drives' buffers have held: until then nothing counts. A buffer that is written back
+/// in large pieces is looked at so many times.
+const FILLING: f64 = 0.02;
+const STILL: u32 = 4;
+
+/// The most I/Os of a walk that waits for all streams' turns.
+const MOST_TURNS: u32 = 262_144;
+
+/// Parts of what counts of a load that drives' buffers keep, whose times tell how well the mean is known; the standard error that is well enough, and
+/// the most I/Os that count.
+const PARTS: u32 = 32;
+const WELL: f64 = 0.02;
+const MOST_KEPT: u32 = 262_144;
+
+/// I/Os after which reads and writes, each of which goes on from its own end, are as far apart as they will long be.
+const APART: u32 = 50_000;
+
+/// An I/O at the drives.
+struct Job {
+    issuer: u32,
+    since: u64,
+    way: Way,
+    address: u64,
+    bytes: u32,
+    /// Accesses of this step that are left.
+    left: usize,
+    /// Bytes of which parity is computed when old data have been read, and what is written then.
+    xor_bytes: u64,
+    writes: Vec<Extent>,
+    /// What the cache gets of it; and whether it is read ahead, so that nobody waits for this.
+    fetch: Option<FetchId>,
+    ahead: bool,
+}
+
+pub(super) struct Walk<'a> {
+    coming: Coming,
+    ground: Ground<'a>,
+    requests: Requests,
+    bench: Bench<'a>,
+    mirrors: Mirrors,
+    writers: Writers,
+    cache: Option<Cache>,
+    engines: Engines,
+    /// When each engine has done with what it has.
+    free_at: Vec<u64>,
+    /// Reads that wait for what others have asked for.
+    awaiting: Vec<(FetchId, u64)>,
+    jobs: Vec<Job>,
+    walks: u64,
+    /// I/Os that end before it counts, those after which it ends, and those that have ended.
+    before: u32,
+    until: u32,
+    /// I/Os after which drives' buffers are looked at again, what had been written to drives then, the most that was in their buffers, bytes, and how
+    /// often that hasn't risen since.
+    settling: u32,
+    filled: [f64; 2],
+    without: u32,
+    ended: u32,
+    begun_at: u64,
+    busy_before_ns: f64,
+    /// What writes have moved, and had before it counts.
+    moved: Moved,
+    moved_before: Moved,
+    /// I/Os of each stream since it counts, where issuers keep to streams.
+    turns: Vec<u64>,
+    /// Where it's followed until it's known: the end of each part of what counts, open the sum of times up to there.
+    parts: Option<Vec<f64>>,
+    /// What an I/O added to these as a mean when it counted last; and whether nothing goes to random places.
+    mean: Option<f64>,
+    in_order: bool,
+    /// By way: count, and sum of times.
+    sums: [[f64; 2]; 2],
+    extents: Vec<Extent>,
+    rows: Vec<Rows>,
+    freed: Vec<TaskId>,
+    plan: WritePlan,
+}
+
+impl<'a> Walk<'a> {
+    /// A walk `number` of so many, with phases of the drives of its own; of its I/Os `before` end before it counts, and after `until` it ends.
+    pub(super) fn new(
+        direct: &Direct,
+        ground: Ground<'a>,
+        coming: Coming,
+        [before, until]: [u32; 2],
+        [number, walks]: [u64; 2],
+    ) -> Option<Self> {
+        let cache = direct
+            .cache
+            .as_ref()
+            .map(|cache| warm::cache(cache, ground.layout))
+            .transpose()
+            .ok()?;
+        let mut requests = Requests::new(&direct.profile, Seed(0), 0).ok()?;
+        for _ in 0..if direct.mixed() { APART } else { 0 } {
+            requests.draw();
+        }
+        // The most that drives do needn't be so sure, and several walks tell by themselves.
+        let until_known =
+            direct.kept && walks == 1 && (paused(coming) || matches!(coming, Coming::Open(_)));
+        Some(Walk {
+            coming,
+            ground,
+            requests,
+            bench: Bench::new(ground, number),
+            mirrors: Mirrors::new(direct.mirror_read, ground.layout.disks()),
+            writers: Writers::default(),
+            cache,
+            engines: direct.engines,
+            free_at: vec![0; direct.engines.count as usize],
+            awaiting: Vec::new(),
+            jobs: Vec::new(),
+            walks,
+            before,
+            until,
+            settling: before,
+            filled: [0.0; 2],
+            without: 0,
+            ended: 0,
+            begun_at: 0,
+            busy_before_ns: 0.0,
+            moved: Moved::default(),
+            moved_before: Moved::default(),
+            turns: vec![0; direct.profile.sequential_streams as usize],
+            mean: None,
+            in_order: !scattered(&direct.profile),
+            parts: until_known.then(Vec::new),
+            sums: [[0.0; 2]; 2],
+            extents: Vec::new(),
+            rows: Vec::new(),
+            freed: Vec::new(),
+            plan: WritePlan::default(),
+        })
+    }
+
+    pub(super) fn go(mut self) -> Followed {
+        let mut rng = Seed(0).rng(Purpose::Arrival, 0);
+        let first = match self.coming {
+            Coming::Closed(outstanding, _) => outstanding,
+            Coming::Open(_) => 1,
+        };
+        for issuer in 0..first {
+            self.bench.put(0, Event::Ask(issuer));
+        }
+        let mut now = 0;
+        while self.goes_on(now) {
+            let Some((at, event)) = self.bench.next() else {
+                break;
+            };
+            now = at;
+            match event {
+                Event::Ask(issuer) => {
+                    self.ask(now, issuer);
+                    if let Coming::Open(per_ns) = self.coming {
+                        let next = now + (rng.exponential() / per_ns) as u64;
+                        self.bench.put(next, Event::Ask(0));
+                    }
+                }
+                Event::On(job) => self.combined(now, job),
+                Event::Free(_) | Event::Passed(_) => {}
+                Event::Done(_, job) => self.done(now, job),
+            }
+        }
+        let counted: f64 = self.sums.iter().map(|sum| sum[0]).sum();
+        let writes = self.sums[Way::Write as usize][0];
+        let moved = self.moved.plus(-1.0, self.moved_before);
+        Followed {
+            moved: moved.times(writes.max(1.0).recip()),
+            per_ns: counted / (now - self.begun_at).max(1) as f64,
+            waited_ns: self.sums.map(|[count, sum]| sum / count.max(1.0)),
+            busy_ns: (self.bench.busy_ns(now) - self.busy_before_ns) / counted.max(1.0),
+        }
+    }
+
+    /// The next I/O comes to the drives.
+    fn ask(&mut self, now: u64, issuer: u32) {
+        let (way, address, bytes) = match self.coming {
+            Coming::Closed(outstanding, _) => self.requests.draw_for(issuer, outstanding),
+            Coming::Open(_) => self.requests.draw(),
+        };
+        let job = self.jobs.len() as u64;
+        self.jobs.push(Job {
+            issuer,
+            since: now,
+            way,
+            address,
+            bytes,
+            left: 0,
+            xor_bytes: 0,
+            writes: Vec::new(),
+            fetch: None,
+            ahead: false,
+        });
+        if way == Way::Read {
+            return if self.cache.is_some() {
+                self.look_up(now, job);
+            } else {
+                self.read(now, job, address, bytes);
+            };
+        }
+        self.ground.layout.rows(address, bytes, &mut self.rows);
+        let task = TaskId(job as u32);
+        if self.writers.begin(task, (address, bytes), &self.rows) {
+            self.write(now, job);
+        }
+    }
+
+    /// So many bytes are read from the drives.
+    fn read(&mut self, now: u64, job: u64, address: u64, bytes: u32) {
+        let (mirrors, inside) = (&mut self.mirrors, &self.bench.inside);
+        let mut choose = |copies: &[Extent]| mirrors.choose(copies, |disk| inside[disk as usize]);
+        let layout = self.ground.layout;
+        layout.read(address, bytes, &mut choose, &mut self.extents);
+        let extents = std::mem::take(&mut self.extents);
+        self.submit(now, job, &extents, Way::Read);
+        self.extents = extents;
+    }
+
+    /// A read asks for what is neither in the cache nor on its way, and the cache for what comes next.
+    fn look_up(&mut self, now: u64, job: u64) {
+        let Job { address, bytes, .. } = self.jobs[job as usize];
+        let Some(cache) = &mut self.cache else {
+            return;
+        };
+        let found = cache.read(address, bytes);
+        let ahead = cache.advise(address, bytes);
+        if found == Found::All {
+            self.answer(now, job);
+        } else if !self.fetch(now, job, (address, bytes)) {
+            self.join(now, job);
+        }
+        let left = |&(address, _): &(u64, u32)| self.ground.layout.capacity() > address;
+        let Some((address, bytes)) = ahead.filter(left) else {
+            return;
+        };
+        let left = self.ground.layout.capacity() - address;
+        let job = self.jobs.len() as u64;
+        self.jobs.push(Job {
+            issuer: 0,
+            since: now,
+            way: Way::Read,
+            address,
+            bytes,
+            left: 0,
+            xor_bytes: 0,
+            writes: Vec::new(),
+            fetch: None,
+            ahead: true,
+        });
+        self.fetch(now, job, (address, left.min(u64::from(bytes)) as u32));
+    }
+
+    /// Fetches for a job what nobody has asked for; false if that is nothing.
+    fn fetch(&mut self, now: u64, job: u64, (address, bytes): (u64, u32)) -> bool {
+        let Some(cache) = &mut self.cache else {
+            return false;
+        };
+        let mut ranges = Vec::new();
+        cache.missing(address, bytes, Fetch::Ahead, &mut ranges);
+        let Some((&(first, _), &(last, bytes))) = ranges.first().zip(ranges.last()) else {
+            return false;
+        };
+        let bytes = (last - first) as u32 + bytes;
+        let of = &mut self.jobs[job as usize];
+        let fetch = if of.ahead { Fetch::Ahead } else { Fetch::Asked };
+        of.fetch = Some(cache.begin_fetch(first, bytes, fetch));
+        self.read(now, job, first, bytes);
+        true
+    }
+
+    /// A read has what it asked for itself, and waits for what others have.
+    fn join(&mut self, now: u64, job: u64) {
+        let Job { address, bytes, .. } = self.jobs[job as usize];
+        let cache = self.cache.as_ref();
+        match cache.and_then(|cache| cache.coming(address, bytes)) {
+            Some(fetch) => self.awaiting.push((fetch, job)),
+            None => self.answer(now, job),
+        }
+    }
+
+    /// What a job has fetched is there, for all who wait for it.
+    fn fetched(&mut self, now: u64, number: u64) {
+        let Job { fetch, ahead, .. } = &mut self.jobs[number as usize];
+        let (fetch, ahead) = (fetch.take(), *ahead);
+        if let Some((cache, fetch)) = self.cache.as_mut().zip(fetch) {
+            cache.end_fetch(fetch);
+            let awaiting = std::mem::take(&mut self.awaiting);
+            let (ended, awaiting) = awaiting.into_iter().partition(|other| other.0 == fetch);
+            self.awaiting = awaiting;
+            let ended: Vec<(FetchId, u64)> = ended;
+            for (_, other) in ended {
+                self.join(now, other);
+            }
+        }
+        if !ahead {
+            self.join(now, number);
+        }
+    }
+
+    /// A write goes to the drives, with all who go along.
+    fn write(&mut self, now: u64, job: u64) {
+        let Job { address, bytes, .. } = self.jobs[job as usize];
+        let mut ranges = Vec::new();
+        let task = TaskId(job as u32);
+        self.writers.ranges(task, (address, bytes), &mut ranges);
+        self.ground.layout.write(&ranges, &mut self.plan);
+        let plan = std::mem::take(&mut self.plan);
+        let bytes = |extents: &[Extent]| -> f64 {
+            extents.iter().map(|extent| f64::from(extent.bytes)).sum()
+        };
+        self.moved.xor_bytes += plan.xor_bytes as f64;
+        self.moved.inward_bytes += bytes(&plan.writes);
+        self.moved.outward_bytes += bytes(&plan.reads);
+        let of = &mut self.jobs[job as usize];
+        of.xor_bytes = plan.xor_bytes;
+        of.writes.clone_from(&plan.writes);
+        if plan.reads.is_empty() {
+            self.combine(now, job);
+        } else {
+            self.submit(now, job, &plan.reads, Way::Read);
+        }
+        self.plan = plan;
+    }
+
+    /// Parity is computed, which is no waiting at drives.
+    fn combine(&mut self, now: u64, number: u64) {
+        let job = &mut self.jobs[number as usize];
+        let took = (job.xor_bytes as f64 * self.engines.byte_ns) as u64;
+        if took == 0 {
+            return self.combined(now, number);
+        }
+        let engine = job.address / REGION % self.free_at.len() as u64;
+        let free_at = &mut self.free_at[engine as usize];
+        *free_at = now.max(*free_at) + took;
+        job.since += took;
+        self.bench.put(*free_at, Event::On(number));
+    }
+
+    /// New data and parity are written.
+    fn combined(&mut self, now: u64, number: u64) {
+        let writes = std::mem::take(&mut self.jobs[number as usize].writes);
+        self.submit(now, number, &writes, Way::Write);
+    }
+
+    fn submit(&mut self, now: u64, job: u64, extents: &[Extent], way: Way) {
+        self.jobs[job as usize].left = extents.len();
+        for &extent in extents {
+            self.bench.submit(now, extent, way, job);
+        }
+    }
+
+    /// An access has ended.
+    fn done(&mut self, now: u64, number: u64) {
+        let job = &mut self.jobs[number as usize];
+        job.left -= 1;
+        if job.left > 0 {
+            return;
+        }
+        let (way, address, bytes) = (job.way, job.address, job.bytes);
+        if way == Way::Read {
+            return self.fetched(now, number);
+        }
+        if !job.writes.is_empty() {
+            return self.combine(now, number);
+        }
+        let task = TaskId(number as u32);
+        let along: Vec<TaskId> = self.writers.along(task).collect();
+        self.ground.layout.rows(address, bytes, &mut self.rows);
+        let (rows, mut freed) = (
+            std::mem::take(&mut self.rows),
+            std::mem::take(&mut self.freed),
+        );
+        self.writers.end(task, &rows, &mut freed);
+        for other in along {
+            self.writers.went_along(other);
+            self.answer(now, u64::from(other.0));
+        }
+        self.answer(now, number);
+        for other in freed.drain(..) {
+            self.write(now, u64::from(other.0));
+        }
+        (self.rows, self.freed) = (rows, freed);
+    }
+
+    /// Whether drives' buffers take more than they write to the media, and may go on with that for a while.
+    fn fills(&mut self) -> bool {
+        let [written, filled] = [self.moved.inward_bytes, self.bench.dirty_bytes() as f64];
+        let [before, most] = self.filled;
+        self.filled = [written, filled.max(most)];
+        if filled > most + FILLING * (written - before) {
+            self.without = 0;
+        } else {
+            self.without += 1;
+        }
+        let enough = if self.filled[1] > 0.0 { STILL } else { 1 };
+        self.without < enough && f64::from(self.before) < MOST_MEETING
+    }
+
+    /// Whether there is more to follow: what isn't known well enough yet counts anew, for twice as long.
+    fn goes_on(&mut self, now: u64) -> bool {
+        if self.ended < self.until || !self.has_come_round(now) {
+            return true;
+        }
+        let Some(parts) = &self.parts else {
+            return false;
+        };
+        let counted = self.until - self.before;
+        let part = f64::from((counted / PARTS).max(1));
+        let mean = parts.last().map_or(0.0, |sum| sum / part) / parts.len() as f64;
+        let near = |last: f64| (mean - last).abs() <= WELL * mean;
+        let settled = self.in_order || self.mean.is_some_and(near);
+        if counted >= MOST_KEPT || settled && is_known(parts) {
+            return false;
+        }
+        self.mean = Some(mean);
+        (self.before, self.until) = (self.ended, self.ended + 2 * counted);
+        self.count_from(now);
+        true
+    }
+
+    /// It counts from now on.
+    fn count_from(&mut self, now: u64) {
+        (self.begun_at, self.busy_before_ns) = (now, self.bench.busy_ns(now));
+        self.moved_before = self.moved;
+        self.sums = [[0.0; 2]; 2];
+        self.turns.fill(0);
+        if let Some(parts) = &mut self.parts {
+            parts.clear();
+        }
+    }
+
+    /// Whether all streams have had their turn since it counts, as those that a cache reads ahead of.
+    fn has_come_round(&self, now: u64) -> bool {
+        let count = self.turns.len() as u64;
+        let kept = matches!(self.coming, Coming::Closed(outstanding, _) if outstanding % count as u32 == 0);
+        let limit = self
+            .ground
+            .model
+            .age_limit()
+            .filter(|_| kept && self.ended < MOST_TURNS);
+        let Some(turn) = limit else {
+            return true;
+        };
+        let least = self.turns.iter().min().map_or(0.0, |&least| least as f64);
+        let even = self.turns.iter().sum::<u64>() as f64 / count as f64;
+        LAGGING * least >= even || self.walks * (now - self.begun_at) >= count * turn.ns()
+    }
+
+    fn answer(&mut self, now: u64, number: u64) {
+        let Job {
+            issuer, since, way, ..
+        } = self.jobs[number as usize];
+        self.ended += 1;
+        if self.ended == self.before && self.fills() {
+            self.before += self.settling;
+            self.until += self.settling;
+        } else if self.ended == self.before {
+            self.count_from(now);
+        } else if self.ended > self.before {
+            let stream = issuer as usize % self.turns.len();
+            self.turns[stream] += 1;
+            let sum = &mut self.sums[way as usize];
+            *sum = [sum[0] + 1.0, sum[1] + (now - since) as f64];
+            let part = ((self.until - self.before) / PARTS).max(1);
+            if let Some(parts) = &mut self.parts
+                && (self.ended - self.before) % part == 0
+            {
+                parts.push(match self.coming {
+                    Coming::Closed(..) => (now - self.begun_at) as f64,
+                    Coming::Open(_) => self.sums.iter().map(|sum| sum[1]).sum(),
+                });
+            }
+        }
+        if let Coming::Closed(_, pause_ns) = self.coming {
+            let next = now + pause_ns[way as usize] as u64;
+            self.bench.put(next, Event::Ask(issuer));
+        }
+    }
+}
+
+/// Whether the mean over parts, of which the sums up to the end of each are given, is known well enough (batch means: Conway 1963).
+fn is_known(sums: &[f64]) -> bool {
+    let begins = std::iter::once(&0.0).chain(sums);
+    let parts: Vec<f64> = sums
+        .iter()
+        .zip(begins)
+        .map(|(end, begin)| end - begin)
+        .collect();
+    let count = parts.len() as f64;
+    let mean = parts.iter().sum::<f64>() / count;
+    let squares: f64 = parts.iter().map(|part| (part - mean).powi(2)).sum();
+    (squares / (count - 1.0) / count).sqrt() <= WELL * mean
+}

@@ -1,0 +1,318 @@
+//! Streams and runs, whose I/Os are followed.
+
+use super::off;
+use super::solved::{solve, stream, system};
+use loadline_model::sim::{Arrival, Plan, Seed};
+use loadline_model::units::Bytes;
+
+#[test]
+fn streams_wait_for_drives_that_writes_through_a_cache_take_away() {
+    for (name, layout, read) in [
+        ("dl360-g6-p410i", "raid0", 0.98),
+        ("dl360-g6-p410i", "raid5", 0.9),
+        ("eva-v2-10k", "vraid5", 0.9),
+    ] {
+        let changes = [("volume.layout", layout), ("cache.mode", "write-through")];
+        let system = system(name, &changes);
+        let mix = stream(&system, 65536, read, 0.0, Arrival::outstanding(8));
+        let off = off(&system, mix, 8, 20_000);
+        assert!(off.abs() < 0.12, "{name} {layout} {read}: {off:+.3}");
+    }
+}
+
+#[test]
+fn a_sweep_of_a_stream_goes_on_without_gaps_where_a_drive_has_failed() {
+    for (layout, drives) in [("raid5", "4"), ("raid10", "4"), ("raid6", "8")] {
+        let changes = [
+            ("volume.layout", layout),
+            ("pool.drives", drives),
+            ("pool.failed", "1"),
+        ];
+        let system = system("dl360-g6-p410i", &changes);
+        let writes = stream(&system, 65536, 0.0, 0.0, Arrival::outstanding(8));
+        let off = off(&system, writes, 8, 20_000);
+        assert!(off.abs() < 0.06, "{layout}: {off:+.3}");
+    }
+}
+
+#[test]
+fn a_second_window_under_way_tears_a_stream_between_the_copies_of_a_mirror() {
+    let system = system("dl360-g6-p410i", &[]);
+    let curve = solve(&system, 65536, 0.98, 0.0, 64).curve;
+    let per_s = |n: usize| curve[n - 1].throughput_per_s;
+    assert!(
+        per_s(2) < 0.9 * per_s(1) && per_s(64) > 1.2 * per_s(1),
+        "{} {} {}",
+        per_s(1),
+        per_s(2),
+        per_s(64)
+    );
+}
+
+#[test]
+fn a_sweep_over_several_streams_that_are_written_loses_the_way_between_them() {
+    // Of two streams one begins at the outer edge and one in the middle, which is faster than anywhere.
+    for (name, streams) in [
+        ("perc-h730-1x4tb", 16),
+        ("dl360-g6-p410i", 16),
+        ("dl360p-g8-p420i", 2),
+    ] {
+        let system = system(name, &[("cache.write", "64MiB")]);
+        let mut written = stream(&system, 1 << 16, 0.0, 0.0, Arrival::outstanding(16));
+        written.profile.sequential_streams = streams;
+        // Some twenty times what the cache holds.
+        let error = off(&system, written, 16, 20_000);
+        assert!(error.abs() < 0.1, "{name} {streams}: {error}");
+    }
+}
+
+#[test]
+fn streams_on_many_drives_find_what_these_have_read_on_since_the_last_lap() {
+    let system = system("eva-v2-10k", &[]);
+    let mut reads = stream(&system, 4096, 1.0, 0.0, Arrival::outstanding(256));
+    reads.profile.sequential_streams = 8;
+    let off = off(&system, reads, 256, 800_000);
+    assert!(off.abs() < 0.1, "{off:+.3}");
+}
+
+#[test]
+fn streams_that_wait_for_a_window_leave_hosts_and_controllers_to_the_others() {
+    for (name, hit) in [("dl360-g5-p400i", "20us"), ("perc-h730-1x4tb", "10us")] {
+        let system = system(name, &[("controller.command_hit", hit)]);
+        let mut reads = stream(&system, 4096, 1.0, 0.0, Arrival::outstanding(256));
+        reads.profile.sequential_streams = 8;
+        let off = off(&system, reads, 256, 800_000);
+        // As if all of them always read 12 % and 77 % too slow.
+        assert!(off.abs() < 0.05, "{name}: {off:+.3}");
+    }
+}
+
+#[test]
+fn streams_on_one_drive_take_turns_as_long_as_it_lets_others_wait() {
+    let system = system("perc-h730-1x4tb", &[]);
+    let mut reads = stream(&system, 4096, 1.0, 0.0, Arrival::outstanding(256));
+    reads.profile.sequential_streams = 8;
+    // 26 s, in which all eight have their turn of 2.4 s: inner ones are slower than the one that is first.
+    let off = off(&system, reads, 256, 800_000);
+    assert!(off.abs() < 0.05, "{off:+.3}");
+}
+
+#[test]
+fn streams_that_no_cache_stands_before_are_followed_on_one_drive_too() {
+    // From means of one drive 46, 57 and 26 % too fast: their places come to stand so that each takes a revolution.
+    for (block, read, streams) in [(1 << 13, 0.0, 20), (1 << 16, 1.0, 20), (1 << 16, 1.0, 8)] {
+        let system = system("hdd-7k2", &[("pool.write_cache", "false")]);
+        let mut logs = stream(&system, block, read, 0.0, Arrival::outstanding(streams));
+        logs.profile.sequential_streams = streams;
+        let off = off(&system, logs, streams, 20_000);
+        assert!(off.abs() < 0.08, "{block} {read} {streams}: {off:+.3}");
+    }
+}
+
+#[test]
+fn streams_that_a_drive_holds_back_are_followed_while_it_stays_with_one_and_with_the_next() {
+    let system = system("hdd-7k2", &[]);
+    // From means of one drive 19, 26 and 16 % too slow.
+    for (streams, outstanding) in [(2, 2), (5, 5), (5, 10)] {
+        let mut written = stream(
+            &system,
+            1 << 16,
+            0.0,
+            0.0,
+            Arrival::outstanding(outstanding),
+        );
+        written.profile.sequential_streams = streams;
+        let off = off(&system, written, outstanding, 50_000);
+        assert!(off.abs() < 0.08, "{streams} {outstanding}: {off:+.3}");
+    }
+}
+
+#[test]
+fn streams_that_come_by_the_same_drives_are_followed_until_they_have_met_there() {
+    let array = system("md-raid5-8x2tb", &[]);
+    // After a dozen chunks each they were 20 % too fast, and 17 % too slow.
+    for outstanding in [5, 20] {
+        let mut reads = stream(&array, 1 << 16, 1.0, 0.0, Arrival::outstanding(outstanding));
+        reads.profile.sequential_streams = 5;
+        let off = off(&array, reads, outstanding, 100_000);
+        assert!(off.abs() < 0.07, "{outstanding}: {off:+.3}");
+    }
+}
+
+#[test]
+fn small_reads_in_order_are_followed_round_all_drives() {
+    let array = system("md-raid5-8x2tb", &[]);
+    let reads = stream(&array, 512, 1.0, 0.0, Arrival::outstanding(32));
+    let off = off(&array, reads, 32, 100_000);
+    // On the first lap, on which no drive has read on yet, 14 % too slow.
+    assert!(off.abs() < 0.05, "{off:+.3}");
+}
+
+#[test]
+fn streams_on_the_same_drive_of_a_jbod_have_several_turns() {
+    let jbod = system("sas-10k-jbod", &[]);
+    // In eight short walks 15 % too slow, 13 and 63 % too fast.
+    for (block, streams) in [(1 << 16, 8), (1 << 14, 16), (1 << 16, 16)] {
+        let mut reads = stream(&jbod, block, 1.0, 0.0, Arrival::outstanding(streams));
+        reads.profile.sequential_streams = streams;
+        let off = off(&jbod, reads, streams, 30_000);
+        assert!(off.abs() < 0.05, "{block} {streams}: {off:+.3}");
+    }
+}
+
+#[test]
+fn parity_is_computed_between_what_a_write_reads_and_what_it_writes() {
+    let array = system("md-raid5-8x2tb", &[("controller.xor", "500MB/s")]);
+    // Taken to be computed before both, 8 % too slow and 10 % too fast.
+    for outstanding in [2, 8] {
+        let mut written = stream(&array, 1 << 16, 0.0, 0.0, Arrival::outstanding(outstanding));
+        written.profile.sequential_streams = 2;
+        let off = off(&array, written, outstanding, 50_000);
+        assert!(off.abs() < 0.05, "{outstanding}: {off:+.3}");
+    }
+}
+
+#[test]
+fn a_stream_over_parity_is_followed_with_spindles_that_stand_otherwise() {
+    let array = system("md-raid5-8x2tb", &[("controller.xor", "1GB/s")]);
+    let written = stream(&array, 1 << 16, 0.0, 0.0, Arrival::outstanding(1));
+    let simulated: f64 = (1..=8)
+        .map(|seed| {
+            let asked = std::slice::from_ref(&written);
+            let simulation = array.simulate(asked, Plan::ios(5_000), Seed(seed));
+            simulation.unwrap().finish().iops / 8.0
+        })
+        .sum();
+    let solved = array.solve(&[written], 1, false).unwrap().at.unwrap();
+    let off = solved.throughput_per_s / simulated - 1.0;
+    // With spindles as they stood first 12 % too slow.
+    assert!(off.abs() < 0.1, "{off:+.3}");
+}
+
+#[test]
+fn streams_meet_at_one_controller_while_the_other_one_rests() {
+    let system = system("eva-v2-15k", &[]);
+    let mut reads = stream(&system, 4096, 1.0, 0.0, Arrival::outstanding(256));
+    reads.profile.sequential_streams = 8;
+    let off = off(&system, reads, 256, 800_000);
+    // Taken as one pool 8 % too fast.
+    assert!(off.abs() < 0.05, "{off:+.3}");
+}
+
+#[test]
+fn windows_come_to_the_drives_after_their_commands_and_pass_one_controller_each() {
+    let system = system("eva-v2-10k", &[]);
+    // Taken to come at once and to pass both, 3 and 15 % too fast.
+    for (outstanding, most) in [(4, 0.02), (32, 0.06)] {
+        let reads = stream(&system, 32768, 1.0, 0.0, Arrival::outstanding(outstanding));
+        let off = off(&system, reads, outstanding, 200_000);
+        assert!(off.abs() < most, "{outstanding}: {off:+.3}");
+    }
+}
+
+#[test]
+fn large_writes_into_a_cache_take_as_long_each_wherever_they_go() {
+    let system = system("eva-v2-10k", &[]);
+    for outstanding in [2, 4, 16] {
+        let writes = stream(
+            &system,
+            1 << 19,
+            0.0,
+            1.0,
+            Arrival::outstanding(outstanding),
+        );
+        let off = off(&system, writes, outstanding, 20_000);
+        assert!(off.abs() < 0.05, "{outstanding}: {off:+.3}");
+    }
+}
+
+#[test]
+fn streams_that_write_to_the_same_stripes_are_followed_until_they_have_found_their_ways() {
+    let array = system("md-raid5-8x2tb", &[]);
+    let mut written = stream(&array, 1 << 18, 0.0, 0.0, Arrival::outstanding(8));
+    written.profile.sequential_streams = 8;
+    let error = off(&array, written, 8, 20_000);
+    // For as long as they are apart they are 17 % faster.
+    assert!(error.abs() < 0.05, "{error:+.3}");
+}
+
+#[test]
+fn runs_that_no_cache_stands_before_find_what_drives_have_read_on_as_far_as_others_let_them() {
+    let array = system("md-raid5-8x2tb", &[]);
+    // Solved from means of one drive these were 33 % too fast and 22, 30 and 70 % too slow.
+    for (read, random, streams, outstanding) in [
+        (0.7, 0.3, 8, 8),
+        (0.0, 0.3, 8, 16),
+        (0.7, 0.3, 1, 16),
+        (0.7, 0.1, 8, 16),
+    ] {
+        let asked = Arrival::outstanding(outstanding);
+        let mut runs = stream(&array, 1 << 12, read, random, asked);
+        runs.profile.sequential_streams = streams;
+        let error = off(&array, runs, outstanding, 200_000);
+        assert!(
+            error.abs() < 0.12,
+            "{read} {random} {streams} {outstanding}: {error:+.3}"
+        );
+    }
+}
+
+#[test]
+fn small_working_sets_find_what_drives_keep_of_them_in_their_own_buffers() {
+    // Solved from means of one drive these were 24 to 87 % too slow, then 45 and 203 % too fast, and 31 % too slow.
+    for (name, (block, read, random), working_set, outstanding, ios) in [
+        ("hdd-7k2", (512, 1.0, 1.0), 1 << 16, 8, 100_000),
+        ("sas-10k-jbod", (4096, 1.0, 1.0), 1 << 20, 8, 100_000),
+        ("md-raid5-8x2tb", (512, 1.0, 1.0), 1 << 23, 8, 300_000),
+        ("hdd-7k2", (4096, 0.7, 1.0), 1 << 16, 32, 400_000),
+        ("md-raid5-8x2tb", (1 << 16, 0.0, 1.0), 1 << 20, 8, 30_000),
+        ("md-raid5-8x2tb", (4096, 0.0, 1.0), 1 << 23, 1, 50_000),
+    ] {
+        let system = system(name, &[]);
+        let asked = Arrival::outstanding(outstanding);
+        let mut asked = stream(&system, block, read, random, asked);
+        asked.profile.working_set = Bytes(working_set);
+        let error = off(&system, asked, outstanding, ios);
+        assert!(error.abs() < 0.08, "{name} {block} {read}: {error:+.3}");
+    }
+}
+
+#[test]
+fn writes_in_order_count_once_the_drive_has_no_more_room_for_them_in_its_buffer() {
+    let system = system("hdd-7k2", &[]);
+    for (block, working_set, ios) in [(512, 1 << 20, 100_000), (4096, 1 << 27, 60_000)] {
+        let mut asked = stream(&system, block, 0.0, 0.0, Arrival::outstanding(32));
+        asked.profile.working_set = Bytes(working_set);
+        let error = off(&system, asked, 32, ios);
+        assert!(error.abs() < 0.05, "{block}: {error:+.3}");
+    }
+}
+
+#[test]
+fn what_drives_do_most_with_is_saturation_even_if_it_is_no_number_that_all_loads_are_looked_at_with()
+ {
+    let array = system("md-raid5-8x2tb", &[]);
+    let mut written = stream(&array, 1 << 12, 0.0, 0.0, Arrival::outstanding(64));
+    written.profile.sequential_streams = 8;
+    let solution = array
+        .solve(std::slice::from_ref(&written), 64, false)
+        .unwrap();
+    assert!(solution.saturation_per_s >= solution.at.unwrap().throughput_per_s);
+    // Walks of this length vary by a tenth; with 16 or 256 outstanding the drives do a fifth less.
+    let error = off(&array, written, 64, 100_000);
+    assert!(error.abs() < 0.15, "{error:+.3}");
+}
+
+#[test]
+fn thousands_of_writes_outstanding_in_order_are_solved() {
+    let array = system("md-raid5-8x2tb", &[]);
+    let solution = solve(&array, 1 << 18, 0.0, 0.0, 2_048);
+    assert_eq!(solution.curve.len(), 2_048);
+    assert!(solution.at.unwrap().throughput_per_s > 100.0);
+}
+
+#[test]
+fn thousands_in_order_that_no_cache_stands_before_are_followed() {
+    let solved = solve(&system("md-raid5-8x2tb", &[]), 1 << 20, 1.0, 0.0, 4096);
+    assert!(solved.at.unwrap().throughput_per_s > 100.0);
+}
