@@ -18,6 +18,7 @@ import emulate
 import load_lines
 import models
 import pages
+import precise
 import rates
 import searches
 import start
@@ -63,6 +64,7 @@ def main() -> int:
         rows += models.compare(options.pairs)
         rows += load_lines.compare()
         rows += searches.compare()
+        rows.append(precise.compare())
         rows += emulate.compare(folder, options.pairs)
         rows += audits.compare(folder, options.pairs)
         rows += start.compare(pairs=4 * options.pairs)
