@@ -74,8 +74,9 @@ pub(crate) fn cache(cache: &system::Cache, layout: &Layout) -> Result<Cache, Err
 /// longer the less is missing. Scattered writes go on for as long as a sweep of destaging takes, which finds each place
 /// once: ahead of it twice as much is dirty as the mean, behind it nothing. Where places are spread so evenly and widely that
 /// hardly any is written twice, that is drawn at once: at the end of a sweep a write is still dirty with the probability
-/// that it came after the sweep had passed its place, which is the share of the sweep that lies behind it. Then I/Os are drawn
-/// as they come, reads and writes, until what reads leave has been replaced.
+/// that it came after the sweep had passed its place, which is the share of the sweep that lies behind it. Reads in order are then taken to where their
+/// share would have brought them, for behind the writes they'd find all that these have left. Then I/Os are drawn as they come, reads and writes, until
+/// what reads leave has been replaced.
 ///
 /// The draws are others than those of the run, whose sequential I/Os go on where these end.
 #[derive(Debug, Clone)]
@@ -170,6 +171,7 @@ impl Warming {
                 if self.stage == Stage::Reading {
                     return true;
                 }
+                self.requests.iter_mut().for_each(Requests::catch_up);
                 (self.stage, self.drawn) = (Stage::Reading, 0);
                 continue;
             }

@@ -142,6 +142,19 @@ impl Requests {
         (self.start + offset, bytes)
     }
 
+    /// Takes reads that are all in order to where they'd be if their share had been drawn with the writes that were, and they went on from one begin.
+    pub(crate) fn catch_up(&mut self) {
+        if self.random_fraction > 0.0 || self.read_fraction >= 1.0 {
+            return;
+        }
+        let each = self.read_fraction / (1.0 - self.read_fraction);
+        for [read, written] in &mut self.cursors {
+            let apart = (*written + self.working_set - *read) % self.working_set;
+            let passed = (apart as f64 * each) as u64 / self.align * self.align;
+            *read = (*read + passed) % self.working_set / self.align * self.align;
+        }
+    }
+
     /// Goes on where others, of the same profile, have come to.
     pub(crate) fn go_on_from(&mut self, others: &Requests) {
         self.cursors.clone_from(&others.cursors);
