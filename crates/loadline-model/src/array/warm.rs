@@ -169,6 +169,8 @@ impl Warming {
             };
             if self.drawn >= enough {
                 if self.stage == Stage::Reading {
+                    let requests = self.requests.iter_mut();
+                    requests.for_each(|requests| requests.align_reads(cache.read_ahead()));
                     return true;
                 }
                 self.requests.iter_mut().for_each(Requests::catch_up);

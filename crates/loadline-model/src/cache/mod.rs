@@ -22,7 +22,7 @@ use crate::units::Bytes;
 use fetches::Fetches;
 use lines::{Grid, Lines};
 use std::ops::Range;
-pub(crate) use streams::Streams;
+pub(crate) use streams::{Streams, to_whole_windows};
 use stripes::Stripes;
 
 /// What a read finds.
@@ -241,6 +241,11 @@ impl Cache {
         }
         self.counters.ahead_bytes += self.grid.bytes(ahead_blocks.into());
         self.shrink();
+    }
+
+    /// The largest window that is read ahead, bytes; 0: nothing is.
+    pub fn read_ahead(&self) -> u64 {
+        self.streams.most()
     }
 
     /// Follows a read, whatever it found, and says what should be read ahead now, if anything: address and length, which may

@@ -42,6 +42,16 @@ pub struct Streams {
     clock: u64,
 }
 
+/// Bytes from where a stream of such requests begins to its first window of the largest size, if it is read ahead of from the second one on.
+pub(crate) fn to_whole_windows(bytes: u64, most: u64) -> u64 {
+    let (mut start, mut window) = (2 * bytes, bytes.min(most));
+    while 0 < window && window < most {
+        start += window;
+        window = (2 * window).min(most);
+    }
+    start
+}
+
 impl Streams {
     pub fn new(count: u32, most: u64) -> Self {
         let count = if most == 0 { 0 } else { count as usize };
@@ -51,6 +61,11 @@ impl Streams {
             wanted: 1,
             clock: 0,
         }
+    }
+
+    /// See `Cache::read_ahead`.
+    pub fn most(&self) -> u64 {
+        if self.all.is_empty() { 0 } else { self.most }
     }
 
     /// See `Cache::advise`.

@@ -69,6 +69,12 @@ impl Profile {
         }
     }
 
+    /// Bytes from where one sequential stream begins to where the next one does.
+    pub fn apart(&self) -> u64 {
+        let streams = u64::from(self.sequential_streams);
+        self.working_set.0 / streams / self.align.0 * self.align.0
+    }
+
     /// Mean size of an I/O in bytes.
     pub fn mean_bytes(&self) -> f64 {
         let weights: f64 = self.blocks.iter().map(|&(_, weight)| weight).sum();

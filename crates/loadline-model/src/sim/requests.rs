@@ -17,8 +17,9 @@ pub struct Requests {
     working_set: u64,
     align: u64,
     places: Places,
-    /// Where the next sequential read and write of each begin.
+    /// Where the next sequential read and write of each begin, and how far apart they all began.
     cursors: Vec<[u64; 2]>,
+    apart: u64,
     turn: usize,
     way: Rng,
     size: Rng,
@@ -57,7 +58,7 @@ impl Requests {
         }
         let working_set = profile.working_set.0;
         let cursors = u64::from(profile.sequential_streams);
-        let spacing = working_set / cursors / profile.align.0 * profile.align.0;
+        let apart = profile.apart();
         let rng = |purpose| seed.rng(purpose, stream);
         Ok(Requests {
             sizes,
@@ -67,7 +68,8 @@ impl Requests {
             working_set,
             align: profile.align.0,
             places: Places::new(&profile.spread, working_set.div_ceil(profile.align.0))?,
-            cursors: (0..cursors).map(|cursor| [cursor * spacing; 2]).collect(),
+            cursors: (0..cursors).map(|cursor| [cursor * apart; 2]).collect(),
+            apart,
             turn: 0,
             way: rng(Purpose::Way),
             size: rng(Purpose::Size),
@@ -152,6 +154,18 @@ impl Requests {
             let apart = (*written + self.working_set - *read) % self.working_set;
             let passed = (apart as f64 * each) as u64 / self.align * self.align;
             *read = (*read + passed) % self.working_set / self.align * self.align;
+        }
+    }
+
+    /// Takes reads that are all in order back to whole windows from where they began: they're read ahead of as from there.
+    pub(crate) fn align_reads(&mut self, window: u64) {
+        if self.random_fraction > 0.0 || window == 0 {
+            return;
+        }
+        for (cursor, [read, _]) in (0..).zip(&mut self.cursors) {
+            let begin = cursor * self.apart;
+            let passed = (*read + self.working_set - begin) % self.working_set;
+            *read = (begin + passed / window * window) % self.working_set;
         }
     }
 

@@ -22,6 +22,9 @@ pub(super) struct Streams {
     pub(super) count: u32,
     pub(super) start: u64,
     pub(super) working_set: u64,
+    /// Bytes from where one begins to where the next one does, and to the first whole window of each.
+    pub(super) apart: u64,
+    pub(super) first: u64,
     /// Bytes that are read ahead at a time.
     pub(super) window: u64,
     pub(super) mirror_read: MirrorRead,
@@ -127,6 +130,19 @@ impl Streams {
         })
     }
 
+    /// Where a window of a stream begins: after the end of the range they go on from its begin.
+    pub(super) fn window_at(&self, stream: u32, number: u64) -> u64 {
+        let whole = self.working_set - self.working_set % self.window;
+        let round = if whole > 0 { whole } else { self.working_set };
+        let offset = self.apart * u64::from(stream) + self.first + number * self.window;
+        self.start + offset % round
+    }
+
+    /// Bytes of a window that begins there.
+    pub(super) fn bytes_at(&self, address: u64) -> u32 {
+        self.window.min(self.start + self.working_set - address) as u32
+    }
+
     /// Windows in which all streams have come by all drives, from where on drives have read on for them.
     pub(super) fn lap(&self, ground: Ground<'_>) -> usize {
         if ground.layout.kind() == layout::Kind::Jbod {
@@ -193,6 +209,8 @@ mod tests {
             count: 1,
             start: 0,
             working_set: layout.capacity(),
+            apart: 0,
+            first: 0,
             window: 256 << 10,
             mirror_read: MirrorRead::Alternate,
             destages,

@@ -15,6 +15,7 @@ use super::sweep::Sweep;
 use super::uneven::{Uneven, reached};
 use super::windows::Ahead;
 use super::working::figure;
+use crate::cache::to_whole_windows;
 use crate::device::disk;
 use crate::device::disk::service::Place;
 use crate::layout::{self, Layout};
@@ -436,6 +437,8 @@ impl Part<'_> {
             count: profile.sequential_streams,
             start: profile.start.0,
             working_set: profile.working_set.0,
+            apart: profile.apart(),
+            first: to_whole_windows(profile.mean_bytes() as u64, cache.read_ahead.0),
             window: cache.read_ahead.0,
             mirror_read: self.survey.mirror_read,
             destages,

@@ -345,13 +345,10 @@ impl<'a> Walk<'a> {
             }
             self.destage(now);
         }
-        let window = self.streams.window;
-        let places = (self.streams.working_set / window).max(1);
         let end = &mut self.ends[stream as usize];
         let number = end.asked;
         end.asked += 1;
-        let first = places / u64::from(self.streams.count) * u64::from(stream);
-        let address = self.streams.start + (first + number) % places * window;
+        let address = self.streams.window_at(stream, number);
         let job = self.jobs.len() as u64;
         let of = Job::Window {
             stream,
@@ -371,7 +368,7 @@ impl<'a> Walk<'a> {
         let (left, Job::Window { address, .. }) = &mut self.jobs[job as usize] else {
             return;
         };
-        let bytes = self.streams.window.min(self.streams.working_set) as u32;
+        let bytes = self.streams.bytes_at(*address);
         let (mirrors, inside) = (&mut self.mirrors, &self.bench.inside);
         let mut choose = |copies: &[Extent]| mirrors.choose(copies, |disk| inside[disk as usize]);
         let layout = self.ground.layout;
