@@ -24,6 +24,9 @@ use crate::system::{Cache, CacheMode, Controller, MirrorRead, Pool, SystemDescri
 use crate::units::{Bytes, Time};
 use std::sync::Arc;
 
+/// Share of reads that a cache finds again, below which runs are followed past it with nothing in it.
+const FOUND: f64 = 0.02;
+
 /// Share of I/Os in drives' own buffers, at the best, from which on these are followed.
 const KEPT: f64 = 0.25;
 
@@ -83,8 +86,9 @@ impl View<'_> {
             } else {
                 mix.streams = part.streams(&mix);
             }
-        } else if let [(_, profile)] = profiles {
-            mix.direct = self.direct(profile, &mix);
+        } else if let [(share, profile)] = profiles {
+            let runs = self.part(*share, profile).runs_past_cache();
+            mix.direct = runs.or_else(|| self.direct(profile, &mix));
         }
         if places > 0.0 {
             mix.active = reached(&self.layout, profiles).unwrap_or(mix.active);
@@ -375,6 +379,21 @@ impl Part<'_> {
         let alone = self.profile.read_fraction >= 1.0;
         (if alone { large } else { through }).then(|| Direct {
             profile: self.profile.clone(),
+            mirror_read: self.survey.mirror_read,
+            cache: Some(cache.clone()),
+            engines: self.view.engines(),
+            kept: false,
+        })
+    }
+
+    /// Runs that go to the drives past a cache which reads ahead of some of them and finds hardly anything again.
+    fn runs_past_cache(&self) -> Option<Direct> {
+        let (cache, profile) = (self.cache?, self.profile);
+        let runs = scattered(profile) && profile.random_fraction < 1.0;
+        let through = profile.read_fraction >= 1.0 || !self.view.system.writes_back();
+        let found = profile.read_fraction > 0.0 && self.survey.hits(self.content.bytes()) > FOUND;
+        (runs && through && !found).then(|| Direct {
+            profile: profile.clone(),
             mirror_read: self.survey.mirror_read,
             cache: Some(cache.clone()),
             engines: self.view.engines(),

@@ -258,6 +258,26 @@ fn runs_that_no_cache_stands_before_find_what_drives_have_read_on_as_far_as_othe
 }
 
 #[test]
+fn runs_past_a_cache_are_followed_with_what_it_reads_ahead_of_them() {
+    // From means of one drive up to 38 % too slow, and 41 % too fast with several streams on drives that they share.
+    for (name, drives, block, outstanding) in [
+        ("dl360-g6-p410i", "8", 1 << 18, 4),
+        ("dl360p-g8-p420i", "8", 1 << 13, 32),
+        ("perc-h730-1x4tb", "1", 1 << 18, 8),
+        ("eva-v2-10k", "168", 1 << 12, 32),
+    ] {
+        let system = system(name, &[("pool.drives", drives)]);
+        let asked = Arrival::outstanding(outstanding);
+        let runs = stream(&system, block, 1.0, 0.3, asked);
+        let error = off(&system, runs, outstanding, 20_000);
+        assert!(
+            error.abs() < 0.1,
+            "{name} {block} {outstanding}: {error:+.3}"
+        );
+    }
+}
+
+#[test]
 fn small_working_sets_find_what_drives_keep_of_them_in_their_own_buffers() {
     // Solved from means of one drive these were 24 to 87 % too slow, then 45 and 203 % too fast, and 31 % too slow.
     for (name, (block, read, random), working_set, outstanding, ios) in [
