@@ -21,7 +21,7 @@ from dataclasses import dataclass
 import loadline
 from loadline.reporting.table import Group, Table
 from loadline.result.schema import Result
-from loadline.system.description import load_system, system_names
+from loadline.system.description import System, load_system, system_names, unroll
 from loadline.units import parse_bytes
 from loadline.workload.plan import Options, Point, make_plan
 from loadline.workload.suite import load_suite
@@ -53,7 +53,7 @@ AGAIN = 4
 class Compared:
     """A point, simulated and solved."""
 
-    system: str
+    system: System
     suite: str
     simulated: Result
     solved: Result
@@ -79,14 +79,16 @@ class Compared:
 
 def main() -> None:
     parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--suites", default=",".join(SUITES), help="comma-separated")
+    parser.add_argument("--suites", default=",".join(SUITES), help="comma-separated, names or files")
     parser.add_argument("--systems", default="", help="comma-separated; all that have drives unless given")
+    parser.add_argument("--set", action="append", default=[], dest="settings", help="KEY=VALUE of all systems")
     parser.add_argument("--points", default="", help="only points whose names this regular expression finds")
     parser.add_argument("--seconds", type=float, default=60, help="for a point (60)")
     parser.add_argument("--queue-depth", type=int, help="replaces those of the suites")
     options = parser.parse_args()
     plain = [name for name in system_names() if not name.startswith("station-")]
-    systems = options.systems.split(",") if options.systems else plain
+    names = options.systems.split(",") if options.systems else plain
+    systems = [system for name in names for system in unroll(load_system(name), options.settings)]
     asked = Options(queue_depths=(options.queue_depth,) if options.queue_depth else None)
     rows: list[tuple[str, ...]] = []
     for suite in options.suites.split(","):
@@ -101,7 +103,7 @@ def main() -> None:
                 told(one)
             worst = max((one.error for one in judged), key=abs, default=0.0)
             within, unknown = f"{len(judged) - len(off)} of {len(judged)}", len(kept) - len(judged)
-            rows.append((suite, system, within, f"{worst:+.0%}", str(unknown), str(len(found))))
+            rows.append((suite, system.said, within, f"{worst:+.0%}", str(unknown), str(len(found))))
     heads = ("suite", "system", "within 10 %", "worst", "simulated too roughly", "points")
     print(Table(heads, (Group("", tuple(rows)),), text=frozenset({0, 1})).markdown())
 
@@ -111,7 +113,7 @@ def grids(plan: Iterable[Point]) -> list[Point]:
     return [at for point in plan for at in point.grid()]
 
 
-def compared(system: str, suite: str, points: Sequence[Point], seconds: float) -> list[Compared]:
+def compared(system: System, suite: str, points: Sequence[Point], seconds: float) -> list[Compared]:
     solved = by_name(loadline.solve(system, points))
     found = [
         Compared(system, suite, known(system, point, solved[point.name].total.iops or 0.0, seconds), solved[point.name])
@@ -121,7 +123,7 @@ def compared(system: str, suite: str, points: Sequence[Point], seconds: float) -
     return [one for one in found if one.simulated.error is None]
 
 
-def known(system: str, point: Point, iops: float, seconds: float) -> Result:
+def known(system: System, point: Point, iops: float, seconds: float) -> Result:
     """A point simulated to a small half-width: with more phases of the drives, or more I/Os, while there is time."""
     ios, replications = max(sweep_ios(system, point), IOS), 1
     if passes(point):
@@ -149,7 +151,7 @@ def half_width(result: Result) -> float:
     return max((width / mean for width, mean in pairs if width is not None and mean), default=0.0)
 
 
-def sweep_ios(system: str, point: Point) -> int:
+def sweep_ios(system: System, point: Point) -> int:
     """I/Os in which a sweep of destaging comes by everything that is written; 0 where none is needed.
 
     Between two visits of a sweep to a place twice as much is written as is dirty on the whole.
@@ -158,7 +160,7 @@ def sweep_ios(system: str, point: Point) -> int:
     mean_bytes = max(share.size_bytes for share in profile.block)
     if profile.random_fraction == 0 and profile.read_fraction == 0:
         return int(WRITTEN_BYTES / mean_bytes) if point.streams[0].arrival.jobs > 1 else 0
-    figures = {key: value for key, value, _ in load_system(system).figures()}
+    figures = {key: value for key, value, _ in system.figures()}
     if not profile.writes or "cache.write" not in figures:
         return 0
     page, cache = parse_bytes(figures["cache.page"]), parse_bytes(figures["cache.write"])
@@ -179,7 +181,7 @@ def by_name(results: Sequence[Result]) -> dict[str, Result]:
 def told(one: Compared) -> None:
     ours, theirs = one.solved.total, one.simulated.total
     print(
-        f"{one.system} {one.suite} {one.simulated.point}: {one.error:+.1%}, IOPS {theirs.iops:.0f}"
+        f"{one.system.said} {one.suite} {one.simulated.point}: {one.error:+.1%}, IOPS {theirs.iops:.0f}"
         f" ±{one.simulated.iops_ci95 or 0:.0f} and {ours.iops:.0f},"
         f" mean {(theirs.latency_mean_ns or 0) / 1e6:.2f} and {(ours.latency_mean_ns or 0) / 1e6:.2f} ms",
         flush=True,
