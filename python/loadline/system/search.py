@@ -55,12 +55,9 @@ _SURE = 0.5
 # Answers that tell how much luck there is.
 _NEAREST = 3
 
-# After enough probes one that holds is looked for so many standard errors lower, then twice and so on; so often, and
-# oftener while all that hold are more than so many steps away.
+# After enough probes one that holds is looked for so many standard errors lower, then twice and so on; so often.
 _SAFE = 0.7
 _LATE = 2
-_LATEST = 6
-_ASTRAY = 16
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,8 +261,7 @@ class _Way:
         wide = self.scale.width(self.above)
         near = abs(meets - found) <= max(1.0, _NEAR / wide) * (1 + max(0, late))
         sure = self.vague(curve) <= max(_SURE, _ENOUGH / wide)
-        done = late >= (_LATE if abs(meets - found) <= _ASTRAY else _LATEST)
-        if done or len(self.seen) > self.last or (near and (late >= 0 or sure)):
+        if late >= _LATE or len(self.seen) > self.last or (near and (late >= 0 or sure)):
             return None if self.looked() else found
         aim = meets if late < 0 else self.crossing(curve, self.last + 1, 0.0, (late + 1) * _SAFE * self.error) - 0.5
         free = (step for away in count() for step in (math.floor(aim) - away, math.floor(aim) + 1 + away))
