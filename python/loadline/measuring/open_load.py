@@ -47,7 +47,8 @@ _DEPTH = 1
 #: So many outstanding are taken for saturation, as the field report on the EVA v.2 goes up to them.
 SATURATING = 128
 
-# Jobs all begin with a request, and then have as many periods for that burst to be over: at a utilisation u it takes about u / (1 - u) of them.
+# Jobs all begin with a request, and then have as many periods for that burst to be over; at a utilisation u it takes
+# about u / (1 - u) of them.
 _PERIODS = 20
 
 # Fewer than offered by more than that, and by more than the luck of arrivals: they pile up.
