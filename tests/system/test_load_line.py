@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import heapq
 import math
 import random
+import statistics
 from collections.abc import Callable
 from itertools import pairwise
 
@@ -11,6 +13,7 @@ import pytest
 from hypothesis import assume, given
 from hypothesis import strategies as st
 
+from loadline.judging.precision import Observed, judge
 from loadline.result.schema import Flow, Result
 from loadline.system.load_line import (
     LoadLine,
@@ -298,6 +301,53 @@ def test_with_luck_of_one_percent_a_rate_is_mostly_found_to_two_percent_in_nine_
     assert sum(one <= 0.02 for one in off) >= 0.96 * len(found)
     saturating = 1
     assert sum(saturating + len(line.probes) <= 9 for line, _ in found) >= 0.97 * len(found)
+
+
+def queued(seed: int) -> tuple[LoadLine[float, Result], float]:
+    """A search over rates of eight servers with one queue (M/M/8), each probe 40 s of them; and its true load line.
+
+    Near saturation 40 s are a few relaxation times: their means are anywhere, and say so. None tells saturation.
+    """
+    chance, limit, servers, service_s = random.Random(seed), parse_limit("mean<=30ms"), 8, 7e-3
+    most = servers / service_s
+
+    def ask(rate: float) -> Result:
+        free, now, warm, last = [0.0] * servers, 0.0, 20.0, 60.0
+        numbers, sums = [0] * 40, [0.0] * 40
+        while (now := now + chance.expovariate(rate)) < last:
+            ended = max(heapq.heappop(free), now) + chance.expovariate(1 / service_s)
+            heapq.heappush(free, ended)
+            if warm <= ended < last:
+                numbers[int(ended - warm)] += 1
+                sums[int(ended - warm)] += (ended - now) * 1e9
+        mean = judge([Observed(10**9, *one) for one in zip(numbers, sums, strict=True)]).latency_mean_ns
+        assert mean is not None
+        return Result(total=Flow(latency_mean_ns=mean.value), latency_mean_ci95_ns=mean.ci95)
+
+    line = search_rate(
+        *(ask, lambda one: keeps(one, limit), 10.0, 1e5, lambda one: share(one, limit), lambda _: None),
+        expected=most * (1 + chance.gauss(0, 0.005)),
+        error=luck,
+        offered=round,
+    )
+
+    def response_ns(rate: float) -> float:
+        """Erlang 1917: C(c, a) by his B, and R = S + C S / (c - a)."""
+        offered, blocked = rate * service_s, 1.0
+        for number in range(1, servers + 1):
+            blocked = offered * blocked / (number + offered * blocked)
+        waits = blocked / (1 - offered / servers * (1 - blocked))
+        return (service_s + waits * service_s / (servers - offered)) * 1e9
+
+    return line, max(rate for rate in range(1, math.floor(most)) if response_ns(rate) <= limit.bound_ns)
+
+
+def test_where_nearly_nothing_is_known_of_each_answer_a_rate_is_still_found_to_two_percent() -> None:
+    found = [queued(seed) for seed in range(12)]
+    off = [abs(line.highest.load / true - 1) if line.highest else 1.0 for line, true in found]
+    assert sum(one <= 0.02 for one in off) >= 11
+    saturating = 1
+    assert statistics.mean(saturating + len(line.probes) for line, _ in found) <= 9
 
 
 @given(st.floats(0.35, 1.0), st.integers(1, 3), st.floats(1.5, 20))

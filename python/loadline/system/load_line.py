@@ -122,9 +122,12 @@ def share(result: Result, limit: Limit) -> float:
 
 
 def luck(result: Result) -> float:
-    """The relative standard error of a result's mean response, taken for that of its other figures too."""
+    """The standard error of the logarithm of a result's mean response, taken for that of its other figures too.
+
+    By how far up its interval goes: down, that of a response that is hardly known goes to nothing.
+    """
     mean_ns, half_ns = result.total.latency_mean_ns, result.latency_mean_ci95_ns
-    return half_ns / mean_ns / _T_975 if mean_ns and half_ns is not None else _ERROR
+    return math.log1p(half_ns / mean_ns) / _T_975 if mean_ns and half_ns is not None else _ERROR
 
 
 def _limited_ns(result: Result, limit: Limit) -> float | None:

@@ -270,8 +270,10 @@ class _Way:
 
     def looked(self) -> bool:
         """Whether it went further up, as nothing failed but by luck: a curve that hardly rises has no line yet."""
-        top = max(self.seen)
-        if top >= self.last or any(_part(one) > _UNLIKE * self.error for one in self.seen.values()):
+        top, curve = max(self.seen), self.curve()
+        assert curve is not None, "some hold"
+        over, deviation = self.expected(curve, top)
+        if top >= self.last or over > _LUCK * deviation:
             return False
         self.probe(min(self.last, max(self.scale.leap(top), top + 1)))
         return True
