@@ -113,6 +113,19 @@ def test_points_that_may_be_precise_end_after_twelve_seconds_at_the_earliest_and
     assert point.least_ns / point.times / 1e9 == least_s
 
 
+@pytest.mark.parametrize(("warmup_s", "runtime_s", "most_s"), [(0, 10, 60), (5, 60, 80), (30, 60, 90), (30, 40, 90)])
+def test_probes_over_rates_may_take_twenty_seconds_of_warm_up_and_count_for_twice_as_long(
+    warmup_s: int, runtime_s: int, most_s: int
+) -> None:
+    ramp = 'limit = "mean<=20ms"\nramp = { axis = "rate", from = "20/s", to = "2k/s" }\n'
+    options = Options(runtime_ns=runtime_s * 10**9, warmup_ns=warmup_s * 10**9)
+    (point,) = plan(HEAD + PROFILE.format("a") + ramp, options)
+    assert (point.least_ns, point.expected_ns) == (
+        point.times * (warmup_s + runtime_s) * 10**9,
+        point.times * most_s * 10**9,
+    )
+
+
 def test_a_fixed_time_has_no_precision() -> None:
     with pytest.raises(InputError, match="--stop fixed"):
         plan(HEAD + PROFILE.format("a"), Options(stop="fixed", precision_fraction=0.01))

@@ -20,7 +20,7 @@ from loadline.errors import InputError
 from loadline.result.figures import PERCENTILES, merged_percentile
 from loadline.result.schema import Flow, Result
 from loadline.result.store import Row
-from loadline.workload.plan import Point
+from loadline.workload.plan import BURST_PERIODS, Point
 from loadline.workload.profile import Closed, Open, Workload
 
 # Share of its time that a job may be busy: so many requests are late.
@@ -46,10 +46,6 @@ _DEPTH = 1
 
 #: So many outstanding are taken for saturation, as the field report on the EVA v.2 goes up to them.
 SATURATING = 128
-
-# Jobs all begin with a request, and then have as many periods for that burst to be over; at a utilisation u it takes
-# about u / (1 - u) of them.
-_PERIODS = 20
 
 # Fewer than offered by more than that, and by more than the luck of arrivals: they pile up.
 _MISSING = 0.02
@@ -86,7 +82,7 @@ def spread(point: Point, bound_ns: int) -> Point:
     streams = [part for stream in point.streams for part in _parts(stream, bound_ns)]
     per_s = min(part.arrival.rate_per_s / part.arrival.jobs for part in streams if isinstance(part.arrival, Open))
     # fio takes no fractions of a microsecond.
-    burst_ns = math.ceil(_PERIODS * 1e3 / per_s) * 10**6
+    burst_ns = math.ceil(BURST_PERIODS * 1e3 / per_s) * 10**6
     warmup_ns = max(point.warmup_ns, burst_ns)
     settle_ns = None if point.settle_ns is None else max(point.settle_ns, burst_ns)
     # fio ends a rated job within a warm-up of its own that is as long as its run time.

@@ -53,6 +53,10 @@ class Options:
 # Of a search for a load line: nearly none takes more.
 _PROBES = 9
 
+#: Of an open load on a target all jobs begin with a request, and then have as many of their periods for that burst to be
+#: over; at a utilisation u it takes about u / (1 - u) of them.
+BURST_PERIODS = 20
+
 # How far up a ramp is written where nobody searches: the field report on the EVA v.2 goes from 1 to 128.
 _GRID = 128
 
@@ -90,11 +94,16 @@ class Point:
     @property
     def expected_ns(self) -> int:
         """How long it takes at most, about: a ramp is a search, of seven probes or some more."""
-        return (self.runtime_ns + self.warmup_ns) * self.times
+        runtime_ns, warmup_ns = self.runtime_ns, self.warmup_ns
+        if self.ramp is not None and self.ramp.axis == "rate":
+            # No job is asked for less than one I/O a second, and fio's own warm-up is as long as it counts.
+            warmup_ns = max(warmup_ns, BURST_PERIODS * 10**9)
+            runtime_ns = max(runtime_ns, 2 * warmup_ns)
+        return (runtime_ns + warmup_ns) * self.times
 
     @property
     def least_ns(self) -> int:
-        """How long it takes at least, about: as long as `expected_ns` if no precision ends it."""
+        """How long it takes at least, about: as long as `expected_ns` of fixed times, but for ramps over rates."""
         fixed = self.precision_fraction is None or self.sleeps or (self.ramp is not None and self.ramp.axis == "rate")
         runtime_ns = self.runtime_ns if fixed else min(self.runtime_ns, PRECISE_LEAST_NS)
         return (runtime_ns + self.warmup_ns) * self.times
