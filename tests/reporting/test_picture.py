@@ -83,6 +83,11 @@ def test_of_failed_points_alone_no_picture_is_made() -> None:
         picture(Contents("t", (), [failed("a")], ()), None, None, as_svg=True)
 
 
+def test_of_no_points_no_picture_is_made() -> None:
+    with pytest.raises(InputError, match="there are no results to draw"):
+        picture(Contents("t", (), [], ()), None, None, as_svg=True)
+
+
 def test_a_chart_is_chosen_for_pictures_only(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a chart is chosen for pictures only"):
         write(TWO, tmp_path / "x.csv", Drawing(chart="iops"))

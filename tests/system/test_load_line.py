@@ -26,6 +26,7 @@ from loadline.system.load_line import (
     search_rate,
     share,
 )
+from loadline.system.search import Scale, Seen, highest
 from loadline.workload.limit import parse_limit
 
 LIMIT = 30.0
@@ -152,6 +153,17 @@ def test_a_curve_that_comes_back_under_its_limit_is_said_to_do_so(begin: int) ->
     assert not line.monotone
     assert loads(line) == (begin - 1, begin)
     assert any(probe.holds and probe.load > end for probe in line.probes)
+
+
+def test_a_better_answer_of_the_very_next_step_is_no_reason_to_ask_again() -> None:
+    """Next to saturation one step more is far more load."""
+    answers = {1: 0.4, 2: 0.08, 3: 5.0}
+
+    def see(step: int) -> Seen:
+        part = answers.pop(step)
+        return Seen(part <= 1, part, 0.01)
+
+    assert highest(see, Scale(lambda step: 4.0**step, lambda a, b: (a + b) // 2, lambda step: step + 1), 3, 1) == 2
 
 
 def test_a_curve_that_is_too_slow_only_at_its_beginning_has_no_line_and_is_not_monotone() -> None:

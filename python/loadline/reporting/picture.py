@@ -122,6 +122,8 @@ def _panels(contents: Contents, chart: str | None, point: str | None, palette: A
     from loadline.reporting.detail import details
 
     check_drawing(chart, point, [row.point for row in contents.points])
+    if not contents.points:
+        raise InputError("there are no results to draw", "Runs that were interrupted go on with `resume`.")
     for of_all in OF_ALL:
         if chart in (of_all.name, None) and point is None:
             panels = of_all.draw(contents, palette)

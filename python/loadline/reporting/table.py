@@ -269,13 +269,14 @@ def unsure_notes(results: Sequence[Result]) -> Iterator[str]:
 
 
 def load_line_note(result: Result) -> str:
-    """The load line in words: `database: 27 outstanding keep mean<=30ms, 28 don't; at most 948 IOPS were seen`.
+    """The load line in words: `database: 27 outstanding keep mean<=30ms, 28 don't; at most 948 IOPS were seen, at 64 outstanding`.
 
     And how sure that is.
     """
     line = result.provenance.get("load_line") or {}
     beyond = f", {line['next']} don't" if line.get("next") else ", and more wasn't tried"
-    most = f"; at most {count(result.saturation_iops)} IOPS were seen" if result.saturation_iops else ""
+    at = f", at {result.saturation_outstanding} outstanding" if result.saturation_outstanding is not None else ""
+    most = f"; at most {count(result.saturation_iops)} IOPS were seen{at}" if result.saturation_iops else ""
     load, each = f"{result.outstanding_asked} outstanding", ""
     if result.offered_per_s is not None:
         load = f"{count(result.offered_per_s)} I/Os a second"

@@ -22,7 +22,7 @@ Load = TypeVar("Load", int, float)
 Answer = TypeVar("Answer")
 
 # A search over outstanding I/Os begins with so many: an answer in the middle says more than that of a system at rest.
-_START = 64
+_START = 128
 
 # It goes up by no more at a time.
 _LEAP = 16

@@ -161,8 +161,9 @@ class _Way:
         for below, step in pairwise(held):
             one, other = self.seen[below], self.seen[step]
             wide = _UNLIKE * math.hypot(one.error, other.error, _SUREST)
-            if _part(other) < _part(one) - wide and self.scale.depth(step) > 2 * self.scale.depth(below):
-                return self.scale.center(below, step)
+            far = step - below > 1 and self.scale.depth(step) > 2 * self.scale.depth(below)
+            if far and _part(other) < _part(one) - wide:
+                return min(max(self.scale.center(below, step), below + 1), step - 1)
         return None
 
     def climb(self) -> None:
