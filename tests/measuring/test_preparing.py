@@ -94,3 +94,17 @@ class TestOnDevices:
         assert "refill" not in once.err
         assert "refill   16.8 MB before 2 points with a sequential part" in twice.err
         assert twice.err.count("filled   ") == 2
+
+    def test_rounds_begin_on_a_device_that_was_never_written_and_other_points_on_a_filled_one(
+        self, loadline: Loadline, tmp_path: Path
+    ) -> None:
+        with loop_device(tmp_path / "backing", 16 * MIB) as device:
+            fast = ("run", "snia-pts", device, "--destroy", device, "--runtime", "200ms", "--warmup", "0s")
+            fresh = loadline(*fast, "--profile", "write-saturation", "--no-prepare")
+            blocks = (tmp_path / "backing").stat().st_blocks
+        with loop_device(tmp_path / "other", 16 * MIB) as device:
+            path = suite(tmp_path, "scatter 4k 0% 100%", runtime="200ms")
+            filled = loadline("run", path, device, "--destroy", device)
+        assert fresh.code == 0, fresh.err
+        assert blocks and "prepare" not in fresh.err and "filled" not in fresh.err
+        assert "prepare" in filled.err and "filled" in filled.err

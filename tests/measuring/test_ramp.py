@@ -100,13 +100,13 @@ def test_a_ramp_finds_the_load_line_that_theory_has(station: str) -> None:
 
 def test_probes_outlive_an_interruption_and_are_not_asked_again(station: str) -> None:
     def stop(what: event.Event) -> None:
-        if isinstance(what, event.PointStarted) and what.name != "reads-qd64":
+        if isinstance(what, event.PointStarted) and what.name != "reads-qd128":
             raise KeyboardInterrupt
 
     with pytest.raises(InterruptedRun):
         measured(station, stop)
     (run,) = STORE.runs()
-    assert (run.results(), [probe.point for probe in run.probes()]) == ([], ["reads-qd64"])
+    assert (run.results(), [probe.point for probe in run.probes()]) == ([], ["reads-qd128"])
     asked: list[str] = []
 
     def note(what: event.Event) -> None:
@@ -115,7 +115,7 @@ def test_probes_outlive_an_interruption_and_are_not_asked_again(station: str) ->
 
     resumed = loadline.resume(run, listen=note)
     assert resumed.results()[0].outstanding_asked == 5
-    assert asked and "reads-qd64" not in asked
+    assert asked and "reads-qd128" not in asked
 
 
 class Fake:
@@ -198,10 +198,10 @@ def doubts(row: Result) -> list[Mapping[str, Any]]:
 
 
 def test_a_load_line_whose_probes_may_be_inside_a_cache_or_are_not_steady_says_so(tmp_path: Path) -> None:
-    """The probe at 64 decides nothing."""
+    """The probe at 128 decides nothing."""
     assert doubts(Fake().find(tmp_path / "sure")) == []
     (doubt,) = doubts(
-        Fake(lambda n: {"steady": n != 6, **(cached({"cache_bytes": 1.0}) if n in (6, 64) else {})}).find(tmp_path)
+        Fake(lambda n: {"steady": n != 6, **(cached({"cache_bytes": 1.0}) if n in (6, 128) else {})}).find(tmp_path)
     )
     which = "1 of the 2 probes where the load line may lie (6 outstanding)"
     assert doubt["message"] == (
@@ -219,9 +219,9 @@ def test_an_overloaded_probe_is_not_blamed_for_being_unsteady(tmp_path: Path) ->
 
 def test_a_highest_rate_that_may_be_a_caches_is_told_though_its_probe_is_far_from_the_load_line(tmp_path: Path) -> None:
     """The first probe finds the cache empty."""
-    fast = {"total": Flow(iops=900.0, latency_mean_ns=1280e6), **cached({"cache_bytes": 1.0})}
-    (doubt,) = doubts(Fake(lambda n: fast if n == 64 else {}).find(tmp_path))
-    assert doubt["message"] == "the highest rate, at 64 outstanding, may be that of a write cache, and too high"
+    fast = {"total": Flow(iops=900.0, latency_mean_ns=2560e6), **cached({"cache_bytes": 1.0})}
+    (doubt,) = doubts(Fake(lambda n: fast if n == 128 else {}).find(tmp_path))
+    assert doubt["message"] == "the highest rate, at 128 outstanding, may be that of a write cache, and too high"
     assert doubt["severity"] == "note"
 
 
@@ -262,10 +262,10 @@ class Failing(Fake):
 
 def test_a_failed_probe_that_a_load_line_does_not_need_loses_nothing(tmp_path: Path) -> None:
     """The look at twice as many, where the line was found already."""
-    row = Failing("1200ms", 122).find(tmp_path)
-    assert (row.error, row.outstanding_asked, row.provenance["load_line"]["next"]) == (None, 60, 61)
+    row = Failing("2000ms", 202).find(tmp_path)
+    assert (row.error, row.outstanding_asked, row.provenance["load_line"]["next"]) == (None, 100, 101)
     (doubt,) = doubts(row)
-    assert doubt["severity"] == "warning" and doubt["message"].startswith("reads-qd122 failed (the server has gone)")
+    assert doubt["severity"] == "warning" and doubt["message"].startswith("reads-qd202 failed (the server has gone)")
 
 
 def test_a_failed_probe_that_is_needed_is_named_with_what_the_others_say_and_is_asked_again(tmp_path: Path) -> None:
@@ -281,9 +281,9 @@ def test_a_failed_probe_that_is_needed_is_named_with_what_the_others_say_and_is_
 @pytest.mark.parametrize(
     ("limit", "failing", "said"),
     [
-        ("110ms", (64,), ""),
-        ("100s", (4096,), "; by the other probes 1,024 outstanding keep mean<=100s"),
-        ("1ms", (1, 2, 3), "; by the other probes 64 outstanding don't keep mean<=1ms"),
+        ("110ms", (128,), ""),
+        ("100s", (4096,), "; by the other probes 2,048 outstanding keep mean<=100s"),
+        ("1ms", (1, 2, 3), "; by the other probes 128 outstanding don't keep mean<=1ms"),
     ],
 )
 def test_what_is_known_of_a_search_that_a_failed_probe_ended_is_said(

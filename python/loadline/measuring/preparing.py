@@ -103,6 +103,15 @@ def refills(points: Sequence[Point], turns: Sequence[int], number: int, target: 
     return found
 
 
+def as_it_is(point: Point) -> bool:
+    """Whether a device that was never written is what it is meant for: its rounds fill it, or they only write.
+
+    A purged flash device shows in rounds of writes how it wears in; that is what SNIA's write saturation is for.
+    """
+    reads = any(stream.profile.read_fraction > 0 for stream in point.streams)
+    return point.rounds is not None and (point.rounds.fill > 0 or not reads)
+
+
 def _scatters(point: Point) -> bool:
     """Whether it writes at random places."""
     return any(stream.profile.writes and stream.profile.random_fraction > 0 for stream in point.streams)

@@ -117,7 +117,7 @@ def run(
     loaders = _loaders(engine, aims, points)
     again = prepare and (order == "random" or repeats > 1)
     planned = intent.plan(
-        suite.name, aims, points, [_look(aim, prepare) for aim in aims], order, again, range(len(points))
+        suite.name, aims, points, [_look(aim, prepare, points) for aim in aims], order, again, range(len(points))
     )
     listen(planned)
     session = _aware(session, aims)
@@ -456,7 +456,7 @@ def _prepare(
             tell(place, whole[place], 0)
 
 
-def _look(aim: target.Target, prepare: bool) -> preparing.Preparation:
+def _look(aim: target.Target, prepare: bool, points: Sequence[Point]) -> preparing.Preparation:
     if aim.kind == "directory":
         return preparing.Preparation(True, "the scratch file is new", aim.used_bytes)
     if aim.kind == "emulated" or aim.shows is not None:
@@ -464,6 +464,8 @@ def _look(aim: target.Target, prepare: bool) -> preparing.Preparation:
     if aim.kind == "nbd":
         return preparing.Preparation(False, "what a server holds can't be seen", 0)
     preparation = preparing.inspect(aim.path, aim.used_bytes)
+    if preparation.needed and aim.kind == "device" and all(preparing.as_it_is(point) for point in points):
+        return preparing.Preparation(False, "its rounds begin on it as it is", 0)
     if preparation.needed and not prepare:
         raise RefusedError(
             f"{preparation.reason}, and --no-prepare forbids to fill it",
@@ -474,7 +476,7 @@ def _look(aim: target.Target, prepare: bool) -> preparing.Preparation:
 
 def _look_again(made: Run, number: int, aim: target.Target) -> preparing.Preparation:
     """As `_look`; but the few samples don't show what the end of a fill is missing, so its mark does."""
-    looked = _look(aim, made.document["options"]["prepare"])
+    looked = _look(aim, made.document["options"]["prepare"], made.plan)
     if looked.needed or not _mark(made, number).exists() or aim.kind not in {"device", "file"}:
         return looked
     return preparing.Preparation(True, "its last fill was interrupted", aim.used_bytes)
