@@ -10,6 +10,7 @@ import math
 import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
+from itertools import combinations
 from pathlib import Path
 from typing import Any
 
@@ -50,6 +51,10 @@ _HALF_BIN = 1 / 128
 
 # Probes that a finding names.
 _FEW = 4
+
+# A response that is lower at a higher load by that, and by so many standard errors, is no luck of its interval.
+_FALL = 0.05
+_BEYOND_LUCK = 4
 
 #: Measures a point and leaves what was kept of it in a folder.
 Measure = Callable[[Point, Path], Measured]
@@ -246,12 +251,33 @@ def _row(point: Point, line: LoadLine[Any, Result], failed: Result | None, satur
     ends = [one for one in (found["load"], found["next"], found.get("low"), found.get("high")) if one is not None]
     near = [probe for probe in line.probes if ends and min(ends) <= probe.load <= max(ends)]
     doubts = [*_doubts(near, _PER[point.ramp.axis]), *_saturation_doubts(row, line, near, saturated)]
+    doubts += _falls(line, point.ramp)
     if failed is not None:
         message = f"{failed.point} failed ({failed.error}), without which it isn't known whether the curve is monotone"
         doubts.append(Doubt("warning", message, "Run it again, if that matters."))
     if not doubts:
         return row
     return replace(row, findings=(*row.findings, finding("load-line", row.run, point.name, doubts)))
+
+
+def _falls(line: LoadLine[Any, Result], ramp: Ramp) -> Iterator[Doubt]:
+    """What is doubtful where a higher load was answered in less time, for queues don't do that.
+
+    Probes may be inside a cache, as their rows say: one that's filled in the meantime explains it.
+    """
+    known = [(one.load, share(one.answer, ramp.limit), luck(one.answer)) for one in line.probes]
+    known = [one for one in known if math.isfinite(one[1]) and one[1] > 0]
+    falls = [
+        (1 - higher / lower, load, above)
+        for (load, lower, error), (above, higher, other) in combinations(known, 2)
+        if math.log(lower / higher) > max(_FALL, _BEYOND_LUCK * math.hypot(error, other))
+    ]
+    cached = any(each.get("check") == "write-cache" for one in line.probes for each in one.answer.findings)
+    if falls and not cached:
+        fall, load, above = max(falls)
+        message = f"the response at {_said(above)} {_PER[ramp.axis]} was {fall:.0%} lower than at {_said(load)}"
+        message += ": luck or drift changes it by as much as load does, and the load line may lie elsewhere"
+        yield Doubt("warning", message, "Give a longer --warmup and --runtime.", {"fall_fraction": fall})
 
 
 def _doubts(near: Sequence[Probe[Any, Result]], per: str) -> Iterator[Doubt]:

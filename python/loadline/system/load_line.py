@@ -217,7 +217,7 @@ def search_outstanding(
     Each probe is where a curve through the answers so far meets the limit, by what is known of queues and of luck
     (docs/background/load-lines.md); where answers aren't as expected, the gap is halved. Last comes a probe at twice
     the load line, unless there was one further up: a curve that isn't monotone shows there. What lies between two
-    probes isn't seen, if it's less than a doubling wide, nor what lies below the lowest one.
+    probes isn't seen, nor what lies below the lowest one.
 
     An ask that raises UnansweredError ends it, with a line that may not be complete.
 
