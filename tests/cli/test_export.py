@@ -32,10 +32,12 @@ def test_a_suite_is_written_in_other_tools_words_and_read_back(loadline: Loadlin
 def test_what_is_lost_is_said_on_standard_error_and_is_a_finding_of_each_point(loadline: Loadline) -> None:
     said = loadline("export", "log-writer", "-o", "out.icf", "--profile", "log", "--json")
     lines = said.err.splitlines()
-    assert len(lines) == 1 and "Iometer has no O_DSYNC" in lines[0]
+    assert len(lines) == 2 and "Iometer has no O_DSYNC" in lines[0] and "not once they're precise" in lines[1]
     found = {(one["check"], one["severity"], one["point"]) for one in said.json["findings"]}
     assert found == {("export", "warning", f"log-b{size}") for size in ("4k", "8k", "16k", "64k")}
     assert said.json["file"] == "out.icf" and said.json["error"] is None
+    fixed = loadline("export", "log-writer", "-o", "out.icf", "--profile", "log", "--stop", "fixed")
+    assert len(fixed.err.splitlines()) == 1
 
 
 def test_an_option_of_run_changes_what_is_written(loadline: Loadline) -> None:

@@ -56,6 +56,8 @@ def command(
     found, findings = choice.suite(suite, each_section=each_section)
     points = choice.unrolled(make_plan(found, choice.read(**options), seed), file)
     text, notes = _written(path.suffix, points, found.title, choice.size(size), engine)
+    for name in (point.name for point in points if point.precision_fraction is not None):
+        notes.add("points end by their run time there, not once they're precise", name)
     write_bytes(path, text.encode("utf-8", "replace"))
     for line in notes.lines(file):
         output.note(line)

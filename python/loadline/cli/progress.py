@@ -94,6 +94,9 @@ def _intended_lines(intended: event.Intended) -> list[str]:
         )
     if intended.destroys:
         lines.append(f"destroys everything in the first {format_size(target.used_bytes)} of {target.name}")
+    if target.emulated is not None:
+        # Its data are lost at the end, so nobody needs to know how much that wears.
+        return lines
     if intended.written_at_most_bytes:
         rate = f"{format_size(intended.ceiling_bytes_per_s)}/s"
         link = "" if intended.ceiling_assumed else ", the most that its link carries"
