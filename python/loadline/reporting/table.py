@@ -269,7 +269,7 @@ def unsure_notes(results: Sequence[Result]) -> Iterator[str]:
 
 
 def load_line_note(result: Result) -> str:
-    """The load line in words: `database: 27 outstanding keep mean<=30ms, 28 don't; at most 948 IOPS were seen, at 64 outstanding`.
+    """The load line in words: `database: 27 outstanding keep mean<=30ms, 28 don't; at most 948 IOPS were seen, ...`.
 
     And how sure that is.
     """

@@ -53,8 +53,8 @@ class Options:
 # Of a search for a load line: nearly none takes more.
 _PROBES = 9
 
-#: Of an open load on a target all jobs begin with a request, and then have as many of their periods for that burst to be
-#: over; at a utilisation u it takes about u / (1 - u) of them.
+#: Of an open load on a target all jobs begin with a request, and then have as many of their periods for that burst to
+#: be over; at a utilisation u it takes about u / (1 - u) of them.
 BURST_PERIODS = 20
 
 # How far up a ramp is written where nobody searches: the field report on the EVA v.2 goes from 1 to 128.
