@@ -269,27 +269,33 @@ def unsure_notes(results: Sequence[Result]) -> Iterator[str]:
 
 
 def load_line_note(result: Result) -> str:
-    """The load line in words: `database: 27 outstanding keep mean<=30ms, 28 don't; at most 948 IOPS were seen, ...`.
+    """The load line in words: `database: 27 outstanding keep mean<=30ms, 28 don't; 90% of the highest rate seen (948)`.
 
     And how sure that is.
     """
     line = result.provenance.get("load_line") or {}
     beyond = f", {line['next']} don't" if line.get("next") else ", and more wasn't tried"
-    at = f", at {result.saturation_outstanding} outstanding" if result.saturation_outstanding is not None else ""
-    most = f"; at most {count(result.saturation_iops)} IOPS were seen{at}" if result.saturation_iops else ""
     load, each = f"{result.outstanding_asked} outstanding", ""
     if result.offered_per_s is not None:
         load = f"{count(result.offered_per_s)} I/Os a second"
         beyond = f", {count(line['next'])} don't" if line.get("next") else beyond
-        if result.saturation_iops and result.saturation_outstanding is not None:
-            # A probe of its own, which others may exceed.
-            most = f"; {count(result.saturation_iops)} IOPS with {result.saturation_outstanding} outstanding"
     if line.get("targets"):
         each = f" on each of {line['targets']} targets"
         of_rate = result.offered_per_s is not None
         load = f"{count(line['load'])} I/Os a second" if of_rate else f"{line['load']} outstanding"
-    more = "".join(f"; {one}" for one in (load_line_luck(result), load_line_range(result)) if one)
-    return f"{result.point}: {load}{each} keep {result.limit}{beyond}{most}{more}"
+    told = (saturation_share(result), load_line_luck(result), load_line_range(result))
+    more = "".join(f"; {one}" for one in told if one)
+    return f"{result.point}: {load}{each} keep {result.limit}{beyond}{more}"
+
+
+def saturation_share(result: Result) -> str | None:
+    """What a load line is of saturation, in words: `91% of the highest rate seen (948, at 64 outstanding)`, or None."""
+    if not result.saturation_iops or not result.total.iops:
+        return None
+    found = "" if result.saturation_outstanding is None else f", at {result.saturation_outstanding} outstanding"
+    known = saturation_named(result)
+    whole = f"{'' if known == 'saturation' else 'the '}{known} ({count(result.saturation_iops)}{found})"
+    return f"{result.total.iops / result.saturation_iops:.0%} of {whole}"
 
 
 def load_line_luck(result: Result) -> str | None:

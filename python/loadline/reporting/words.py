@@ -19,7 +19,7 @@ from loadline.reporting.table import (
     load_line_range,
     megabytes,
     milliseconds,
-    saturation_named,
+    saturation_share,
 )
 from loadline.result.schema import Result
 
@@ -161,12 +161,8 @@ def _iops(point: Result) -> float:
 
 
 def _line(line: Result) -> str:
-    share = ""
-    if line.saturation_iops and line.total.iops:
-        found = f", at {line.saturation_outstanding} outstanding" if line.saturation_outstanding else ""
-        known = saturation_named(line)
-        whole = f"{'' if known == 'saturation' else 'the '}{known} ({count(line.saturation_iops)}{found})"
-        share = f", {line.total.iops / line.saturation_iops:.0%} of {whole}"
+    of = saturation_share(line)
+    share = "" if of is None else f", {of}"
     load = (
         f"{count(line.offered_per_s)} I/Os a second offered"
         if line.offered_per_s is not None
