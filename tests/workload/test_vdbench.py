@@ -203,7 +203,8 @@ def test_written_points_read_back_are_the_same(streams: list[Workload], dsync: b
 @pytest.mark.parametrize(
     "asked",
     [
-        stream(Closed(3, 4), random_fraction=0.2, working_set_fraction=0.5, start_fraction=0.25),
+        stream(random_fraction=0.2, working_set_fraction=0.5, start_fraction=0.25),
+        stream(Closed(3, 4), random_fraction=0.0),
         stream(working_set_fraction=0.125),
         stream(start_fraction=0.9),
         stream(compressible_fraction=0.6, duplicate_fraction=0.25),
@@ -233,6 +234,33 @@ def test_what_vdbench_can_t_say_is_noted_with_the_nearest(asked: Workload, note:
     content, notes = vdbench.write([point(asked)])
     assert [names for names, message in notes.items() if message.startswith(note)] == [("p",)]
     read(content)
+
+
+ONE_PLACE = "jobs in sequence become threads of one storage: they go on from one common place"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        stream(Closed(3, 4), random_fraction=0.2),
+        stream(Closed(3, 4), random_fraction=0.0, start_fraction=0.25),
+        stream(Closed(3, 4), random_fraction=0.0, working_set_bytes=GIB),
+        stream(Open(100, 3, 4), random_fraction=0.0),
+    ],
+)
+def test_jobs_are_streams_only_where_vdbench_s_streams_say_no_more(asked: Workload) -> None:
+    content, notes = vdbench.write([point(asked)])
+    assert "streams" not in content and "forthreads=(12)" in content
+    assert [names for names, message in notes.items() if message.startswith(ONE_PLACE)] == [("p",)]
+    ((back,),) = (one.streams for one in planned(read(content)[0]))
+    assert (back.outstanding, back.arrival.jobs) == (12, 1)
+
+
+def test_jobs_of_streams_that_run_together_are_no_streams_of_vdbench() -> None:
+    both = point(stream(Closed(2, 3), name="data", random_fraction=0.0), stream(Closed(2), name="log"))
+    content, notes = vdbench.write([both])
+    assert "streams" not in content
+    assert any(message.startswith(ONE_PLACE) for _, message in notes.items())
 
 
 def test_streams_that_run_together_share_the_threads() -> None:
