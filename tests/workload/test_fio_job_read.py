@@ -243,6 +243,9 @@ def test_a_fault_is_said_with_its_line_and_column(line: str, said: str | None) -
         ("rw=rw\nrate_iops=200,100", "rate_iops: .*no mix of whole percents"),
         ("rw=write\nfsync=1\nfdatasync=1", "fsync: beside fdatasync"),
         ("numjobs=4\noffset_increment=1g", "offset_increment: is not the same as size"),
+        ("offset=100%", "offset: nothing of the target is left behind 100%"),
+        ("fileoffset=100%\nsize=1g", "fileoffset: nothing of the target is left behind 100%"),
+        ("offset=101%", "offset: '101' is not a whole number from 0 to 100"),
         ("numjobs=4\nsize=50%\noffset_increment=50%", "size: 4 jobs of 50% are more than the target"),
     ],
 )

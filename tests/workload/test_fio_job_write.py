@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 from hypothesis import assume, given, settings
+from hypothesis import strategies as st
 from workload.strategies import points as any_points
 
 from loadline.errors import InputError
 from loadline.workload.dialects import fio_job
+from loadline.workload.dialects.fio_job.write import poisson_per_s
 from loadline.workload.plan import Options, Point, make_plan
 from loadline.workload.profile import BlockShare, Bursts, Closed, Distribution, Open, Profile, Workload
 from loadline.workload.suite import load_suite, suite_names
@@ -225,3 +227,112 @@ def test_an_open_load_that_fio_would_end_in_its_warm_up_is_refused() -> None:
     rated = dataclasses.replace(point(Open(1000.0, 4)), warmup_ns=10**9)
     with pytest.raises(InputError, match="within its warm-up"):
         fio_job.write([rated])
+
+
+def nearly(one: Point, size_bytes: int | None = None) -> tuple[list[str], list[str]]:
+    """The lines that `export` writes, and its notes."""
+    points, notes = fio_job.nearest([one], size_bytes)
+    return fio_job.write(points, exact=False).splitlines(), [message for _, message in notes.items()]
+
+
+THIRDS = tuple(BlockShare(512 << n, 1 / 3) for n in range(3))
+
+
+@pytest.mark.parametrize(
+    ("one", "asked", "said"),
+    [
+        (point(block=THIRDS), ["bssplit=512/34:1k/33:2k/33"], "its block sizes are 512 34%, 1k 33%, 2k 33%"),
+        (
+            point(block=(BlockShare(512, 0.001), BlockShare(1024, 0.005), BlockShare(4096, 0.994))),
+            ["bssplit=512/1:1k/1:4k/98"],
+            "whole percents: its block sizes are 512 1%, 1k 1%, 4k 98%",
+        ),
+        (
+            point(distribution=Distribution("zoned", None, ((2 / 3, 0.125), (1 / 3, 0.875)))),
+            ["random_distribution=zoned:67/13:33/87"],
+            "whole percents: its zones are 67% on 13%, 33% on 87%",
+        ),
+        (point(think_time_ns=1600), ["thinktime=2us"], "whole microseconds, at most 35 min: it becomes 2 µs"),
+        (point(think_time_ns=300), ["thinktime=1us"], "whole microseconds, at most 35 min: it becomes 1 µs"),
+        (point(think_time_ns=10**13), ["thinktime=2147483647us"], "at most 35 min: it becomes 35 min 47 s"),
+        (
+            point(Open(100, 1, 1, Bursts(4, 10**7, 10**9))),
+            ["rate_iops=50,50"],
+            "fio's rate stays the same: bursts are left out",
+        ),
+        (
+            point(Open(100, 1), flush_every=1),
+            ["sync=dsync"],
+            "a flush after every write together with a rate ends fio: O_DSYNC takes its place",
+        ),
+        (point(Open(100, 1, 8)), ["rate_iops=6,6"], "100/s over 8 jobs become 96/s, 50% of them reads"),
+        (point(Open(5, 1, 3), read_fraction=1.0), ["rate_iops=2"], "5/s over 3 jobs become 6/s, 100% of them reads"),
+        (
+            point(Open(1, 1), read_fraction=0.9),
+            ["rwmixread=50", "rate_iops=1,1"],
+            "1/s over 1 job become 2/s, 50% of them reads",
+        ),
+        (
+            point(Open(40_000, 64), read_fraction=1.0),
+            ["rate_iops=38461"],
+            "40,000/s over 1 job become 39,211/s, 100% of them reads",
+        ),
+    ],
+)
+def test_export_writes_the_nearest_and_says_it(one: Point, asked: list[str], said: str) -> None:
+    with pytest.raises(InputError):
+        lines(one)
+    written, notes = nearly(one)
+    assert set(asked) <= set(written)
+    assert len(notes) == 1 and said in notes[0]
+    assert again("\n".join(written)) if "become" not in said else fio_job.read("\n".join(written), "x", "x.fio")
+
+
+def test_export_measures_a_rate_for_its_run_time_behind_a_warm_up_that_is_as_long() -> None:
+    rated = dataclasses.replace(point(Open(1000.0, 4), runtime_ns=60 * 10**9), warmup_ns=60 * 10**9)
+    written, notes = nearly(rated)
+    assert {"runtime=120s", "ramp_time=60s"} <= set(written)
+    assert len(notes) == 1 and notes[0].endswith("this becomes 2 min")
+    closed = dataclasses.replace(rated, streams=point().streams)
+    assert nearly(closed)[1] == []
+
+
+@given(any_points())
+def test_what_fio_can_express_is_nearest_to_itself(points: list[Point]) -> None:
+    try:
+        text = fio_job.write(points, size_bytes=SIZE)
+    except InputError as error:
+        assume("fio would " not in error.message)
+        raise
+    found, notes = fio_job.nearest(points, SIZE)
+    assert notes.items() == []
+    assert fio_job.write(found, size_bytes=SIZE, exact=False) == text
+
+
+@given(
+    st.lists(st.floats(0.0001, 1), min_size=1, max_size=64),
+    st.floats(0.01, 3e6),
+    st.integers(1, 64),
+    st.integers(0, 1000).map(lambda tenths: tenths / 1000),
+    st.integers(0, 10**13),
+)
+def test_any_shares_and_rates_have_a_nearest_that_reads_back(
+    weights: list[float], rate: float, jobs: int, read: float, think_ns: int
+) -> None:
+    block = tuple(BlockShare(512 * (n + 1), weight / sum(weights)) for n, weight in enumerate(weights))
+    one = point(Open(rate, 1, jobs), block=block, read_fraction=read, think_time_ns=think_ns)
+    written, _ = nearly(one)
+    suite, _ = fio_job.read("\n".join(written), "x", "x.fio")
+    (stream,) = make_plan(suite, Options())[0].streams
+    assert len(stream.profile.block) == len(block)
+    assert sum(round(each.share_fraction * 100) for each in stream.profile.block) == 100
+    for asked, meant in zip(stream.profile.block, block, strict=True):
+        assert abs(asked.share_fraction - meant.share_fraction) < 0.01 or min(weights) < sum(weights) / 100
+
+
+@pytest.mark.parametrize("rate", [30_000, 40_000, 100_000, 333_333, 1_000_000])
+def test_no_other_whole_rate_comes_closer_to_the_one_that_is_meant(rate: int) -> None:
+    written, _ = nearly(point(Open(rate, 1), read_fraction=1.0))
+    (asked,) = (int(line.removeprefix("rate_iops=")) for line in written if line.startswith("rate_iops"))
+    best = min(abs(poisson_per_s(other) - rate) for other in range(rate // 2, rate * 2, 1))
+    assert abs(poisson_per_s(asked) - rate) == best

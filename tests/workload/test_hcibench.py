@@ -61,9 +61,20 @@ def test_a_name_that_is_read_is_written_the_same(
     assert text == name + "\n"
 
 
-def test_a_prefix_fio_or_no_threads_are_hcibenchs_too() -> None:
-    for name, depth in ((f"mine-{NAME}", 2), (NAME.replace("vdb", "fio"), 2), (NAME.replace("2threads", "threads"), 2)):
-        assert planned(load_suite(name)[0])[0].streams[0].arrival == Closed(depth, 8)
+@pytest.mark.parametrize(
+    "name",
+    [
+        f"mine-{NAME}",
+        f"my-test-{NAME}",
+        f"vdb-fio-{NAME}",
+        f"{NAME}-1567721576",
+        f"my-test-{NAME}-1567721576",
+        NAME.replace("vdb", "fio"),
+        NAME.replace("2threads", "threads"),
+    ],
+)
+def test_words_before_a_name_fio_no_threads_and_the_time_of_results_are_hcibenchs_too(name: str) -> None:
+    assert planned(load_suite(name)[0])[0].streams[0].arrival == Closed(2, 8)
 
 
 def test_names_in_capital_letters_say_the_same() -> None:
@@ -80,6 +91,8 @@ def test_names_in_capital_letters_say_the_same() -> None:
         ("-30randompct", "", "name:1:27: 'vdb-.*' is not one of HCIBench's names: it says no randompct$"),
         ("-4k", "", "name:1:16: 'vdb-.*' is not one of HCIBench's names$"),
         ("2threads", "2threads-", "name:1:48: 'vdb-.*' is not one of HCIBench's names$"),
+        ("2threads", "2threads-17", "name:1:48: 'vdb-.*' is not one of HCIBench's names$"),
+        ("vdb-8vmdk-10ws", "my--vdb-8vmdk-10ws", "name:1:1: 'my--vdb-.*' is not one of HCIBench's names$"),
         ("8vmdk", "0vmdk", "name:1:5: vmdk: '0' is not a number from 1 to 4096"),
         ("8vmdk", "1.5vmdk", "name:1:5: vmdk: '1.5' is not a whole number"),
         ("10ws", "0ws", "name:1:11: ws: 0 % of the disks is nothing"),

@@ -185,6 +185,48 @@ def test_a_file_that_ends_within_a_part_is_refused_with_the_line_at_which_it_beg
         read(lines[0] + specs + "".join(lines[1:end]))
 
 
+def test_a_test_setup_has_an_end_since_1999_02_17() -> None:
+    whole = text("iometer-2006.07.27.icf")
+    endless = whole.replace("'END test setup\r\n", "")
+    dated = planned(read(endless.replace("2006.07.27", "1998.10.08"))[0])
+    assert dated == planned(read(whole)[0])
+    for version in ("1999.02.17", "1.1.0"):
+        with pytest.raises(InputError, match=r"^x.icf:2:1: TEST SETUP begins here"):
+            read(endless.replace("2006.07.27", version))
+
+
+def test_a_file_of_an_old_version_that_ends_too_early_is_said_to_be_cut_off() -> None:
+    lines = text("iometer-1998.01.05.icf").splitlines(keepends=True)
+    for kept in range(2, 6):
+        with pytest.raises(InputError, match=rf"^x.icf:{kept}:1: the file ends within its access spec") as error:
+            read("".join(lines[:kept]))
+        assert "'END access specifications" in error.value.remedy
+
+
+def test_specifications_without_names_end_where_another_part_begins() -> None:
+    whole = text("iometer-1998.01.05.icf")
+    others = "'MANAGER LIST\n'Worker\n\tW\n'Worker type\n\tDISK\n'END manager list\n"
+    without = whole.replace("'END access specifications\r\n", others)
+    assert len(planned(read(without)[0])) == 2
+
+
+@pytest.mark.parametrize("worker", [1, 2])
+def test_assigned_specifications_without_an_end_are_refused_at_their_begin(worker: int) -> None:
+    whole, end = text("iometer-1.1.0.icf"), "'End assigned access specs\r\n"
+    first, second, third = whole.split(end)
+    content = first + second + end + third if worker == 1 else first + end + second + third
+    line = content[: content.index("'Assigned") if worker == 1 else content.rindex("'Assigned")].count("\n") + 1
+    expected = rf"^x.icf:{line}:1: ASSIGNED ACCESS SPECS begins here, and another part at line {line + 3}, "
+    with pytest.raises(InputError, match=expected) as error:
+        read(content)
+    assert "'End assigned access specs" in error.value.remedy
+
+
+def test_comments_among_assigned_specifications_say_nothing() -> None:
+    whole = text("iometer-1.1.0.icf")
+    assert planned(read(whole.replace("\tIdle", "'no more\r\n\tIdle"))[0]) == planned(read(whole)[0])
+
+
 def test_a_file_that_ends_too_early_is_said_to_be_cut_off() -> None:
     whole = text("iometer-1.1.0.icf")
     with pytest.raises(InputError, match="ends within its access specifications"):

@@ -85,11 +85,54 @@ def test_a_range_is_in_percent_up_to_100_and_in_bytes_above(range_: str, start: 
     assert profile.working_set_of(SIZE) == pytest.approx(size * SIZE, abs=4096)
 
 
-def test_sequential_streams_are_jobs() -> None:
-    (only,) = planned(
-        read(ONE.replace("sd=sd1\n", "sd=sd1,seekpct=0,streams=4\n").replace("max,", "max,threads=8,"))[0]
-    )
-    assert only.streams[0].arrival == Closed(2, 4)
+def streamed(workload: str, run: str = "max,threads=8,", content: str = ONE) -> tuple[Workload, list[str]]:
+    content = content.replace("wd=w,sd=sd1\n", f"wd=w,sd=sd*,streams=4,{workload}\n").replace("max,", run)
+    suite, notes = read(content)
+    return planned(suite)[0].streams[0], [note for note in notes if "stream" in note]
+
+
+@pytest.mark.parametrize("workload", ["seekpct=0", "seekpct=seq", "rdpct=70"])
+def test_streams_are_jobs_in_sequence(workload: str) -> None:
+    only, notes = streamed(workload)
+    assert (only.arrival, only.profile.random_fraction, notes) == (Closed(2, 4), 0, [])
+
+
+def test_each_of_several_storages_is_parted_into_streams() -> None:
+    only, notes = streamed("seekpct=0", content=ONE.replace("\nwd=", "\nsd=sd2,lun=/dev/sdc\nwd="))
+    assert (only.arrival, only.profile.random_fraction, notes) == (Closed(2, 8), 0, [])
+
+
+@pytest.mark.parametrize(
+    ("workload", "run", "arrival", "note"),
+    [
+        ("seekpct=50", "max,threads=8,", Closed(2, 4), "x.vdbench: r: with streams vdbench goes on in sequence"),
+        ("rdpct=0", "max,threads=8,forseekpct=30,", Closed(2, 4), "x.vdbench: r: with streams vdbench goes on"),
+        ("range=(50,60)", "max,threads=8,", Closed(2, 4), "x.vdbench: r: streams part all of a storage"),
+        ("seekpct=0", "100,threads=8,", Open(100, 2, 4), "x.vdbench: r: vdbench refuses streams with a rate"),
+        ("seekpct=0", "max,threads=9,", Closed(2, 4), "x.vdbench: r: vdbench wants threads to be a multiple"),
+        ("seekpct=0", "max,threads=2,", Closed(1, 2), "x.vdbench: r: vdbench wants threads to be a multiple"),
+    ],
+)
+def test_what_streams_override_or_refuse_is_noted(workload: str, run: str, arrival: Closed | Open, note: str) -> None:
+    only, notes = streamed(workload, run)
+    assert (only.arrival, only.profile.random_fraction) == (arrival, 0)
+    assert (only.profile.start_fraction, only.profile.working_set_fraction) == (0, None)
+    assert len(notes) == 1 and notes[0].startswith(note)
+
+
+def test_the_range_of_a_storage_is_overridden_by_streams_but_not_its_size() -> None:
+    sized = ONE.replace("lun=/dev/sdb", "lun=/dev/sdb,size=8g,range=(0,50)")
+    only, notes = streamed("seekpct=0", content=sized)
+    assert only.profile.working_set_bytes == 8 * GIB
+    assert len(notes) == 1 and "streams part all of a storage" in notes[0]
+
+
+def test_streams_of_a_workload_in_company_are_jobs_with_a_note() -> None:
+    content = ONE.replace("wd=w,sd=sd1", "wd=a,sd=sd1,streams=2\nwd=b,sd=sd1").replace("wd=w", "wd=*")
+    suite, notes = read(content)
+    first, second = planned(suite)[0].streams
+    assert (first.arrival.jobs, second.arrival.jobs) == (2, 1)
+    assert any("vdbench refuses streams where workloads run together" in note for note in notes)
 
 
 @pytest.mark.parametrize(
@@ -104,6 +147,14 @@ def test_sequential_streams_are_jobs() -> None:
         ("sd=sd1\n", "sd=sd2\n", "sd2", "no sd is named 'sd2'"),
         ("sd=sd1\n", "sd=(sd1\n", "sd=(", "a bracket that isn't closed"),
         ("sd=sd1\n", "sd=sd1)\n", ")", "a bracket that was never opened"),
+        ("elapsed=60", "for=1", "for", "for: short for forxfersize, forthreads, .* or format"),
+        ("sd=sd1,lun", "comp=2\nsd=sd1,lun", "comp", "comp: short for compratio, compression or compressionseed"),
+        ("sd=sd1,lun", "compratio=(2,3)\nsd=sd1,lun", "compratio", "compratio: 2 values, not one"),
+        ("lun=/dev/sdb", "size=(8g,2)", "size", "size: 2 values, not one"),
+        ("lun=/dev/sdb", "threads=(8,2)", "threads", "threads: 2 values, not one"),
+        ("lun=/dev/sdb", "streams=2", "streams", "streams: vdbench takes it of a wd only"),
+        ("sd=sd1\n", "sd=sd1,streams=9999\n", "9999", "streams: '9999' is not a number from 1 to 4096"),
+        ("sd=sd1\n", "sd=sd1,seekpct=(0,100)\n", "seekpct", "seekpct: 2 values, not one"),
         ("sd=sd1\n", "sd=sd1,rdpct=(50,60)\n", "rdpct", "rdpct: 2 values, not one"),
         ("sd=sd1\n", "sd=sd1,\n rdpct=101\n", "101", "rdpct: '101' is not a number from 0 to 100"),
         ("sd=sd1\n", "sd=sd1,xfersize=(4k,\n   50,8m,4x)\n", "4x", "xfersize: '4x' is not a number"),
@@ -182,6 +233,20 @@ def test_parameters_behind_a_blank_are_a_comment_with_a_warning() -> None:
     assert note.startswith("x.vdbench: 1:11: what follows a blank is a comment")
 
 
+def test_of_two_spellings_of_a_keyword_either_may_be_cut_short() -> None:
+    assert planned(read(f"data=5\n{ONE}")[0]) == planned(read(ONE)[0])
+    assert planned(read(ONE.replace("elapsed", "el"))[0]) == planned(read(ONE)[0])
+
+
+def test_a_blank_that_cut_off_what_is_missed_is_said_beside_the_error() -> None:
+    with pytest.raises(InputError, match=r"^x.vdbench:2:4: wd=w has no sd") as error:
+        read("sd=sd1,lun=/dev/x\nwd=w, sd=sd1\nrd=r,wd=w\n")
+    assert "At 2:7 what follows a blank is a comment" in error.value.remedy
+    with pytest.raises(InputError) as error:
+        read("sd=sd1,lun=/dev/x\nwd=w\nrd=r,wd=w\n")
+    assert "blank" not in error.value.remedy
+
+
 def test_commands_other_files_and_traces_are_refused() -> None:
     for key in ("startcmd=ls", "endcmd=ls", "journal=/tmp", "monitor=/x"):
         with pytest.raises(InputError, match="refused, for it could reach past the target"):
@@ -203,7 +268,8 @@ def test_written_points_read_back_are_the_same(streams: list[Workload], dsync: b
 @pytest.mark.parametrize(
     "asked",
     [
-        stream(Closed(3, 4), random_fraction=0.2, working_set_fraction=0.5, start_fraction=0.25),
+        stream(random_fraction=0.2, working_set_fraction=0.5, start_fraction=0.25),
+        stream(Closed(3, 4), random_fraction=0.0),
         stream(working_set_fraction=0.125),
         stream(start_fraction=0.9),
         stream(compressible_fraction=0.6, duplicate_fraction=0.25),
@@ -233,6 +299,33 @@ def test_what_vdbench_can_t_say_is_noted_with_the_nearest(asked: Workload, note:
     content, notes = vdbench.write([point(asked)])
     assert [names for names, message in notes.items() if message.startswith(note)] == [("p",)]
     read(content)
+
+
+ONE_PLACE = "jobs in sequence become threads of one storage: they go on from one common place"
+
+
+@pytest.mark.parametrize(
+    "asked",
+    [
+        stream(Closed(3, 4), random_fraction=0.2),
+        stream(Closed(3, 4), random_fraction=0.0, start_fraction=0.25),
+        stream(Closed(3, 4), random_fraction=0.0, working_set_bytes=GIB),
+        stream(Open(100, 3, 4), random_fraction=0.0),
+    ],
+)
+def test_jobs_are_streams_only_where_vdbench_s_streams_say_no_more(asked: Workload) -> None:
+    content, notes = vdbench.write([point(asked)])
+    assert "streams" not in content and "forthreads=(12)" in content
+    assert [names for names, message in notes.items() if message.startswith(ONE_PLACE)] == [("p",)]
+    ((back,),) = (one.streams for one in planned(read(content)[0]))
+    assert (back.outstanding, back.arrival.jobs) == (12, 1)
+
+
+def test_jobs_of_streams_that_run_together_are_no_streams_of_vdbench() -> None:
+    both = point(stream(Closed(2, 3), name="data", random_fraction=0.0), stream(Closed(2), name="log"))
+    content, notes = vdbench.write([both])
+    assert "streams" not in content
+    assert any(message.startswith(ONE_PLACE) for _, message in notes.items())
 
 
 def test_streams_that_run_together_share_the_threads() -> None:

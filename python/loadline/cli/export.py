@@ -84,7 +84,7 @@ def _written(
             if engine is not None:
                 fio.check_engine(engine, points)
             points, notes = fio_job.nearest(points, size_bytes)
-            job = fio_job.write(points, engine=engine or fio_job.DEFAULT_ENGINE, size_bytes=size_bytes)
+            job = fio_job.write(points, engine=engine or fio_job.DEFAULT_ENGINE, size_bytes=size_bytes, exact=False)
             return ("" if engine else _ENGINE_SAID) + job, notes
 
 

@@ -2,7 +2,8 @@
 
 Source: HCIBench 3.0, automation/generate-vdb-param-file.sh, which makes the name and the vdbench file behind it: so
 many disks (vmdk) of a guest, of each the first percent (ws), block size, shares of reads and of random requests, and
-threads a disk. A disk is a job here, and its threads are the job's queue depth: a point is the load of one guest.
+threads a disk. A prefix (-p) stands before it, and lib/io-test.rb puts the time behind it for the folder of results.
+A disk is a job here, and its threads are the job's queue depth: a point is the load of one guest.
 """
 
 from __future__ import annotations
@@ -30,13 +31,15 @@ _LETTERS = 200
 
 _NUMBER = r"([0-9]+(?:\.[0-9]+)?)"
 _PARTS = (
-    r"(?:[A-Za-z0-9_.]+-)?(?:vdb|fio)",
+    r"(?:[A-Za-z0-9_.]+-)*(?:vdb|fio)",
     rf"-{_NUMBER}vmdk",
     rf"-{_NUMBER}ws",
     r"-([0-9]+[kKmM]?)(?=-)",
     rf"-{_NUMBER}rdpct",
     rf"-{_NUMBER}randompct",
     r"-([0-9]*)threads",
+    # A folder of results has when its test began, in seconds.
+    r"(?:-[0-9]{10})?",
 )
 _FORM = re.compile("".join(_PARTS), re.IGNORECASE)
 # As many of the parts as there are, from the first on.

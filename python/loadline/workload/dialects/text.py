@@ -64,6 +64,11 @@ class Notes:
         if name:
             names[name] = None
 
+    def about(self, message: str) -> list[str] | None:
+        """The names that a note concerns; None if it wasn't made."""
+        names = self._concerned.get(message)
+        return None if names is None else list(names)
+
     def items(self) -> list[tuple[tuple[str, ...], str]]:
         """The names that each note concerns, none for the file as a whole, and the note."""
         return [(tuple(names), message) for message, names in self._concerned.items()]

@@ -112,6 +112,8 @@ def _workload(section: Section, name: str) -> Workload:
     random_fraction = _random(section, rw, direction)
     begin = section.last("offset", "fileoffset") or "offset"
     start_fraction, start_bytes = _amount(section, begin, section.text(begin) or "0%")
+    if start_fraction == 1:
+        raise section.fault(begin, "nothing of the target is left behind 100%", "Start at 99% or before.")
     working_fraction, working_bytes = _working_set(section, jobs, random_fraction, start_fraction or 0.0)
     block = _block(section, direction)
     if (

@@ -13,7 +13,8 @@ from loadline.workload.profile import Open, Profile, Workload
 
 DEFAULT_ENGINE = "libaio"
 
-_INT_MAX = 2**31 - 1
+#: fio's largest think time, a signed int.
+MOST_THINK_US = 2**31 - 1
 _LINE = re.compile(
     r"\[[A-Za-z0-9._+-]+\]|stonewall|(ioengine|direct|thread|time_based|norandommap|randrepeat|allow_file_create|fallocate"
     r"|lat_percentiles|clat_percentiles|group_reporting|new_group|randseed|runtime|ramp_time|rw|rwmixread"
@@ -30,12 +31,14 @@ def write(
     *,
     engine: str = DEFAULT_ENGINE,
     size_bytes: int | None = None,
+    exact: bool = True,
 ) -> str:
     """One job file of `points`, a `stonewall` section each; the target is not in it: `fio --filename=TARGET` gives it.
 
     Args:
         engine: fio's `ioengine`.
         size_bytes: how much of the target is used; None: all of it, however much that is.
+        exact: refuse rates that fio would miss by more than 1 %. Without it points come from `nearest`.
 
     Raises:
         InputError: a point that fio can't express, or that doesn't fit into `size_bytes`.
@@ -74,7 +77,7 @@ def write(
             lines.append(f"runtime={_time(point.runtime_ns, 'runtime', name)}")
             if point.warmup_ns:
                 lines.append(f"ramp_time={_time(point.warmup_ns, 'warmup', name)}")
-            lines += _stream(stream, size_bytes, name)
+            lines += _stream(stream, size_bytes, name, exact)
             if isinstance(stream.arrival, Open) and point.warmup_ns >= point.runtime_ns:
                 raise InputError(
                     f"{name}: fio would end this open load within its warm-up, which is as long as its run time",
@@ -87,7 +90,7 @@ def write(
     return "\n".join(lines) + "\n"
 
 
-def _stream(stream: Workload, size_bytes: int | None, name: str) -> list[str]:
+def _stream(stream: Workload, size_bytes: int | None, name: str, exact: bool) -> list[str]:
     profile, load = stream.profile, stream.arrival
     lines = _direction(profile, name)
     lines += _blocks(profile, name)
@@ -101,7 +104,7 @@ def _stream(stream: Workload, size_bytes: int | None, name: str) -> list[str]:
             )
         if load.bursts is not None:
             raise InputError(f"{name}: fio has no open load in bursts", "Leave out bursts; only models take them.")
-        lines += _rates(load, profile, name)
+        lines += _rates(load, profile, name, exact)
     if profile.writes:
         lines.append("refill_buffers=1")
         if profile.compressible_fraction:
@@ -114,7 +117,7 @@ def _stream(stream: Workload, size_bytes: int | None, name: str) -> list[str]:
             lines.append("sync=dsync")
     if profile.think_time_ns:
         think_us, rest = divmod(profile.think_time_ns, 1000)
-        if rest or think_us > _INT_MAX:
+        if rest or think_us > MOST_THINK_US:
             raise InputError(f"{name}: fio's think time is whole microseconds, at most 35 min", "Change think_time.")
         lines += [f"thinktime={think_us}us", f"thinktime_blocks={profile.burst}"]
     return lines
@@ -245,25 +248,39 @@ def working_set(profile: Profile, size_bytes: int | None) -> int:
     return used
 
 
-def _rates(load: Open, profile: Profile, name: str) -> list[str]:
-    # fio paces each job and each direction by itself; independent Poisson streams add up to a Poisson stream.
-    total = round(load.rate_per_s / load.jobs)
-    reads = round(total * profile.read_fraction)
-    pair = (reads, total - reads)
-    wanted = [load.rate_per_s / load.jobs * share for share in (profile.read_fraction, 1 - profile.read_fraction)]
-    for asked, meant in zip(pair, wanted, strict=True):
-        if meant > 1e-9 and abs(_poisson_per_s(asked) / meant - 1) > _RATE_ERROR:
-            raise InputError(
-                f"{name}: {load.rate_per_s:g}/s over {load.jobs} jobs is {meant:.4g}/s a job and direction, which fio"
-                f" would miss by more than {_RATE_ERROR:.0%}",
-                "fio takes whole numbers and is exact up to about 7000/s: change rate or jobs.",
-            )
+def _rates(load: Open, profile: Profile, name: str, exact: bool) -> list[str]:
+    each_per_s = load.rate_per_s / load.jobs
+    if exact and (meant_per_s := missed_per_s(each_per_s, profile.read_fraction)) is not None:
+        raise InputError(
+            f"{name}: {load.rate_per_s:g}/s over {load.jobs} jobs is {meant_per_s:.4g}/s a job and direction, which fio"
+            f" would miss by more than {_RATE_ERROR:.0%}",
+            "fio takes whole numbers and is exact up to about 7000/s: change rate or jobs.",
+        )
     # Not io_submit_mode=offload: before version 3.42 it hangs at its start, and io_uring doesn't have it.
-    text = ",".join(str(rate or "") for rate in pair).rstrip(",")
+    text = ",".join(str(rate or "") for rate in asked_per_s(each_per_s, profile.read_fraction)).rstrip(",")
     return [f"rate_iops={text}", "rate_process=poisson"]
 
 
-def _poisson_per_s(rate: int) -> float:
+def asked_per_s(each_per_s: float, read_fraction: float) -> tuple[int, int]:
+    """What fio is asked for, reads and writes, of a job that has so many requests a second.
+
+    fio paces each job and each direction by itself; independent Poisson streams add up to a Poisson stream.
+    """
+    total = round(each_per_s)
+    reads = round(total * read_fraction)
+    return reads, total - reads
+
+
+def missed_per_s(each_per_s: float, read_fraction: float) -> float | None:
+    """The rate of a job's reads or writes that fio would miss by more than 1 %; None if it misses neither."""
+    meant = (each_per_s * read_fraction, each_per_s * (1 - read_fraction))
+    for asked, rate_per_s in zip(asked_per_s(each_per_s, read_fraction), meant, strict=True):
+        if rate_per_s > 1e-9 and abs(poisson_per_s(asked) / rate_per_s - 1) > _RATE_ERROR:
+            return rate_per_s
+    return None
+
+
+def poisson_per_s(rate: int) -> float:
     """The rate that fio makes of one asked for: it cuts mean and gaps between arrivals to whole microseconds.
 
     The mean of a cut exponential with mean m is 1 / (e^(1/m) - 1).

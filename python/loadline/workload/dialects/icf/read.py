@@ -15,6 +15,7 @@ from loadline.workload.dialects.icf.section import (
     is_named,
     setup,
     specifications,
+    version,
     workers,
 )
 from loadline.workload.dialects.text import Notes, Place, slug, unique
@@ -51,8 +52,9 @@ def read(text: str, name: str, file: str) -> tuple[Suite, list[str]]:
         InputError: not such a file, or a value that can't be, with its line and column.
     """
     lines, notes = Lines(text, file), Notes()
-    named = is_named(lines)
-    check_whole(lines)
+    date = version(lines)
+    named = is_named(lines, date)
+    check_whole(lines, date)
     times = setup(lines)
     specs = {spec.name.lower(): spec for spec in specifications(lines, named=named)}
     disks = [worker for worker in workers(lines) if not worker.network]

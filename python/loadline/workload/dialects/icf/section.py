@@ -9,6 +9,7 @@ import re
 from collections.abc import Iterator
 from dataclasses import astuple, dataclass, field
 
+from loadline.errors import InputError
 from loadline.workload.dialects.text import Place, Word, unique
 
 # As Iometer, whose own have been like 2008.06.18-RC2: three numbers count, and nothing behind them.
@@ -22,8 +23,15 @@ _SECTORS = 2**54
 _MS = 10**9
 _MOST_S = 366 * 86400
 
+# The first version whose test setup has an end.
+_ENDED = (1999, 2, 17)
+
 # What has an end of its own, which Iometer always writes; access specifications are looked at where they are read.
-_PARTS = ("test setup", "results display", "manager list")
+_SETUP = "test setup"
+_PARTS = (_SETUP, "results display", "manager list")
+
+# What no longer belongs to the access specifications that a worker is assigned.
+_OF_OTHERS = ("'end", "'target", "'worker", "'manager")
 
 # What says something in an access specification; other comments before its data are passed over.
 _HEADS = ("'access specification name", "'size", "'end")
@@ -147,11 +155,11 @@ def _is(text: str, head: str) -> bool:
     return text[: len(head)].lower() == head
 
 
-def is_named(lines: Lines) -> bool:
-    """Whether access specifications have names in this version, which the first line says.
+def version(lines: Lines) -> tuple[int, ...]:
+    """The version, which the first line says: three numbers.
 
     Raises:
-        InputError: no version.
+        InputError: none.
     """
     first = lines.take()
     match = _VERSION.match(first.text)
@@ -162,21 +170,30 @@ def is_named(lines: Lines) -> bool:
         raise first.place.fault(
             f"{what} is not Iometer's version", "An .icf file begins with a line like: Version 1.1.0"
         )
-    version = tuple(int(part) for part in match.groups())
+    return tuple(int(part) for part in match.groups())
+
+
+def _before(version: tuple[int, ...], date: tuple[int, ...]) -> bool:
+    """Whether a version is a date, and older."""
+    return version[0] > 1900 and version < date
+
+
+def is_named(lines: Lines, version: tuple[int, ...]) -> bool:
+    """Whether access specifications have names in this version."""
     # Since 1.1.0 versions are no dates any more; 3.26.97 was one the other way round, but new Iometers take it for new.
     if version == (3, 26, 97):
         return lines.skip_to("'access specification name")
-    return version >= _NAMED if version[0] > 1900 else True
+    return not _before(version, _NAMED)
 
 
-def check_whole(lines: Lines) -> None:
+def check_whole(lines: Lines, version: tuple[int, ...]) -> None:
     """Whether each part that begins has its end, too: of a file that was cut off Iometer's defaults would be taken.
 
     Raises:
         InputError: one has none, with the line of its begin.
     """
     for part in _PARTS:
-        if not lines.skip_to(f"'{part}"):
+        if (part == _SETUP and _before(version, _ENDED)) or not lines.skip_to(f"'{part}"):
             continue
         begin = lines.here()
         if not any(_is(word.text, f"'end {part}") for word in lines):
@@ -280,10 +297,18 @@ def _named(lines: Lines) -> Iterator[Specification]:
         lines.skip_comments()
         spec.lines += [_line(row, 8) for row in lines.rows()]
         yield _whole(spec)
-    raise lines.take().place.fault("the file ends within its access specifications", "It is cut off.")
+    raise _cut_off(lines)
+
+
+def _cut_off(lines: Lines) -> InputError:
+    return lines.take().place.fault(
+        "the file ends within its access specifications",
+        "It is cut off: their end is a line 'END access specifications",
+    )
 
 
 def _unnamed(lines: Lines) -> Iterator[Specification]:
+    # Iometer takes the end of the file for theirs, too, but never saved such a file.
     lines.take()
     spec, number, taken = None, 0, set[str]()
     for row in lines.rows():
@@ -297,6 +322,8 @@ def _unnamed(lines: Lines) -> Iterator[Specification]:
                 spec.name = unique(_described(line), taken)
             yield _whole(spec)
             spec = None
+    if lines.peek() is None:
+        raise _cut_off(lines)
     if spec is not None:
         yield _whole(spec)
 
@@ -358,17 +385,24 @@ def _worker(worker: Worker, key: str, lines: Lines) -> None:
         worker.start_sector = start.whole("starting sector", 0, _SECTORS)
         worker.pattern = pattern[0].whole("data pattern", 0, 100) if len(pattern) > 1 else None
     elif key == "'assigned access specs":
-        worker.assigned += _until(lines, "'end assigned access specs")
+        worker.assigned += _assigned(lines)
     elif key == "'target":
         worker.targets.append(lines.value().text)
 
 
-def _until(lines: Lines, end: str) -> Iterator[Word]:
+def _assigned(lines: Lines) -> Iterator[Word]:
+    begin = lines.here()
     for word in lines:
-        if _is(word.text, end):
+        if _is(word.text, "'end assigned access specs"):
             return
+        if word.text.lower().startswith(_OF_OTHERS):
+            break
         if word.text and not word.text.startswith("'"):
             yield word
+    raise begin.fault(
+        f"ASSIGNED ACCESS SPECS begins here, and another part at line {lines.here().line}, before its end",
+        "Save it with Iometer again; its end is a line 'End assigned access specs",
+    )
 
 
 def _first(word: Word) -> Word:

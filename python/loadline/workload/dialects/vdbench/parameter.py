@@ -14,7 +14,6 @@ from fractions import Fraction
 from loadline.workload.dialects.text import Notes, Place, Word
 from loadline.workload.suite import nearest
 
-# In vdbench's own order, for of two that a short form fits the first counts.
 _SD = (
     "host", "hd", "lun", "count", "size", "threads", "hitarea", "offset", "align", "kstat", "instance", "replay",
     "journal", "resetlun", "resetbus", "openflags", "range", "dedupratio", "dedupunit", "dedupsets", "streams",
@@ -57,7 +56,8 @@ _PARAMETER = re.compile(r"[A-Za-z_0-9]+")
 _UNITS = {"k": 1024, "m": 1024**2, "g": 1024**3, "t": 1024**4}
 _TIMES = {"m": 60, "h": 3600}
 
-_COMMENT = "what follows a blank is a comment, as for vdbench, and left out: if it's meant, take out the blank"
+#: Of what stands behind a blank, where it looks like parameters.
+COMMENT = "what follows a blank is a comment, as for vdbench, and left out: if it's meant, take out the blank"
 
 #: Values of one parameter at most, those of a range counted.
 MOST_VALUES = 10_000
@@ -84,6 +84,10 @@ class Parameter:
     def numbers(self, low: int, high: int) -> list[Fraction]:
         """The values as numbers, with vdbench's units: k is 1,024."""
         return [_number(word, self.key, low, high, _UNITS) for word in self.values]
+
+    def one(self, low: int, high: int) -> Fraction:
+        """The one value as a number, likewise."""
+        return _number(self.only(), self.key, low, high, _UNITS)
 
     def seconds(self) -> int:
         """The value as a time, of which m are minutes and h hours."""
@@ -155,9 +159,16 @@ def _full(parameter: Parameter, inside: str) -> str:
     known = _KEYS[inside]
     if inside == "hd":
         return parameter.key
-    for key in known:
-        if key == parameter.key or (len(parameter.key) > 1 and key.startswith(parameter.key)):
-            return key
+    if parameter.key in known:
+        return parameter.key
+    meant = [key for key in known if len(parameter.key) > 1 and key.startswith(parameter.key)]
+    # vdbench knows some in two spellings, with a _ and without.
+    if len({key.replace("_", "") for key in meant}) > 1:
+        raise parameter.place.fault(
+            f"{parameter.key}: short for {', '.join(meant[:-1])} or {meant[-1]}", "Write out which is meant."
+        )
+    if meant:
+        return meant[0]
     where = f"of {inside}" if inside else "before the first sd"
     raise parameter.place.fault(
         f"{parameter.key[:40]}: not a parameter {where} that loadline knows",
@@ -197,7 +208,7 @@ def _pieces(text: str, file: str, notes: Notes) -> Iterator[_Piece]:
         body, begin, at = _body(line), raw.index(line[0]) + 1, 0
         comment = line[len(body) :].lstrip()
         if "=" in comment and comment[0] not in "*#/":
-            notes.add(_COMMENT, f"{number}:{begin + len(line) - len(comment)}")
+            notes.add(COMMENT, f"{number}:{begin + len(line) - len(comment)}")
         lines.append((len(held), Place(file, number, begin)))
         for index, letter in enumerate(body):
             depth += (letter == "(") - (letter == ")")

@@ -11,8 +11,16 @@ from fractions import Fraction
 from itertools import product
 from math import prod
 
+from loadline.errors import InputError
 from loadline.workload.dialects.text import Notes, Place, Word, slug, unique
-from loadline.workload.dialects.vdbench.parameter import Definition, Parameter, by_kind, definitions, matching
+from loadline.workload.dialects.vdbench.parameter import (
+    COMMENT,
+    Definition,
+    Parameter,
+    by_kind,
+    definitions,
+    matching,
+)
 from loadline.workload.profile import Arrival, BlockShare, Closed, Open, Profile, Workload, access_class
 from loadline.workload.suite import BLOCK_BYTES, DEPTHS, JOBS, RUNTIME_NS, Entry, Suite
 
@@ -60,7 +68,16 @@ def read(text: str, name: str, file: str) -> tuple[Suite, list[str]]:
         InputError: a parameter that isn't known or may not be read, or a value that can't be, with line and column.
     """
     notes = Notes()
-    found = definitions(text, file, notes)
+    try:
+        return _suite(definitions(text, file, notes), name, file, notes), notes.lines(file)
+    except InputError as error:
+        # What is left out there may be what is missed.
+        if (cut := notes.about(COMMENT)) is None:
+            raise
+        raise InputError(error.message, f"{error.remedy} At {', '.join(cut[:3])} {COMMENT}.") from None
+
+
+def _suite(found: list[Definition], name: str, file: str, notes: Notes) -> Suite:
     for definition in found:
         for key in _LEFT_OUT.get(definition.kind, ()):
             if key in definition.parameters:
@@ -80,7 +97,7 @@ def read(text: str, name: str, file: str) -> tuple[Suite, list[str]]:
                 raise run.place.fault(f"makes more than {_POINTS} points", "Shorten its lists.")
     if not any("openflags" in one.parameters for one in found):
         notes.add("no openflags=o_direct: loadline measures with direct I/O all the same")
-    return Suite(name, f"vdbench parameter file {file}", file, "", tuple(entries)), notes.lines(file)
+    return Suite(name, f"vdbench parameter file {file}", file, "", tuple(entries))
 
 
 def _content(general: Definition, notes: Notes) -> tuple[float, float]:
@@ -88,7 +105,7 @@ def _content(general: Definition, notes: Notes) -> tuple[float, float]:
     shares = []
     for key in ("compratio", "dedupratio"):
         parameter = general.parameters.get(key)
-        ratio = Fraction(1) if parameter is None else parameter.numbers(1, 1000)[0]
+        ratio = Fraction(1) if parameter is None else parameter.one(1, 1000)
         shares.append(round(float(1 - 1 / ratio), 2))
         if parameter is not None and abs(shares[-1] - float(1 - 1 / ratio)) > 1e-9:
             notes.add(f"{key} is rounded to a whole percent of the data: {shares[-1]:.0%}")
@@ -196,7 +213,13 @@ class _Part:
             raise chosen.place.fault(f"{len(self._storages)} storages", f"At most {JOBS[1]}.")
         if len(self._storages) > 1:
             notes.add(f"{len(self._storages)} storages: here they lie side by side on one target, as jobs", run.name)
-        self.streams = self._whole("streams", 1, JOBS[1])
+        for storage in self._storages:
+            if (misplaced := storage.parameters.get("streams")) is not None:
+                raise misplaced.place.fault("streams: vdbench takes it of a wd only", "Give it to the wd.")
+        self._streams = self._whole("streams", 1, JOBS[1])
+        if self._streams * len(self._storages) > JOBS[1]:
+            what = f"streams: {self._streams} of each of {len(self._storages)} storages"
+            raise workload.parameters["streams"].place.fault(what, f"At most {JOBS[1]} together.")
         own = {_own_threads(storage) for storage in self._storages}
         self._threads = _own_threads(self._storages[0])
         if len(own) > 1 and not (run.parameters.keys() & {"threads", "forthreads"}):
@@ -212,6 +235,8 @@ class _Part:
     def profile(self, name: str) -> Profile:
         """What its requests look like."""
         read, random = self._percents()
+        if self._streams > 1:
+            random = self._in_sequence(random, name)
         (fraction, size), (start_fraction, start_bytes) = self._range(read < 1, name)
         return Profile(
             name=name,
@@ -232,8 +257,9 @@ class _Part:
         """When its requests come: the threads of each storage are its queue depth; of several workloads, its part."""
         threads = self._threads if threads is None else threads
         jobs = len(self._storages)
-        if self.streams > 1 and jobs == 1:
-            jobs, threads = min(self.streams, threads), max(1, threads // self.streams)
+        if self._streams > 1:
+            self._note_streams(threads, rate_per_s, parts)
+            jobs, threads = jobs * min(self._streams, threads), max(1, threads // self._streams)
         share = self._skew(parts)
         if len(parts) > 1:
             self._notes.add(
@@ -242,6 +268,24 @@ class _Part:
             )
             threads = max(1, round(threads * share))
         return Closed(threads, jobs) if rate_per_s is None else Open(max(rate_per_s * share, 1e-3), threads, jobs)
+
+    def _in_sequence(self, random: float, name: str) -> float:
+        """What vdbench makes of the share of random requests where there are streams."""
+        if random and (self._get("seekpct") is not None or self._axes.seekpct is not None):
+            self._notes.add("with streams vdbench goes on in sequence whatever seekpct says, and so does this", name)
+        return 0.0
+
+    def _note_streams(self, threads: int, rate_per_s: float | None, parts: list[_Part]) -> None:
+        for refused, note in (
+            (rate_per_s is not None, "vdbench refuses streams with a rate: here they are jobs of that rate"),
+            (len(parts) > 1, "vdbench refuses streams where workloads run together: here they are jobs all the same"),
+            (
+                threads % self._streams > 0,
+                "vdbench wants threads to be a multiple of streams: what is over is left out",
+            ),
+        ):
+            if refused:
+                self._notes.add(note, self._run.name)
 
     def _skew(self, parts: list[_Part]) -> float:
         """Its share of the requests; what isn't given is parted evenly."""
@@ -270,7 +314,9 @@ class _Part:
         word = self._axes.seekpct
         if word is None:
             parameter = self._get("seekpct")
-            word = None if parameter is None else parameter.values[0]
+            # Poisson has a number of its own behind it.
+            poisson = parameter is not None and parameter.values[0].text.lower() == "poisson"
+            word = None if parameter is None else parameter.values[0] if poisson else parameter.only()
         return float(read), 1.0 if word is None else self._random(word)
 
     def _random(self, word: Word) -> float:
@@ -321,8 +367,13 @@ class _Part:
         first, count = self._storages[0].parameters, len(self._storages)
         parameter = self._get("range") or first.get("range")
         offset, size = first.get("offset"), first.get("size")
-        start_bytes = None if offset is None else int(offset.numbers(0, _MOST_BYTES)[0]) or None
-        whole_bytes = None if size is None else int(size.numbers(1, _MOST_BYTES)[0]) * count
+        start_bytes = None if offset is None else int(offset.one(0, _MOST_BYTES)) or None
+        whole_bytes = None if size is None else int(size.one(1, _MOST_BYTES)) * count
+        if self._streams > 1 and (parameter is not None or start_bytes is not None):
+            self._notes.add(
+                "streams part all of a storage, whatever its range and offset say: these are left out", name
+            )
+            return (None, whole_bytes), (0.0, None)
         if parameter is None:
             return (None, whole_bytes), (0.0, start_bytes)
         values = parameter.numbers(0, _MOST_BYTES)
@@ -354,4 +405,4 @@ class _Part:
 
 def _own_threads(storage: Definition) -> int:
     given = storage.parameters.get("threads")
-    return _THREADS if given is None else given.values[0].whole("threads", *DEPTHS)
+    return _THREADS if given is None else given.only().whole("threads", *DEPTHS)

@@ -12,6 +12,10 @@ from loadline.workload.profile import Open, Profile, Workload
 
 _SECTOR_BYTES = 512
 
+_ONE_PLACE = (
+    "jobs in sequence become threads of one storage: they go on from one common place, without ranges of their own"
+)
+
 # vdbench wants an interval to fit twice into the time.
 _SHORTEST_S = 2
 
@@ -81,8 +85,12 @@ def _work(stream: Workload, point: str, notes: Notes, size_bytes: int | None, *,
     parts.append(f"seekpct={_number(profile.random_fraction * 100)}")
     if place := _range(profile, point, notes, size_bytes):
         parts.append(f"range={place}")
-    if jobs > 1 and profile.random_fraction < 1 and share == 1:
-        parts.append(f"streams={jobs}")
+    if jobs > 1 and profile.random_fraction < 1:
+        # With streams vdbench takes every address from them, of all of the storage, and wants no rate and no company.
+        if profile.random_fraction == 0 and not place and share == 1 and not isinstance(stream.arrival, Open):
+            parts.append(f"streams={jobs}")
+        else:
+            notes.add(_ONE_PLACE, point)
     if profile.writes and profile.dsync:
         parts.append("openflags=(o_direct,o_dsync)")
     if share < 1:
