@@ -133,7 +133,7 @@ measuring: each repetition, and of targets in turn each target, has a folder of 
 
 `point.json` is written last, under another name, and renamed: then the point exists. A process that is killed loses the
 point in progress and nothing else. A failed point has a `point.json` with an `error`; `loadline resume` measures it
-again.
+again. So it does with a damaged one, and with what is damaged among the probes of a point that has no result.
 """
 
 RUN_JSON = {

@@ -114,7 +114,9 @@ def test_of_a_search_that_was_killed_the_kept_probes_are_told(loadline: Loadline
     folder = begin_point(run, 0)
     for load, failed in ((64, None), (8, None), (9, "fio ended with 1")):
         probe = replace(measured(f"ramp-qd{load}", role="probe", limit="mean<=30ms", run=run.id), error=failed)
-        commit_point(begin_probe(folder, probe.point), probe, {})
+        place = begin_probe(folder, probe.point)
+        (place / "series.parquet").touch()
+        commit_point(place, probe, {})
     begin_probe(folder, "ramp-qd10")
     shown = loadline("show", "last").out
     assert "1 of 1 points are missing or failed, of which 2 probes are kept; go on from them with: loadline" in shown

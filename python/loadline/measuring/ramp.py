@@ -6,14 +6,15 @@ twice.
 
 from __future__ import annotations
 
+import logging
 import math
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
 
 from loadline._core import Histogram
+from loadline.errors import StoreError
 from loadline.judging.certainty import Certainty
 from loadline.judging.figure import figure_named
 from loadline.judging.finding import Doubt, finding
@@ -22,7 +23,17 @@ from loadline.measuring.point import Measured
 from loadline.reporting.table import count, listed, load_line_unsure
 from loadline.result.intervals import counted_intervals
 from loadline.result.schema import Result
-from loadline.result.store import Row, begin_probe, commit_point, probe_paths, read_histograms, read_rows
+from loadline.result.store import (
+    Row,
+    begin_probe,
+    commit_point,
+    copy_series,
+    lose_probe,
+    probe_paths,
+    read_histograms,
+    read_probe,
+    read_rows,
+)
 from loadline.system.load_line import (
     LIMITED,
     LoadLine,
@@ -38,6 +49,8 @@ from loadline.system.row import best_rows, load_line_rows
 from loadline.workload.limit import Limit, Ramp
 from loadline.workload.plan import Point
 from loadline.workload.profile import Closed
+
+log = logging.getLogger("loadline")
 
 # One job of fio's keeps so many outstanding with every engine.
 _MOST = 4096
@@ -69,7 +82,7 @@ class Probes:
     """The probes of one point, kept in its folder.
 
     Attributes:
-        known: the folders of those that succeeded, by name.
+        known: the folders of those that succeeded, by name; of what is damaged nothing is known.
         failed: the row of the last one that failed since.
     """
 
@@ -81,7 +94,12 @@ class Probes:
         self._limit = limit
         self._tell = tell
         for path in probe_paths(folder):
-            found = read_rows(path)
+            try:
+                found = read_probe(path)
+            except StoreError as error:
+                log.warning("probe %s counts for nothing: %s", path.name, error.message)
+                lose_probe(path)
+                continue
             if found and found[0].error is None:
                 self.known[found[0].point] = path
 
@@ -152,7 +170,7 @@ def find(point: Point, folder: Path, measure: Measure, tell: Tell = lambda _: No
     row = replace(row, role="point")
     if shown is None:
         return Measured(row, {})
-    shutil.copyfile(probes.known[shown] / "series.parquet", folder / "series.parquet")
+    copy_series(probes.known[shown], folder)
     return _with_targets(row, probes.known[shown])
 
 
