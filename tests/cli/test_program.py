@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pty
@@ -15,7 +16,8 @@ from devices import loop_device, needs_root
 from measuring.suites import reads, three
 from results import measured, run_of
 
-from loadline.result.store import begin_point, begin_probe, commit_point
+from loadline import cli
+from loadline.result.store import Store, begin_point, begin_probe, commit_point
 
 KEYS = ["format", "results", "probes", "runs", "findings", "error"]
 
@@ -162,6 +164,7 @@ def test_a_run_goes_on_when_nobody_reads_its_progress(loadline: Loadline, filled
     [
         ("suites > /dev/full", 3),
         ("ls --json > /dev/full", 3),
+        ("--help > /dev/full", 3),
         ("suites >&-", 0),
         ("suites <&- >&-", 0),
         ("show nothing --json >&-", 2),
@@ -188,6 +191,30 @@ def test_a_strange_place_for_input_and_output_gives_a_code_and_no_traceback(
     )
     assert b"Traceback" not in done.stderr, done.stderr
     assert done.returncode == code, done.stderr
+
+
+@pytest.mark.parametrize("words", ["suites", "suites typical-12 --json", "suites --help", "--version"])
+def test_only_what_standard_output_does_not_take_is_told_as_that(loadline: Loadline, words: str) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{PROGRAM} {words} > /dev/full"], env=loadline.environment, capture_output=True, text=True
+    )
+    said = "loadline: the result can't be printed: No space left on device\nLook where the output goes.\n"
+    assert (done.returncode, done.stderr) == (3, said)
+
+
+@pytest.mark.parametrize(("file", "said"), [("some/file", "some/file: Too many"), (None, "Too many")])
+def test_what_the_system_refuses_besides_is_told_with_its_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: str | None, said: str
+) -> None:
+    def refuse(*_: object) -> Store:
+        raise OSError(errno.EMFILE, "Too many open files", file)
+
+    monkeypatch.setattr(Store, "locate", refuse)
+    assert cli._run(["ls", "--json"], as_json=True) == 3
+    printed = capsys.readouterr()
+    told = json.loads(printed.out)["error"]
+    assert told["kind"] == "target" and told["message"].startswith(said) and told["remedy"]
+    assert printed.err.startswith(f"loadline: {said}")
 
 
 def test_a_name_that_is_no_text_is_measured_and_printed_all_the_same(loadline: Loadline, filled_file: Path) -> None:

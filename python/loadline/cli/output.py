@@ -30,9 +30,30 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def say(text: str = "") -> None:
-    """A line of the result."""
-    click.echo(text)
+class UnprintedError(StoreError):
+    """The result can't be printed; nor could the object of `--json` be."""
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """Turns what the system says of a write to standard output into an UnprintedError; a reader may go away."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise unprinted(error) from None
+
+
+def unprinted(error: OSError) -> UnprintedError:
+    """What is said where standard output takes nothing."""
+    return UnprintedError(f"the result can't be printed: {error.strerror}", "Look where the output goes.")
+
+
+def say(text: str = "", end: str = "\n") -> None:
+    """A line of the result, told at once."""
+    with printing():
+        click.echo(f"{text}{end}", nl=False)
 
 
 def note(text: str) -> None:
@@ -75,7 +96,7 @@ def short_times(text: str) -> str:
 
 def document(body: Mapping[str, Any]) -> None:
     """The object of `--json`."""
-    click.echo(json.dumps(body, ensure_ascii=False, indent=1))
+    say(json.dumps(body, ensure_ascii=False, indent=1))
 
 
 def finding(check: str, point: str, message: str, remedy: str) -> dict[str, Any]:
@@ -137,6 +158,11 @@ def show(table: Table, title: str = "") -> None:
             say(title)
         _show_plain(table, table_width())
         return
+    with printing():
+        _show_drawn(table, title)
+
+
+def _show_drawn(table: Table, title: str) -> None:
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
@@ -176,7 +202,7 @@ def _show_plain(table: Table, width: int | None) -> None:
     plain = table.plain()
     rows = plain.splitlines()[: -len(table.notes) or None]
     if width is None or max(map(len, rows), default=0) <= width:
-        click.echo(plain, nl=False)
+        say(plain, end="")
         return
     _show_stacked(table, width)
     for line in table.notes:
@@ -361,7 +387,8 @@ def while_read() -> Iterator[None]:
     """What is printed within ends where its reader goes away; a verb whose exit code is its answer still gives it."""
     try:
         yield
-        sys.stdout.flush()
+        with printing():
+            sys.stdout.flush()
     except BrokenPipeError:
         abandon(sys.stdout)
 
