@@ -62,7 +62,8 @@ ENVELOPE = {
 EXIT_CODES = """\
 ## Exit codes
 
-Every error says what is wrong and what to do about it. A run of which some points failed is complete and ends with 3.
+Every error says what is wrong and what to do about it. A run of which some points failed is complete and ends with 3;
+so does one with a ramp of which not even the lowest load keeps the limit, and then `resume` has nothing to do.
 """
 
 COMPLETION = """\

@@ -263,13 +263,34 @@ def _row(point: Point, line: LoadLine[Any, Result], failed: Result | None, satur
     found = row.provenance["load_line"]
     ends = [one for one in (found["load"], found["next"], found.get("low"), found.get("high")) if one is not None]
     near = [probe for probe in line.probes if ends and min(ends) <= probe.load <= max(ends)]
-    doubts = [*_doubts(near, _PER[point.ramp.axis]), *_saturation_doubts(row, line, near, saturated)]
+    doubts = [*_saturation_doubts(row, line, near, saturated)]
+    if line.highest is None:
+        # What was found of the lowest probe is about figures, which the row doesn't have.
+        row = replace(row, findings=tuple(one for one in row.findings if one.get("check") == "load-line"))
+        doubts += _lowest_doubts(min(line.probes, key=lambda one: one.load), point.ramp)
+    else:
+        doubts = [*_doubts(near, _PER[point.ramp.axis]), *doubts]
     if failed is not None:
         message = f"{failed.point} failed ({failed.error}), without which it isn't known whether the curve is monotone"
         doubts.append(Doubt("warning", message, "Run it again, if that matters."))
     if not doubts:
         return row
     return replace(row, findings=(*row.findings, finding("load-line", row.run, point.name, doubts)))
+
+
+def _lowest_doubts(lowest: Probe[Any, Result], ramp: Ramp) -> Iterator[Doubt]:
+    """What is doubtful of there being no load line: the lowest load may not have had its chance."""
+    checks = {each.get("check") for each in lowest.answer.findings if each.get("severity") != "note"}
+    which = f"the lowest load, {_said(lowest.load)} {_PER[ramp.axis]},"
+    if "emulation" in checks:
+        message = (
+            f"{which} had late answers, as this machine is too slow or busy: without them it may keep {ramp.limit}"
+        )
+        remedy = "Let nothing else run meanwhile, or ask the model itself: simulate."
+        yield Doubt("warning", message, remedy, {"late_probes": 1})
+    if "other-run" in checks:
+        message = f"{which} had another run beside it: alone it may keep {ramp.limit}"
+        yield Doubt("warning", message, "Let one run after the other.", {"disturbed_probes": 1})
 
 
 def _doubts(near: Sequence[Probe[Any, Result]], per: str) -> Iterator[Doubt]:

@@ -271,8 +271,7 @@ def _go(made: Run, planned: event.Planned, loaders: Sequence[fio.Fio], session: 
             made = _close(made, aims, session)
         with writing(made.path):
             audit_whole(made)
-    failed = [index for index in made.missing() if made.result(index) is not None]
-    session.listen(event.Finished(made.id, made.path, len(failed)))
+    session.listen(event.Finished(made.id, made.path, made.summary()["failed"]))
     return made
 
 

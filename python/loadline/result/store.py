@@ -124,16 +124,20 @@ class Run:
         return read_histograms(folder)[names.index(target) if target in names[1:] else 0]
 
     def missing(self) -> list[int]:
-        """Numbers of the points that have no result, a damaged or a failed one."""
+        """Numbers of the points that have no result, a damaged or a failed one, which another attempt may mend."""
 
         def good(index: int) -> bool:
             try:
                 result = self.result(index)
             except StoreError:
                 return False
-            return result is not None and result.error is None
+            return result is not None and (result.error is None or result.over_limit)
 
         return [index for index in range(len(self.document["points"])) if not good(index)]
+
+    def over_limit(self) -> list[Result]:
+        """The rows of ramps that have no load line, because not even the lowest load keeps the limit."""
+        return [found for found in self._read() if isinstance(found, Result) and found.over_limit]
 
     def damaged(self) -> list[StoreError]:
         """Why committed points can't be read."""
