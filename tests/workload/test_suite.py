@@ -259,6 +259,7 @@ def test_every_key_means_what_the_reference_says() -> None:
         (HEAD + ROUNDS + PROFILE + 'rounds = "b"', "profile a: there are no rounds named 'b'"),
         (HEAD + ROUNDS + PROFILE + 'rounds = "r"\nbest = "rate"', "profile a: `rounds` are of plain points"),
         (HEAD + ROUNDS.replace("most = 9", "most = 4") + PROFILE, "rounds r: `most` is 4 rounds, fewer than the 5"),
+        (HEAD + ROUNDS + ROUNDS + PROFILE, "2 rounds are named 'r'"),
         (HEAD + ROUNDS + "wndow = 3\n" + PROFILE, "rounds r: wndow: unknown key"),
         (HEAD + ROUNDS.replace("[[", "[").replace("]]", "]") + PROFILE, "rounds: Input should be a valid list"),
         (HEAD + PROFILE + 'best = "iops"', "profile a: best: Input should be 'rate' or 'latency'"),

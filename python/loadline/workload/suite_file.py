@@ -6,6 +6,7 @@ Pydantic says where a fault is; `_fault` says it in one sentence. Every key is i
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeVar
@@ -369,9 +370,13 @@ def parse(text: str, name: str, file: str) -> Suite:
         if entry.name in seen:
             raise InputError(f"{file}: two profiles are named {entry.name!r}", "Names tell points apart: change one.")
         seen.add(entry.name)
+    for rounds, times in Counter(one.name for one in parsed.rounds).items():
+        if times > 1:
+            remedy = "Profiles name the rounds that they belong to: change one."
+            raise InputError(f"{file}: {times} rounds are named {rounds!r}", remedy)
     own = parsed.published
     published = Published(own.queue_depth, own.jobs, own.runtime, own.warmup, *own.working_set)
-    return Suite(name, parsed.title, parsed.source, parsed.analysis, tuple(entries), published, parsed.stop)
+    return Suite(name, parsed.title, parsed.source, parsed.analysis, tuple(entries), published, parsed.stop, file)
 
 
 def _shares(block: dict[str, Any]) -> tuple[BlockShare, ...]:
