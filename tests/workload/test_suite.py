@@ -296,6 +296,16 @@ def test_the_nearest_key_is_suggested() -> None:
     assert error.value.remedy.startswith("Did you mean 'block'?")
 
 
+@pytest.mark.parametrize("key", ["axis = 'rate'", "from = '1k/s'", "to = '9k/s'"])
+def test_a_key_of_a_ramp_beside_it_is_told_where_it_belongs(key: str) -> None:
+    with pytest.raises(InputError, match=f"^my.toml: profile a: {key[: key.index(' ')]}: unknown key") as error:
+        parse_suite(HEAD + PROFILE + LIMIT + key, "my", "my.toml")
+    assert 'ramp: ramp = { axis = "rate", from = "100/s", to = "50k/s" }.' in error.value.remedy
+    with pytest.raises(InputError) as error:
+        parse_suite(HEAD + key + "\n" + PROFILE, "my", "my.toml")
+    assert "ramp" not in error.value.remedy
+
+
 def test_the_nearest_suite_is_suggested() -> None:
     with pytest.raises(InputError, match="no suite is named 'typical12'") as error:
         load_suite("typical12")
