@@ -277,3 +277,9 @@ def test_ctrl_c_while_it_is_being_loaded_is_told_in_a_line(loadline: Loadline) -
     path = os.pathsep.join((str(loadline.folder), os.environ.get("PYTHONPATH", "")))
     said = loadline("suites", environment={"PYTHONPATH": path})
     assert (said.code, said.err) == (130, "loadline: interrupted before there was a result\n")
+
+
+@pytest.mark.parametrize(("suite", "times"), [("database-ramp", 1), ("saturation", 5), ("typical-12", 0)])
+def test_the_time_of_a_search_is_told_as_that_of_one_probe(loadline: Loadline, suite: str, times: int) -> None:
+    said = loadline("suites", suite).out
+    assert said.count(" s a probe\n") == times, said
