@@ -59,6 +59,12 @@ def test_a_failure_is_one_object_a_message_and_the_documented_code(
     assert plain.err.splitlines()[-2:] != []
 
 
+def test_without_a_verb_the_help_is_printed_and_nothing_around_it(loadline: Loadline) -> None:
+    said, helped = loadline(), loadline("--help")
+    assert (said.code, said.out, helped.code, helped.err) == (2, "", 0, "")
+    assert said.err == helped.out and said.err.startswith("Usage: loadline")
+
+
 @pytest.mark.parametrize("verb", ["import", "audit", "compare"])
 def test_a_tag_that_would_hide_a_column_is_refused_with_another_name(loadline: Loadline, verb: str) -> None:
     said = loadline(verb, "x.csv", "--tag", "origin=fio")

@@ -116,7 +116,7 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
         ctx.exit()
 
 
-@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Verbs, no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Say the version."
 )
@@ -146,6 +146,10 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(words: list[str], *, as_json: bool) -> int:
+    if not words:
+        bare = click.Context(loadline_command, info_name="loadline", **loadline_command.context_settings)
+        output.note(loadline_command.get_help(bare))
+        return InputError.exit_code
     try:
         code = loadline_command.main(words, prog_name="loadline", standalone_mode=False)
     except LoadlineError as error:
