@@ -6,6 +6,7 @@ import errno
 import json
 import os
 import pty
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -289,3 +290,32 @@ def test_ctrl_c_while_it_is_being_loaded_is_told_in_a_line(loadline: Loadline) -
 def test_the_time_of_a_search_is_told_as_that_of_one_probe(loadline: Loadline, suite: str, times: int) -> None:
     said = loadline("suites", suite).out
     assert said.count(" s a probe\n") == times, said
+
+
+POINT = 'runtime = "1s"\n[[profile]]\nname = "a"\nblock = "4k"\nread = "100%"\nrandom = "100%"\n'
+ORDERS = "\\u001b]0;owned\\u0007\\u009b2J\\u000d"
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("title.toml", f'title = "{ORDERS}"\nsource = "{ORDERS}"\n' + POINT),
+        ("key.toml", f'title = "x"\n"{ORDERS}" = 3\n' + POINT),
+        ("value.toml", f'title = "x"\nstop = "{ORDERS}"\n' + POINT),
+        ("named.fio", "[a]\nrw=read\nbs=\x1b]0;owned\x07\n"),
+        ("unknown.fio", "[a]\nrw=read\nruntime=1\n\x1b]0;owned\x07=3\n"),
+        ("nul.fio", "[a]\nrw=read\nruntime=1\nbs=\x00\x9b2J\n"),
+    ],
+)
+def test_control_characters_of_files_do_not_reach_the_terminal(loadline: Loadline, file: str, text: str) -> None:
+    (loadline.folder / file).write_text(text, "utf-8")
+    for words in ([], ["--json"]):
+        said = loadline("suites", file, *words)
+        assert re.search(r"\\(u00|x)", said.out + said.err)
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", said.out + said.err)
+
+
+def test_on_a_terminal_an_error_keeps_its_colour_and_what_others_wrote_has_none(loadline: Loadline) -> None:
+    code, shown = typed(loadline, "", "suites", "\x1b[31mnothing")
+    assert code == 2 and shown.startswith("\x1b[31m\x1b[1mloadline: \x1b[0mno suite is named '")
+    assert shown.count("\x1b") == 3

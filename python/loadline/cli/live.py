@@ -118,6 +118,7 @@ def serving_lines(
 
 def _fitted(drawn: list[Text], width: int, plain: bool) -> list[Text]:
     for line in drawn:
+        line.plain = output.shown(line.plain)
         if plain:
             line.plain = line.plain.translate(_PLAIN).encode("ascii", "replace").decode()
         line.truncate(width, overflow="crop" if plain else "ellipsis")

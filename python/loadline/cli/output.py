@@ -30,6 +30,18 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
+# Of the control characters newlines part our own lines, and tabs do no harm.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def shown(text: str) -> str:
+    """The text with its control characters as JSON writes them.
+
+    Files and devices of others name themselves as they like, and a terminal would obey.
+    """
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
 class UnprintedError(StoreError):
     """The result can't be printed; nor could the object of `--json` be."""
 
@@ -53,11 +65,15 @@ def unprinted(error: OSError) -> UnprintedError:
 def say(text: str = "", end: str = "\n") -> None:
     """A line of the result, told at once."""
     with printing():
-        click.echo(f"{text}{end}", nl=False)
+        click.echo(f"{shown(text)}{end}", nl=False)
 
 
 def note(text: str) -> None:
     """A line beside the result: on standard error. When nobody reads that any more, a run goes on in silence."""
+    _tell(shown(text))
+
+
+def _tell(text: str) -> None:
     # Not click.echo, which finds the terminal behind the display and writes into it instead of above it.
     try:
         sys.stderr.write(f"{text}\n")
@@ -140,10 +156,10 @@ def error_body(error: LoadlineError) -> dict[str, str]:
 def complain(error: LoadlineError) -> None:
     """The message and its remedy on standard error."""
     head = "loadline: "
-    text = folded(head + error.message, stream=sys.stderr)
+    text = folded(head + shown(error.message), stream=sys.stderr)
     if sys.stderr.isatty() and "NO_COLOR" not in os.environ:
         text = click.style(head, fg="red", bold=True) + text.removeprefix(head)
-    note(text)
+    _tell(text)
     if error.remedy:
         warn(error.remedy)
 
@@ -169,7 +185,7 @@ def _show_drawn(table: Table, title: str) -> None:
 
     console = terminal()
     if title:
-        console.print(Text(title, style="bold"))
+        console.print(Text(shown(title), style="bold"))
     widths = table.fit(console.width)
     if widths is None:
         _show_stacked(table, console.width)

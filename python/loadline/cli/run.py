@@ -104,7 +104,7 @@ def command(
 def _ask(target: Target, wanted: str) -> str | None:
     what = confirmed_by(target)
     answer: str = click.prompt(
-        f"All data on {target.given} will be lost. To go on, type its {what} ({wanted})",
+        output.shown(f"All data on {target.given} will be lost. To go on, type its {what} ({wanted})"),
         err=True,
         default="",
         show_default=False,
