@@ -146,15 +146,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
 
 
 def _run(words: list[str], *, as_json: bool) -> int:
-    if not words:
-        bare = click.Context(loadline_command, info_name="loadline", **loadline_command.context_settings)
-        output.note(loadline_command.get_help(bare))
-        return InputError.exit_code
     try:
         code = loadline_command.main(words, prog_name="loadline", standalone_mode=False)
     except LoadlineError as error:
         failure = error
     except click.UsageError as error:
+        if not words and error.ctx is not None:
+            output.note(error.ctx.get_help())
+            return InputError.exit_code
         where = f"See: {error.ctx.command_path} --help" if error.ctx else "See: loadline --help"
         failure = InputError(error.format_message(), where)
     except (KeyboardInterrupt, click.Abort):
