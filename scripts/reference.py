@@ -62,7 +62,8 @@ ENVELOPE = {
 EXIT_CODES = """\
 ## Exit codes
 
-Every error says what is wrong and what to do about it. A run of which some points failed is complete and ends with 3.
+Every error says what is wrong and what to do about it. A run of which some points failed is complete and ends with 3;
+so does one with a ramp of which not even the lowest load keeps the limit, and then `resume` has nothing to do.
 """
 
 COMPLETION = """\
@@ -133,7 +134,7 @@ measuring: each repetition, and of targets in turn each target, has a folder of 
 
 `point.json` is written last, under another name, and renamed: then the point exists. A process that is killed loses the
 point in progress and nothing else. A failed point has a `point.json` with an `error`; `loadline resume` measures it
-again.
+again. So it does with a damaged one, and with what is damaged among the probes of a point that has no result.
 """
 
 RUN_JSON = {

@@ -14,6 +14,7 @@ are turned into one of these where they arise; nothing else crosses a room's bor
 
 from __future__ import annotations
 
+import os
 from pathlib import Path
 
 
@@ -34,6 +35,13 @@ class LoadlineError(Exception):
         self.message = message
         self.remedy = remedy
         self.run = run
+
+
+def unforeseen(error: OSError) -> TargetError:
+    """What the system refused where nothing else is said of it: its own words, with the file if it names one."""
+    named = "" if error.filename is None else f"{os.fsdecode(error.filename)}: "
+    remedy = "Check its permissions and the disk below it." if named else "See the kernel's log: dmesg | tail"
+    return TargetError(f"{named}{error.strerror or error}", remedy)
 
 
 class InputError(LoadlineError):

@@ -246,3 +246,11 @@ def test_of_targets_in_turn_the_point_names_its_target_and_repetition(state: Sta
 def test_how_well_a_point_is_known_is_said_up_to_all_of_it(state: State, fraction: float, said: str) -> None:
     state.progress[-1] = replace(state.progress[-1], ci95_fraction=fraction)
     assert said in screen(state, 120)
+
+
+def test_what_others_wrote_gives_the_terminal_no_orders(state: State) -> None:
+    state.title += "\x1b]0;x\x07"
+    state.results = [Result(point="a", error="fio: \x1b[2J\x9b2J gone")]
+    said = screen(state, 300)
+    assert "M\\u001b]0;x" in said and " failed: fio: \\u001b[2J\\u009b2J gone" in said
+    assert not any((ord(each) < 32 and each != "\n") or 127 <= ord(each) < 160 for each in said)

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import pty
+import re
 import subprocess
 from dataclasses import replace
 from pathlib import Path
@@ -15,7 +17,8 @@ from devices import loop_device, needs_root
 from measuring.suites import reads, three
 from results import measured, run_of
 
-from loadline.result.store import begin_point, begin_probe, commit_point
+from loadline import cli
+from loadline.result.store import Store, begin_point, begin_probe, commit_point
 
 KEYS = ["format", "results", "probes", "runs", "findings", "error"]
 
@@ -55,6 +58,12 @@ def test_a_failure_is_one_object_a_message_and_the_documented_code(
     plain = loadline(*words)
     assert (plain.code, plain.out) == (code, "")
     assert plain.err.splitlines()[-2:] != []
+
+
+def test_without_a_verb_the_help_is_printed_and_nothing_around_it(loadline: Loadline) -> None:
+    said, helped = loadline(), loadline("--help")
+    assert (said.code, said.out, helped.code, helped.err) == (2, "", 0, "")
+    assert said.err == helped.out and said.err.startswith("Usage: loadline")
 
 
 @pytest.mark.parametrize("verb", ["import", "audit", "compare"])
@@ -114,7 +123,9 @@ def test_of_a_search_that_was_killed_the_kept_probes_are_told(loadline: Loadline
     folder = begin_point(run, 0)
     for load, failed in ((64, None), (8, None), (9, "fio ended with 1")):
         probe = replace(measured(f"ramp-qd{load}", role="probe", limit="mean<=30ms", run=run.id), error=failed)
-        commit_point(begin_probe(folder, probe.point), probe, {})
+        place = begin_probe(folder, probe.point)
+        (place / "series.parquet").touch()
+        commit_point(place, probe, {})
     begin_probe(folder, "ramp-qd10")
     shown = loadline("show", "last").out
     assert "1 of 1 points are missing or failed, of which 2 probes are kept; go on from them with: loadline" in shown
@@ -160,6 +171,7 @@ def test_a_run_goes_on_when_nobody_reads_its_progress(loadline: Loadline, filled
     [
         ("suites > /dev/full", 3),
         ("ls --json > /dev/full", 3),
+        ("--help > /dev/full", 3),
         ("suites >&-", 0),
         ("suites <&- >&-", 0),
         ("show nothing --json >&-", 2),
@@ -186,6 +198,30 @@ def test_a_strange_place_for_input_and_output_gives_a_code_and_no_traceback(
     )
     assert b"Traceback" not in done.stderr, done.stderr
     assert done.returncode == code, done.stderr
+
+
+@pytest.mark.parametrize("words", ["suites", "suites typical-12 --json", "suites --help", "--version"])
+def test_only_what_standard_output_does_not_take_is_told_as_that(loadline: Loadline, words: str) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{PROGRAM} {words} > /dev/full"], env=loadline.environment, capture_output=True, text=True
+    )
+    said = "loadline: the result can't be printed: No space left on device\nLook where the output goes.\n"
+    assert (done.returncode, done.stderr) == (3, said)
+
+
+@pytest.mark.parametrize(("file", "said"), [("some/file", "some/file: Too many"), (None, "Too many")])
+def test_what_the_system_refuses_besides_is_told_with_its_file(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str], file: str | None, said: str
+) -> None:
+    def refuse(*_: object) -> Store:
+        raise OSError(errno.EMFILE, "Too many open files", file)
+
+    monkeypatch.setattr(Store, "locate", refuse)
+    assert cli._run(["ls", "--json"], as_json=True) == 3
+    printed = capsys.readouterr()
+    told = json.loads(printed.out)["error"]
+    assert told["kind"] == "target" and told["message"].startswith(said) and told["remedy"]
+    assert printed.err.startswith(f"loadline: {said}")
 
 
 def test_a_name_that_is_no_text_is_measured_and_printed_all_the_same(loadline: Loadline, filled_file: Path) -> None:
@@ -248,3 +284,38 @@ def test_ctrl_c_while_it_is_being_loaded_is_told_in_a_line(loadline: Loadline) -
     path = os.pathsep.join((str(loadline.folder), os.environ.get("PYTHONPATH", "")))
     said = loadline("suites", environment={"PYTHONPATH": path})
     assert (said.code, said.err) == (130, "loadline: interrupted before there was a result\n")
+
+
+@pytest.mark.parametrize(("suite", "times"), [("database-ramp", 1), ("saturation", 5), ("typical-12", 0)])
+def test_the_time_of_a_search_is_told_as_that_of_one_probe(loadline: Loadline, suite: str, times: int) -> None:
+    said = loadline("suites", suite).out
+    assert said.count(" s a probe\n") == times, said
+
+
+POINT = 'runtime = "1s"\n[[profile]]\nname = "a"\nblock = "4k"\nread = "100%"\nrandom = "100%"\n'
+ORDERS = "\\u001b]0;owned\\u0007\\u009b2J\\u000d"
+
+
+@pytest.mark.parametrize(
+    ("file", "text"),
+    [
+        ("title.toml", f'title = "{ORDERS}"\nsource = "{ORDERS}"\n' + POINT),
+        ("key.toml", f'title = "x"\n"{ORDERS}" = 3\n' + POINT),
+        ("value.toml", f'title = "x"\nstop = "{ORDERS}"\n' + POINT),
+        ("named.fio", "[a]\nrw=read\nbs=\x1b]0;owned\x07\n"),
+        ("unknown.fio", "[a]\nrw=read\nruntime=1\n\x1b]0;owned\x07=3\n"),
+        ("nul.fio", "[a]\nrw=read\nruntime=1\nbs=\x00\x9b2J\n"),
+    ],
+)
+def test_control_characters_of_files_do_not_reach_the_terminal(loadline: Loadline, file: str, text: str) -> None:
+    (loadline.folder / file).write_text(text, "utf-8")
+    for words in ([], ["--json"]):
+        said = loadline("suites", file, *words)
+        assert re.search(r"\\(u00|x)", said.out + said.err)
+        assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f]", said.out + said.err)
+
+
+def test_on_a_terminal_an_error_keeps_its_colour_and_what_others_wrote_has_none(loadline: Loadline) -> None:
+    code, shown = typed(loadline, "", "suites", "\x1b[31mnothing")
+    assert code == 2 and shown.startswith("\x1b[31m\x1b[1mloadline: \x1b[0mno suite is named '")
+    assert shown.count("\x1b") == 3

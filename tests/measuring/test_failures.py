@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import os
 import shutil
@@ -14,6 +15,11 @@ from cli.program import Loadline
 from devices import command, loop_device, needs_root
 from measuring.processes import fio_pids, kill, until, wait_until_gone
 from measuring.suites import reads, suite, three
+
+from loadline.errors import TargetError
+from loadline.measuring import event
+from loadline.measuring.run import run
+from loadline.result.store import open_run
 
 MIB = 1024**2
 
@@ -245,3 +251,19 @@ class TestOnDevices:
             assert [row["error"] for row in said.json["results"]] == [None] * 3
         finally:
             command("umount", store)
+
+
+def test_a_run_that_the_system_ends_keeps_its_points_and_can_go_on(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, filled_file: Path
+) -> None:
+    """What it refuses where nobody foresaw it, as of a log that can't be opened."""
+    monkeypatch.chdir(tmp_path)
+
+    def listen(what: event.Event) -> None:
+        if isinstance(what, event.PointStarted) and what.number == 2:
+            raise OSError(errno.EIO, os.strerror(errno.EIO), "some/file")
+
+    with pytest.raises(TargetError, match=r"^some/file: Input/output error$") as told:
+        run(str(three(tmp_path)), str(filled_file), listen=listen, destroy=str(filled_file))
+    assert told.value.run is not None and "loadline resume" in told.value.remedy
+    assert [row.point for row in open_run(told.value.run).results()] == ["mixed"]

@@ -104,7 +104,8 @@ def test_a_damaged_run_is_named_by_its_file(tmp_path: Path, content: bytes) -> N
     (run.path / "run.json").write_bytes(content)
     with pytest.raises(StoreError, match=r"run\.json") as told:
         open_run(run.path)
-    assert "damaged" in told.value.remedy
+    # A plan that is lost is no point that could be measured again.
+    assert "damaged" in told.value.remedy and "resume" not in told.value.remedy
 
 
 def test_a_damaged_point_counts_as_failed_and_hides_neither_the_run_nor_the_others(tmp_path: Path) -> None:
@@ -122,8 +123,9 @@ def test_damaged_histograms_are_named_by_their_file_and_missing_ones_are_none(tm
     commit_point(begin_point(run, 0), Result(point="one"), {"read": Histogram([100], [1])})
     file = run.point_path(0) / "histograms.json"
     file.write_text('{"format": 1, "histograms": {"read": {"ns": [1]}}}')
-    with pytest.raises(StoreError, match=r"histograms\.json"):
+    with pytest.raises(StoreError, match=r"histograms\.json") as told:
         run.histograms(0)
+    assert f"remove {run.point_path(0) / 'point.json'}, and `loadline resume`" in told.value.remedy
     file.unlink()
     assert run.histograms(0) == {}
 

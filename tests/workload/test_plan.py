@@ -204,7 +204,7 @@ def test_points_of_rounds_are_swept_over_reads_first_and_know_their_rounds() -> 
     assert points[0].expected_ns == 9 * (points[0].runtime_ns + points[0].warmup_ns)
     assert Point.from_json(json.loads(json.dumps(points[0].to_json()))) == points[0]
     assert len(plan(HEAD + ROUNDS + swept, Options(queue_depths=(1, 8)))) == 8
-    with pytest.raises(InputError, match="rounds r track 'a-b4k-rd0', which is no point of theirs"):
+    with pytest.raises(InputError, match=r"^s\.toml: rounds r: track: 'a-b4k-rd0' is no point of theirs"):
         plan(HEAD + ROUNDS + swept.replace('"0%"', '"5%"'))
 
 
@@ -241,8 +241,10 @@ def test_a_ramp_takes_another_limit_and_refuses_other_jobs() -> None:
 
 
 def test_a_limit_of_what_the_profile_doesn_t_do_is_refused() -> None:
-    with pytest.raises(InputError, match="profile a has no writes, which max<=1ms of writes limits"):
+    with pytest.raises(InputError, match=r"^--limit: profile a has no writes, which max<=1ms of writes limits"):
         plan(HEAD + RAMP.replace("50%", "100%"), Options(limit=parse_limit("max<=1ms of writes")))
+    with pytest.raises(InputError, match=r"^s\.toml: profile a has no reads, which p99<=5ms of reads limits"):
+        plan(HEAD + PROFILE.format("a").replace("50%", "0%") + 'limit = "p99<=5ms of reads"\n')
 
 
 def test_as_published_touches_what_the_source_did_and_leaves_ramps_ramps() -> None:

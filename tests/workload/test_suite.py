@@ -259,6 +259,7 @@ def test_every_key_means_what_the_reference_says() -> None:
         (HEAD + ROUNDS + PROFILE + 'rounds = "b"', "profile a: there are no rounds named 'b'"),
         (HEAD + ROUNDS + PROFILE + 'rounds = "r"\nbest = "rate"', "profile a: `rounds` are of plain points"),
         (HEAD + ROUNDS.replace("most = 9", "most = 4") + PROFILE, "rounds r: `most` is 4 rounds, fewer than the 5"),
+        (HEAD + ROUNDS + ROUNDS + PROFILE, "2 rounds are named 'r'"),
         (HEAD + ROUNDS + "wndow = 3\n" + PROFILE, "rounds r: wndow: unknown key"),
         (HEAD + ROUNDS.replace("[[", "[").replace("]]", "]") + PROFILE, "rounds: Input should be a valid list"),
         (HEAD + PROFILE + 'best = "iops"', "profile a: best: Input should be 'rate' or 'latency'"),
@@ -293,6 +294,16 @@ def test_the_nearest_key_is_suggested() -> None:
     with pytest.raises(InputError) as error:
         parse_suite(HEAD + PROFILE + "blok = 3", "my", "my.toml")
     assert error.value.remedy.startswith("Did you mean 'block'?")
+
+
+@pytest.mark.parametrize("key", ["axis = 'rate'", "from = '1k/s'", "to = '9k/s'"])
+def test_a_key_of_a_ramp_beside_it_is_told_where_it_belongs(key: str) -> None:
+    with pytest.raises(InputError, match=f"^my.toml: profile a: {key[: key.index(' ')]}: unknown key") as error:
+        parse_suite(HEAD + PROFILE + LIMIT + key, "my", "my.toml")
+    assert 'ramp: ramp = { axis = "rate", from = "100/s", to = "50k/s" }.' in error.value.remedy
+    with pytest.raises(InputError) as error:
+        parse_suite(HEAD + key + "\n" + PROFILE, "my", "my.toml")
+    assert "ramp" not in error.value.remedy
 
 
 def test_the_nearest_suite_is_suggested() -> None:

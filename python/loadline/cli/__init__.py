@@ -16,12 +16,13 @@ try:
     from collections.abc import Sequence
     from dataclasses import dataclass
     from importlib import import_module
+    from traceback import walk_tb
     from typing import Any
 
     import click
 
     from loadline.cli import output
-    from loadline.errors import InputError, InterruptedRun, LoadlineError, StoreError
+    from loadline.errors import InputError, InterruptedRun, LoadlineError, unforeseen
 except KeyboardInterrupt:  # Most of what a start takes is spent here, and there is no `main` yet that could tell it.
     sys.stderr.write("loadline: interrupted before there was a result\n")
     sys.exit(130)
@@ -111,11 +112,11 @@ def _print_version(ctx: click.Context, _: click.Parameter, wanted: bool) -> None
     if wanted:
         import loadline
 
-        click.echo(f"loadline {loadline.__version__}")
+        output.say(f"loadline {loadline.__version__}")
         ctx.exit()
 
 
-@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Verbs, no_args_is_help=False, context_settings={"help_option_names": ["-h", "--help"]})
 @click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Say the version."
 )
@@ -150,6 +151,9 @@ def _run(words: list[str], *, as_json: bool) -> int:
     except LoadlineError as error:
         failure = error
     except click.UsageError as error:
+        if not words and error.ctx is not None:
+            output.note(error.ctx.get_help())
+            return InputError.exit_code
         where = f"See: {error.ctx.command_path} --help" if error.ctx else "See: loadline --help"
         failure = InputError(error.format_message(), where)
     except (KeyboardInterrupt, click.Abort):
@@ -157,17 +161,22 @@ def _run(words: list[str], *, as_json: bool) -> int:
     except BrokenPipeError:
         return _unread()
     except OSError as error:
-        failure = StoreError(f"the result can't be printed: {error.strerror}", "Look where the output goes.")
-        as_json = False
+        failure = output.unprinted(error) if _is_help(error) else unforeseen(error)
     except SystemExit:  # click's own answer to a reader that went away
         return _unread()
     else:
         return code if isinstance(code, int) else 0
     try:
-        output.failure(failure, as_json=as_json)
-    except OSError:
+        output.failure(failure, as_json=as_json and not isinstance(failure, output.UnprintedError))
+    except (output.UnprintedError, OSError):
         _unread()
     return failure.exit_code
+
+
+def _is_help(error: OSError) -> bool:
+    """Whether it arose where click prints, which does that by itself with the help."""
+    *_, (innermost, _) = walk_tb(error.__traceback__)
+    return innermost.f_code is click.echo.__code__
 
 
 def _unread() -> int:

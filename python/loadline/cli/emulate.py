@@ -6,7 +6,6 @@ import json
 import re
 import shlex
 import signal
-import sys
 import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -162,11 +161,9 @@ def _say_start(said: str, size_bytes: int, emulator: Emulator, device: Attached 
         _object(event="serving", system=said, address=emulator.address, size_bytes=size_bytes, device=name)
         return
     output.say(emulator.address)
-    sys.stdout.flush()
     output.warn(f"{said} is served, {format_size(size_bytes)}; Ctrl-C ends it")
     if device is not None:
         output.say(device.name)
-        sys.stdout.flush()
     output.note(f"with NBD in the kernel: {_client(emulator.address)}")
     output.note(f"faults: loadline fault {shlex.quote(emulator.address)} 'latency x10 for 30s'")
 
@@ -180,7 +177,6 @@ def _client(address: str) -> str:
 
 def _object(**body: Any) -> None:
     output.say(json.dumps({"format": 1, **body}, ensure_ascii=False))
-    sys.stdout.flush()
 
 
 def _watch(

@@ -18,7 +18,7 @@ from rich.text import Text
 from loadline.cli import output
 from loadline.measuring import event
 from loadline.measuring.emulate import Reading, Served
-from loadline.reporting.table import UNKNOWN, count, megabytes, milliseconds, percent_of
+from loadline.reporting.table import UNKNOWN, count, fate, megabytes, milliseconds, percent_of
 from loadline.result.schema import Flow, Result
 from loadline.result.store import open_run
 from loadline.units import format_duration, format_size
@@ -118,6 +118,7 @@ def serving_lines(
 
 def _fitted(drawn: list[Text], width: int, plain: bool) -> list[Text]:
     for line in drawn:
+        line.plain = output.shown(line.plain)
         if plain:
             line.plain = line.plain.translate(_PLAIN).encode("ascii", "replace").decode()
         line.truncate(width, overflow="crop" if plain else "ellipsis")
@@ -145,7 +146,7 @@ def _earlier(results: Sequence[Result], width: int, rows: int, *, targets: bool 
         star = "*" if result.quick else ""
         named = f"{_cut(name(result), name_width - 1 - len(star))}{star}".ljust(name_width)
         if result.error:
-            drawn.append(Text(f"  {named}").append(f" failed: {result.error}", style="red"))
+            drawn.append(Text(f"  {named}").append(f" {fate(result)}: {result.error}", style="red"))
             continue
         cells = [count(result.total.iops), megabytes(result.total)]
         cells += [milliseconds(flow.latency_mean_ns) for flow in (result.read, result.write)]

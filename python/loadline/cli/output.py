@@ -30,13 +30,50 @@ if TYPE_CHECKING:
 F = TypeVar("F", bound=Callable[..., Any])
 
 
-def say(text: str = "") -> None:
-    """A line of the result."""
-    click.echo(text)
+# Of the control characters newlines part our own lines, and tabs do no harm.
+_CONTROL = re.compile("[\x00-\x08\x0b-\x1f\x7f-\x9f]")
+
+
+def shown(text: str) -> str:
+    """The text with its control characters as JSON writes them.
+
+    Files and devices of others name themselves as they like, and a terminal would obey.
+    """
+    return _CONTROL.sub(lambda found: f"\\u{ord(found[0]):04x}", text)
+
+
+class UnprintedError(StoreError):
+    """The result can't be printed; nor could the object of `--json` be."""
+
+
+@contextmanager
+def printing() -> Iterator[None]:
+    """Turns what the system says of a write to standard output into an UnprintedError; a reader may go away."""
+    try:
+        yield
+    except BrokenPipeError:
+        raise
+    except OSError as error:
+        raise unprinted(error) from None
+
+
+def unprinted(error: OSError) -> UnprintedError:
+    """What is said where standard output takes nothing."""
+    return UnprintedError(f"the result can't be printed: {error.strerror}", "Look where the output goes.")
+
+
+def say(text: str = "", end: str = "\n") -> None:
+    """A line of the result, told at once."""
+    with printing():
+        click.echo(f"{shown(text)}{end}", nl=False)
 
 
 def note(text: str) -> None:
     """A line beside the result: on standard error. When nobody reads that any more, a run goes on in silence."""
+    _tell(shown(text))
+
+
+def _tell(text: str) -> None:
     # Not click.echo, which finds the terminal behind the display and writes into it instead of above it.
     try:
         sys.stderr.write(f"{text}\n")
@@ -75,7 +112,7 @@ def short_times(text: str) -> str:
 
 def document(body: Mapping[str, Any]) -> None:
     """The object of `--json`."""
-    click.echo(json.dumps(body, ensure_ascii=False, indent=1))
+    say(json.dumps(body, ensure_ascii=False, indent=1))
 
 
 def finding(check: str, point: str, message: str, remedy: str) -> dict[str, Any]:
@@ -119,10 +156,10 @@ def error_body(error: LoadlineError) -> dict[str, str]:
 def complain(error: LoadlineError) -> None:
     """The message and its remedy on standard error."""
     head = "loadline: "
-    text = folded(head + error.message, stream=sys.stderr)
+    text = folded(head + shown(error.message), stream=sys.stderr)
     if sys.stderr.isatty() and "NO_COLOR" not in os.environ:
         text = click.style(head, fg="red", bold=True) + text.removeprefix(head)
-    note(text)
+    _tell(text)
     if error.remedy:
         warn(error.remedy)
 
@@ -137,13 +174,18 @@ def show(table: Table, title: str = "") -> None:
             say(title)
         _show_plain(table, table_width())
         return
+    with printing():
+        _show_drawn(table, title)
+
+
+def _show_drawn(table: Table, title: str) -> None:
     from rich import box
     from rich.table import Table as RichTable
     from rich.text import Text
 
     console = terminal()
     if title:
-        console.print(Text(title, style="bold"))
+        console.print(Text(shown(title), style="bold"))
     widths = table.fit(console.width)
     if widths is None:
         _show_stacked(table, console.width)
@@ -176,7 +218,7 @@ def _show_plain(table: Table, width: int | None) -> None:
     plain = table.plain()
     rows = plain.splitlines()[: -len(table.notes) or None]
     if width is None or max(map(len, rows), default=0) <= width:
-        click.echo(plain, nl=False)
+        say(plain, end="")
         return
     _show_stacked(table, width)
     for line in table.notes:
@@ -361,7 +403,8 @@ def while_read() -> Iterator[None]:
     """What is printed within ends where its reader goes away; a verb whose exit code is its answer still gives it."""
     try:
         yield
-        sys.stdout.flush()
+        with printing():
+            sys.stdout.flush()
     except BrokenPipeError:
         abandon(sys.stdout)
 

@@ -12,7 +12,7 @@ import click
 
 from loadline.cli import output
 from loadline.measuring import event
-from loadline.reporting.table import count, milliseconds, percent_of
+from loadline.reporting.table import count, fate, milliseconds, percent_of
 from loadline.system.pool import Listener
 from loadline.units import format_range, format_size
 
@@ -129,7 +129,7 @@ def _figures(finished: event.PointFinished | event.ProbeFinished) -> str:
     name = result.point + (f" (repetition {result.repeat})" if result.repeat > 1 else "")
     name += f" on {finished.target}" if finished.target else ""
     if result.error:
-        return f"{name}: failed: {result.error}"
+        return f"{name}: {fate(result)}: {result.error}"
     total = result.total
     rate = None if total.bytes_per_s is None else total.bytes_per_s / 1e6
     said = f"{name}: {count(total.iops)} IOPS, {count(rate)} MB/s, {milliseconds(total.latency_mean_ns)} ms"

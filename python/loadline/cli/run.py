@@ -104,7 +104,7 @@ def command(
 def _ask(target: Target, wanted: str) -> str | None:
     what = confirmed_by(target)
     answer: str = click.prompt(
-        f"All data on {target.given} will be lost. To go on, type its {what} ({wanted})",
+        output.shown(f"All data on {target.given} will be lost. To go on, type its {what} ({wanted})"),
         err=True,
         default="",
         show_default=False,
@@ -112,15 +112,22 @@ def _ask(target: Target, wanted: str) -> str | None:
     return answer
 
 
+def _failure(made: Run, failed: int, points: int) -> TargetError | None:
+    over = made.over_limit()
+    failed -= len(over)
+    again, change = f"Try them again with: loadline resume {made.handle}", "Change the load, the limit or the system."
+    if not over:
+        return TargetError(f"{failed} of {points} points failed", again) if failed else None
+    lineless = f"{len(over)} of {points} points have no load line: {over[0].point}: {over[0].error}"
+    if not failed:
+        return TargetError(lineless, change)
+    return TargetError(f"{failed} of {points} points failed; {lineless}", f"{again}; of the latter: {change.lower()}")
+
+
 def conclude(made: Run, *, as_json: bool) -> int:
     """Prints a run's results; 3 if any point failed, else 0."""
     results, summary = made.results(), made.summary()
-    failure = None
-    if summary["failed"]:
-        failure = TargetError(
-            f"{summary['failed']} of {summary['points']} points failed",
-            f"Try them again with: loadline resume {made.handle}",
-        )
+    failure = _failure(made, summary["failed"], summary["points"])
     if as_json:
         output.document(envelope(results + made.probes(), [summary], output.error_body(failure) if failure else None))
     else:

@@ -36,7 +36,7 @@ def command(run: str, store: str | None, as_json: bool) -> None:
     if results:
         output.say()
         output.show(results_table(results, histograms_in([found])))
-    left = summary["points"] - summary["done"]
+    left = len(found.missing())
     kept, probes = found.kept() if left else 0, ""
     if kept:
         probes = f", of which {kept} {'probe' if kept == 1 else 'probes'} {'is' if kept == 1 else 'are'} kept"

@@ -138,7 +138,9 @@ def _rows(point: Point) -> list[tuple[str, ...]]:
 
 
 def _time(point: Point) -> str:
-    return format_range(point.least_ns / point.times, point.expected_ns / point.times)
+    """Of a measurement: how many probes a search takes is known only at its end."""
+    each = format_range(point.least_ns / point.times, point.expected_ns / point.times)
+    return f"{each} a probe" if point.searches else each
 
 
 def _load(arrival: Arrival) -> str:

@@ -6,8 +6,8 @@ twice.
 
 from __future__ import annotations
 
+import logging
 import math
-import shutil
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from itertools import combinations
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 from loadline._core import Histogram
+from loadline.errors import StoreError
 from loadline.judging.certainty import Certainty
 from loadline.judging.figure import figure_named
 from loadline.judging.finding import Doubt, finding
@@ -23,7 +24,17 @@ from loadline.measuring.point import Measured
 from loadline.reporting.table import count, listed, load_line_unsure
 from loadline.result.intervals import counted_intervals
 from loadline.result.schema import Result
-from loadline.result.store import Row, begin_probe, commit_point, probe_paths, read_histograms, read_rows
+from loadline.result.store import (
+    Row,
+    begin_probe,
+    commit_point,
+    copy_series,
+    lose_probe,
+    probe_paths,
+    read_histograms,
+    read_probe,
+    read_rows,
+)
 from loadline.system.load_line import (
     LIMITED,
     LoadLine,
@@ -39,6 +50,8 @@ from loadline.system.row import best_rows, load_line_rows
 from loadline.workload.limit import Limit, Ramp
 from loadline.workload.plan import Point
 from loadline.workload.profile import Closed
+
+log = logging.getLogger("loadline")
 
 # One job of fio's keeps so many outstanding with every engine.
 _MOST = 4096
@@ -74,7 +87,7 @@ class Probes:
     """The probes of one point, kept in its folder.
 
     Attributes:
-        known: the folders of those that succeeded, by name.
+        known: the folders of those that succeeded, by name; of what is damaged nothing is known.
         failed: the row of the last one that failed since.
     """
 
@@ -86,7 +99,12 @@ class Probes:
         self._limit = limit
         self._tell = tell
         for path in probe_paths(folder):
-            found = read_rows(path)
+            try:
+                found = read_probe(path)
+            except StoreError as error:
+                log.warning("probe %s counts for nothing: %s", path.name, error.message)
+                lose_probe(path)
+                continue
             if found and found[0].error is None:
                 self.known[found[0].point] = path
 
@@ -157,7 +175,7 @@ def find(point: Point, folder: Path, measure: Measure, tell: Tell = lambda _: No
     row = replace(row, role="point")
     if shown is None:
         return Measured(row, {})
-    shutil.copyfile(probes.known[shown] / "series.parquet", folder / "series.parquet")
+    copy_series(probes.known[shown], folder)
     return _with_targets(row, probes.known[shown])
 
 
@@ -250,8 +268,13 @@ def _row(point: Point, line: LoadLine[Any, Result], failed: Result | None, satur
     found = row.provenance["load_line"]
     ends = [one for one in (found["load"], found["next"], found.get("low"), found.get("high")) if one is not None]
     near = [probe for probe in line.probes if ends and min(ends) <= probe.load <= max(ends)]
-    doubts = [*_doubts(near, _PER[point.ramp.axis]), *_saturation_doubts(row, line, near, saturated)]
-    doubts += _falls(line, point.ramp)
+    doubts = [*_saturation_doubts(row, line, near, saturated)]
+    if line.highest is None:
+        # What was found of the lowest probe is about figures, which the row doesn't have.
+        row = replace(row, findings=tuple(one for one in row.findings if one.get("check") == "load-line"))
+        doubts += _lowest_doubts(min(line.probes, key=lambda one: one.load), point.ramp)
+    else:
+        doubts = [*_doubts(near, _PER[point.ramp.axis]), *doubts, *_falls(line, point.ramp)]
     if failed is not None:
         message = f"{failed.point} failed ({failed.error}), without which it isn't known whether the curve is monotone"
         doubts.append(Doubt("warning", message, "Run it again, if that matters."))
@@ -278,6 +301,21 @@ def _falls(line: LoadLine[Any, Result], ramp: Ramp) -> Iterator[Doubt]:
         message = f"the response at {_said(above)} {_PER[ramp.axis]} was {fall:.0%} lower than at {_said(load)}"
         message += ": luck or drift changes it by as much as load does, and the load line may lie elsewhere"
         yield Doubt("warning", message, "Give a longer --warmup and --runtime.", {"fall_fraction": fall})
+
+
+def _lowest_doubts(lowest: Probe[Any, Result], ramp: Ramp) -> Iterator[Doubt]:
+    """What is doubtful of there being no load line: the lowest load may not have had its chance."""
+    checks = {each.get("check") for each in lowest.answer.findings if each.get("severity") != "note"}
+    which = f"the lowest load, {_said(lowest.load)} {_PER[ramp.axis]},"
+    if "emulation" in checks:
+        message = (
+            f"{which} had late answers, as this machine is too slow or busy: without them it may keep {ramp.limit}"
+        )
+        remedy = "Let nothing else run meanwhile, or ask the model itself: simulate."
+        yield Doubt("warning", message, remedy, {"late_probes": 1})
+    if "other-run" in checks:
+        message = f"{which} had another run beside it: alone it may keep {ramp.limit}"
+        yield Doubt("warning", message, "Let one run after the other.", {"disturbed_probes": 1})
 
 
 def _doubts(near: Sequence[Probe[Any, Result]], per: str) -> Iterator[Doubt]:

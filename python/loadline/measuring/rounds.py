@@ -6,7 +6,6 @@ Start reading at `find`.
 
 from __future__ import annotations
 
-import shutil
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from pathlib import Path
@@ -17,6 +16,7 @@ from loadline.judging.rounds import Window, window
 from loadline.measuring.ramp import FailedError, Measure, Probes, Tell
 from loadline.result.figures import pooled
 from loadline.result.schema import Flow, Result
+from loadline.result.store import copy_series
 from loadline.system.row import finding
 from loadline.workload.plan import Point
 from loadline.workload.rounds import Rounds
@@ -143,7 +143,7 @@ def _row(member: Member, probes: Probes, rows: Sequence[Mapping[str, Result]], e
     last = shown[-1]
     histograms = [probes.histograms(row.point) for row in shown]
     reads, writes = ([one[way] for one in histograms if way in one] for way in ("read", "write"))
-    shutil.copyfile(probes.known[last.point] / "series.parquet", member.folder / "series.parquet")
+    copy_series(probes.known[last.point], member.folder)
     row = replace(
         *(last,),
         role="point",

@@ -18,7 +18,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any
 
-from loadline.errors import InputError, InterruptedRun, RefusedError, StoreError, TargetError
+from loadline.errors import InputError, InterruptedRun, RefusedError, StoreError, TargetError, unforeseen
 from loadline.host import provenance
 from loadline.host.roots import HERE, Roots
 from loadline.judging.finding import Doubt, finding
@@ -271,8 +271,7 @@ def _go(made: Run, planned: event.Planned, loaders: Sequence[fio.Fio], session: 
             made = _close(made, aims, session)
         with writing(made.path):
             audit_whole(made)
-    failed = [index for index in made.missing() if made.result(index) is not None]
-    session.listen(event.Finished(made.id, made.path, len(failed)))
+    session.listen(event.Finished(made.id, made.path, made.summary()["failed"]))
     return made
 
 
@@ -577,10 +576,11 @@ def _interruptible(made: Run) -> Iterator[None]:
     except StoreError as error:
         log.warning("%s", error.message)
         raise StoreError(error.message, f"{error.remedy} Then: loadline resume {made.handle}", made.path) from None
-    except TargetError as error:
-        log.warning("%s", error.message)
-        remedy = f"{error.remedy} Then: loadline resume {made.handle}".strip()
-        raise TargetError(error.message, remedy, made.path) from None
+    except (TargetError, OSError) as raised:
+        told = unforeseen(raised) if isinstance(raised, OSError) else raised
+        log.warning("%s", told.message)
+        remedy = f"{told.remedy} Then: loadline resume {made.handle}".strip()
+        raise TargetError(told.message, remedy, made.path) from None
 
 
 @contextmanager

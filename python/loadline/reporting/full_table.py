@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import Any, TypeAlias
 
 from loadline.reporting.apart import cut_runs
-from loadline.reporting.table import UNKNOWN, count, without_figures
+from loadline.reporting.table import UNKNOWN, count, fate, without_figures
 from loadline.result.schema import COLUMNS, Column, Result
 
 #: Shown at once; the others when they are asked for.
@@ -144,7 +144,8 @@ def _cell(column: Column, kind: str, unit: _Unit | None, result: Result) -> Cell
     if value is None or value == {}:
         return Cell(UNKNOWN, None, kind)
     if column.name == "point":
-        return Cell(f"{value}{'*' if result.quick else ''}{' (failed)' if result.error else ''}", str(value), kind)
+        ended = f" ({fate(result)})" if result.error else ""
+        return Cell(f"{value}{'*' if result.quick else ''}{ended}", str(value), kind)
     if isinstance(value, Mapping):
         said = ", ".join(f"{key} {_say(part)}" for key, part in value.items())
         return Cell(said, json.dumps(value, ensure_ascii=False), kind)

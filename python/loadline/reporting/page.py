@@ -17,7 +17,7 @@ from loadline.reporting.contents import Contents
 from loadline.reporting.facts import facts
 from loadline.reporting.full import needs
 from loadline.reporting.full_table import full_table
-from loadline.reporting.table import count, megabytes, milliseconds, percent_of
+from loadline.reporting.table import count, fate, megabytes, milliseconds, percent_of
 from loadline.reporting.words import summary
 from loadline.result.schema import Result
 from loadline.result.store import Run
@@ -208,7 +208,7 @@ def told(point: Result, name: str, panels: Sequence[Any] = (), lacking: Sequence
 
 def _said(point: Result) -> str:
     if point.error:
-        return "failed"
+        return fate(point)
     known = "" if point.iops_ci95 is None else f" ±{percent_of(point.iops_ci95, point.total.iops)} %"
     figures = [f"{count(point.total.iops)} IOPS{known}", f"{megabytes(point.total)} MB/s"]
     for direction in ("read", "write"):

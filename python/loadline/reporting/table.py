@@ -185,7 +185,7 @@ def results_table(results: Sequence[Result], histograms: Histograms = lambda _: 
         of_class = [result for result in results if (result.access_class or "") == access]
         groups.append(Group(access, tuple(_rows(of_class, naming, histograms, some))))
     named = zip(results, called(results), strict=True)
-    notes = list(dict.fromkeys(f"{name} failed: {row.error}" for row, name in named if row.error))
+    notes = list(dict.fromkeys(f"{name} {fate(row)}: {row.error}" for row, name in named if row.error))
     if any(result.quick for result in results):
         notes.append("* quick: a few seconds a point; an impression, not a measurement")
     if spread:
@@ -266,6 +266,11 @@ def unsure_notes(results: Sequence[Result]) -> Iterator[str]:
     if wide:
         whose = f": {wide[0]}" if len(wide) == 1 else f": {counted(len(wide), noun(results))}"
         yield f"± {_WIDER} %{whose}: as uncertain as this the rate isn't known; measure longer, and look at its seconds"
+
+
+def fate(result: Result) -> str:
+    """What has become of a row with an error, in a word or two behind its name."""
+    return "has no load line" if result.over_limit else "failed"
 
 
 def load_line_note(result: Result) -> str:
@@ -394,7 +399,7 @@ def _message(finding: Mapping[str, Any]) -> str:
 
 
 def _result_row(result: Result, naming: Sequence[str], some: frozenset[str], repeat: str = "") -> tuple[str, ...]:
-    name = result.point + ("*" if result.quick else "") + (" (failed)" if result.error else "")
+    name = result.point + ("*" if result.quick else "") + (f" ({fate(result)})" if result.error else "")
     named = {"run": result.run, "point": name, "target": result.target, "repeat": repeat or str(result.repeat)}
     figures = (
         count(result.total.iops),

@@ -97,6 +97,11 @@ class Result:
         "facts of this point's making; those of the run are in run.json", default_factory=dict
     )
 
+    @property
+    def over_limit(self) -> bool:
+        """Whether it's the row of a ramp of which not even the lowest load keeps the limit: nothing is left to ask."""
+        return self.error is not None and (self.provenance.get("load_line") or {}).get("kept") is False
+
     def row(self) -> dict[str, Any]:
         """The flat row: every column of `COLUMNS`, in that order, as JSON types."""
         return {column.name: column.of(self) for column in COLUMNS}

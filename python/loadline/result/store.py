@@ -20,7 +20,7 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
@@ -106,7 +106,7 @@ class Run:
 
         def good(path: Path) -> bool:
             try:
-                rows = read_rows(path)
+                rows = read_probe(path)
             except StoreError:
                 return False
             return bool(rows) and rows[0].error is None
@@ -124,16 +124,20 @@ class Run:
         return read_histograms(folder)[names.index(target) if target in names[1:] else 0]
 
     def missing(self) -> list[int]:
-        """Numbers of the points that have no result, a damaged or a failed one."""
+        """Numbers of the points that have no result, a damaged or a failed one, which another attempt may mend."""
 
         def good(index: int) -> bool:
             try:
                 result = self.result(index)
             except StoreError:
                 return False
-            return result is not None and result.error is None
+            return result is not None and (result.error is None or result.over_limit)
 
         return [index for index in range(len(self.document["points"])) if not good(index)]
+
+    def over_limit(self) -> list[Result]:
+        """The rows of ramps that have no load line, because not even the lowest load keeps the limit."""
+        return [found for found in self._read() if isinstance(found, Result) and found.over_limit]
 
     def damaged(self) -> list[StoreError]:
         """Why committed points can't be read."""
@@ -268,7 +272,8 @@ def open_run(path: Path) -> Run:
     Raises:
         StoreError: no run, damaged, or of a newer format.
     """
-    document = _read_json(path / "run.json")
+    anew = "It's damaged: put a copy in its place, if there is one, or measure anew: loadline run."
+    document = _read_json(path / "run.json", lambda: anew)
     fault = _fault(document)
     if fault is not None:
         raise StoreError(f"{path / 'run.json'}: {fault}", "It isn't a run of loadline, or it is damaged.")
@@ -354,15 +359,50 @@ def read_rows(folder: Path) -> list[Result]:
     Raises:
         StoreError: they are damaged.
     """
+    return _rows(folder, lambda: _remedy(folder))
+
+
+def _rows(folder: Path, remedy: Callable[[], str]) -> list[Result]:
     path, others = folder / "point.json", folder / "targets.json"
     if not path.exists():
         return []
-    rows: list[Any] = [_read_json(path).get("result")]
+    rows: list[Any] = [_read_json(path, remedy).get("result")]
     try:
-        rows += _read_json(others)["targets"] if others.exists() else []
+        rows += _read_json(others, remedy)["targets"] if others.exists() else []
         return [Result.from_row(row) for row in rows]
     except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"{path}: {error}", "It is damaged; `loadline resume` measures the point again.") from None
+        raise StoreError(f"{path}: {error}", remedy()) from None
+
+
+def _remedy(folder: Path) -> str:
+    """What helps where a file in a point's or probe's folder is damaged."""
+    point = folder.parent.parent if folder.parent.name == "probes" else folder
+    remedy = "`loadline resume` measures it again"
+    with suppress(StoreError):
+        whole = any(row.error is None for row in _rows(point, str)[:1])
+        if "imported" in _read_json(point.parent.parent / "run.json", str):
+            remedy = "or import its files again"
+        elif whole and point == folder:
+            remedy = f"or remove {folder / 'point.json'}, and `loadline resume` measures the point again"
+        elif whole:
+            remedy = f"or remove the folder {folder}, which the row of {point.name} no longer needs"
+    return f"It's damaged: take a copy of it, if there is one; {remedy}."
+
+
+def read_probe(folder: Path) -> list[Result]:
+    """As `read_rows`, of a probe's folder, if all that its search may take from there is whole.
+
+    Raises:
+        StoreError: the rows are damaged, or what lies beside a row without an error is.
+    """
+    rows = read_rows(folder)
+    if rows and rows[0].error is None:
+        stored, series = len(read_histograms(folder)), folder / "series.parquet"
+        if stored != len(rows):
+            raise StoreError(f"{folder / 'histograms.json'} is of {stored} rows, not {len(rows)}", _remedy(folder))
+        if not series.exists():
+            raise StoreError(f"there is no {series}", _remedy(folder))
+    return rows
 
 
 def read_histograms(folder: Path) -> list[dict[str, Histogram]]:
@@ -374,14 +414,14 @@ def read_histograms(folder: Path) -> list[dict[str, Histogram]]:
     path = folder / "histograms.json"
     if not path.exists():
         return [{} for _ in read_rows(folder)] or [{}]
-    document = _read_json(path)
+    document = _read_json(path, lambda: _remedy(folder))
     try:
         return [
             {name: Histogram(bins["ns"], bins["counts"]) for name, bins in stored.items()}
             for stored in (document.get("histograms"), *document.get("targets", ()))
         ]
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
-        raise StoreError(f"{path}: not as loadline writes it ({error!r})") from None
+        raise StoreError(f"{path}: not as loadline writes it ({error!r})", _remedy(folder)) from None
 
 
 def begin_ramp(run: Run, index: int) -> Path:
@@ -389,8 +429,9 @@ def begin_ramp(run: Run, index: int) -> Path:
     path = run.point_path(index)
     with writing(path):
         path.mkdir(parents=True, exist_ok=True)
-        (path / "point.json").unlink(missing_ok=True)
-        (path / "targets.json").unlink(missing_ok=True)
+        # The row first: what it leaves behind would seem to be the next one's.
+        for name in ("point.json", "targets.json", "histograms.json", "series.parquet"):
+            (path / name).unlink(missing_ok=True)
     return path
 
 
@@ -403,6 +444,18 @@ def begin_probe(folder: Path, name: str) -> Path:
     """An empty folder for the next probe of the ramp in `folder`."""
     numbers = [int(path.name.partition("-")[0]) for path in probe_paths(folder)]
     return _emptied(folder / "probes" / f"{max(numbers, default=0) + 1:02d}-{name}")
+
+
+def lose_probe(folder: Path) -> None:
+    """Takes a damaged probe out of the run, as one that was never committed; its files stay for whoever looks."""
+    with writing(folder):
+        (folder / "point.json").replace(folder / "point.json.damaged")
+
+
+def copy_series(probe: Path, folder: Path) -> None:
+    """Puts a probe's series into the folder of its point. Raises StoreError if it can't be written."""
+    with writing(folder / "series.parquet"):
+        shutil.copyfile(probe / "series.parquet", folder / "series.parquet")
 
 
 def begin_point(run: Run, index: int) -> Path:
@@ -535,7 +588,8 @@ def writing(path: Path, elsewhere: str = OTHER_STORE) -> Iterator[None]:
         raise StoreError(f"{path} can't be written: {error.strerror}", f"{remedy}, or {elsewhere}.") from None
 
 
-def _read_json(path: Path) -> dict[str, Any]:
+def _read_json(path: Path, remedy: Callable[[], str]) -> dict[str, Any]:
+    """The object in a file of a run; `remedy` says what helps where it's damaged. Raises StoreError."""
     try:
         document = json.loads(path.read_bytes())
     except FileNotFoundError:
@@ -543,10 +597,9 @@ def _read_json(path: Path) -> dict[str, Any]:
     except OSError as error:
         raise StoreError(f"{path} can't be read: {error.strerror}", "Check its permissions.") from None
     except (ValueError, RecursionError) as error:
-        remedy = "It's damaged: take a copy of it, if there is one; `loadline resume` measures a damaged point again."
-        raise StoreError(f"{path} can't be read: {error}", remedy) from None
+        raise StoreError(f"{path} can't be read: {error}", remedy()) from None
     if not isinstance(document, dict) or not isinstance(document.get("format"), int):
-        raise StoreError(f"{path} has no format number", "It isn't a file of loadline's, or it is damaged.")
+        raise StoreError(f"{path} has no format number", f"It isn't a file of loadline's, or: {remedy()}")
     if document["format"] > FORMAT:
         raise StoreError(
             f"{path} is of format {document['format']}, and this loadline reads formats up to {FORMAT}",

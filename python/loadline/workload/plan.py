@@ -303,7 +303,8 @@ def _points(entry: Entry, suite: Suite, options: Options) -> list[Point]:
         )
     if ramp is not None:
         ramp = replace(ramp, limit=options.limit or ramp.limit)
-        _check_answered(entry, ramp.limit)
+        where = "--limit" if options.limit else suite.file or f"suite {suite.name}"
+        _check_answered(entry, ramp.limit, where)
     if options.queue_depths:
         loads = tuple(dict.fromkeys(_loaded(load, depth, None) for depth in options.queue_depths for load in loads))
     if options.jobs:
@@ -347,17 +348,19 @@ def _check_tracked(points: list[Point], suite: Suite) -> None:
         members = [point.name for point in points if point.rounds == rounds]
         for name in rounds.track:
             if not replace(rounds, track=(name,)).tracked(members):
+                where = suite.file or f"suite {suite.name}"
                 raise InputError(
-                    f"suite {suite.name}: rounds {rounds.name} track {name!r}, which is no point of theirs",
+                    f"{where}: rounds {rounds.name}: track: {name[:64]!r} is no point of theirs",
                     nearest(name, members, f"They have: {', '.join(members[:8])}."),
                 )
 
 
-def _check_answered(entry: Entry, limit: Limit) -> None:
+def _check_answered(entry: Entry, limit: Limit, where: str) -> None:
     reads = [stream.profile.read_fraction for load in entry.loads for stream in load]
     if (limit.of == "reads" and max(reads) == 0) or (limit.of == "writes" and min(reads) == 1):
         raise InputError(
-            f"profile {entry.name} has no {limit.of}, which {limit} limits", "Limit all of its requests: mean<=30ms."
+            f"{where}: profile {entry.name} has no {limit.of}, which {limit} limits",
+            "Limit all of its requests: mean<=30ms.",
         )
 
 

@@ -73,7 +73,10 @@ class Published:
 
 @dataclass(frozen=True, slots=True)
 class Suite:
-    """A list of points to fill, with how long each is to run and what may end it before."""
+    """A list of points to fill, with how long each is to run and what may end it before.
+
+    `file` is what faults are said to be in, empty where that says nothing.
+    """
 
     name: str
     title: str
@@ -82,6 +85,7 @@ class Suite:
     entries: tuple[Entry, ...]
     published: Published = Published()
     stop: Stop = "precise"
+    file: str = ""
 
 
 def load_suite(name: str, *, each_section: bool = False) -> tuple[Suite, list[str]]:

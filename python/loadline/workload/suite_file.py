@@ -6,6 +6,7 @@ Pydantic says where a fault is; `_fault` says it in one sentence. Every key is i
 from __future__ import annotations
 
 import tomllib
+from collections import Counter
 from collections.abc import Callable
 from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeVar
@@ -41,6 +42,7 @@ _POINTS = 10_000
 _SETTLE_NS = 10 * 10**9
 _RATE_PER_S = 1e9
 
+_RAMP = 'ramp = { axis = "rate", from = "100/s", to = "50k/s" }'
 _FORM = "The form of a suite is in docs/reference/suite.md."
 
 
@@ -202,7 +204,7 @@ class _RampText(_Text):
                     raise ValueError(f"{str(end)[:64]!r} outstanding; whole numbers from {DEPTHS[0]} to {DEPTHS[1]}")
             return ends[0], ends[1]
         if self.low is None or self.high is None:
-            raise ValueError('needs `from` and `to` for rates, such as from = "100/s", to = "50k/s"')
+            raise ValueError(f"needs `from` and `to` for rates, such as {_RAMP}")
         try:
             low, high = parse_rate(self.low), parse_rate(self.high)
         except InputError as error:
@@ -369,9 +371,13 @@ def parse(text: str, name: str, file: str) -> Suite:
         if entry.name in seen:
             raise InputError(f"{file}: two profiles are named {entry.name!r}", "Names tell points apart: change one.")
         seen.add(entry.name)
+    for rounds, times in Counter(one.name for one in parsed.rounds).items():
+        if times > 1:
+            remedy = "Profiles name the rounds that they belong to: change one."
+            raise InputError(f"{file}: {times} rounds are named {rounds!r}", remedy)
     own = parsed.published
     published = Published(own.queue_depth, own.jobs, own.runtime, own.warmup, *own.working_set)
-    return Suite(name, parsed.title, parsed.source, parsed.analysis, tuple(entries), published, parsed.stop)
+    return Suite(name, parsed.title, parsed.source, parsed.analysis, tuple(entries), published, parsed.stop, file)
 
 
 def _shares(block: dict[str, Any]) -> tuple[BlockShare, ...]:
@@ -480,8 +486,11 @@ def _fault(error: ValidationError, data: dict[str, Any], file: str) -> InputErro
     first = error.errors(include_url=False, include_context=False)[0]
     where = ": ".join([file, *_place(first["loc"], data)])
     if first["type"] == "extra_forbidden":
-        keys = _keys(first["loc"][:-1])
-        return InputError(f"{where}: unknown key", nearest(str(first["loc"][-1]), keys, f"Known: {', '.join(keys)}."))
+        key, keys = str(first["loc"][-1]), _keys(first["loc"][:-1])
+        remedy = nearest(key, keys, f"Known: {', '.join(keys)}.")
+        if "ramp" in keys and key in _keys(("ramp",)):
+            remedy = f"`{key}` belongs into the ramp: {_RAMP}."
+        return InputError(f"{where}: unknown key", remedy)
     if first["type"] == "missing":
         return InputError(f"{where}: missing", _FORM)
     message = "should be a table" if first["type"] == "model_type" else first["msg"].removeprefix("Value error, ")
