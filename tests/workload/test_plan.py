@@ -202,6 +202,7 @@ def test_points_of_rounds_are_swept_over_reads_first_and_know_their_rounds() -> 
     assert [p.name for p in points] == ["a-b8k-rd100", "a-b4k-rd100", "a-b8k-rd0", "a-b4k-rd0"]
     assert {p.rounds for p in points} == {Rounds("r", 9, 5, ("a-b4k-rd0",), "rate", 2)}
     assert points[0].expected_ns == 9 * (points[0].runtime_ns + points[0].warmup_ns)
+    assert points[0].least_ns == 5 * (points[0].runtime_ns + points[0].warmup_ns)
     assert Point.from_json(json.loads(json.dumps(points[0].to_json()))) == points[0]
     assert len(plan(HEAD + ROUNDS + swept, Options(queue_depths=(1, 8)))) == 8
     with pytest.raises(InputError, match=r"^s\.toml: rounds r: track: 'a-b4k-rd0' is no point of theirs"):

@@ -139,7 +139,7 @@ def _rows(point: Point) -> list[tuple[str, ...]]:
 
 def _time(point: Point) -> str:
     """Of a measurement: how many probes a search takes is known only at its end."""
-    each = format_range(point.least_ns / point.times, point.expected_ns / point.times)
+    each = format_range(point.least_ns / point.least_times, point.expected_ns / point.times)
     return f"{each} a probe" if point.searches else each
 
 

@@ -106,7 +106,7 @@ class Point:
         """How long it takes at least, about: as long as `expected_ns` of fixed times, but for ramps over rates."""
         fixed = self.precision_fraction is None or self.sleeps or (self.ramp is not None and self.ramp.axis == "rate")
         runtime_ns = self.runtime_ns if fixed else min(self.runtime_ns, PRECISE_LEAST_NS)
-        return (runtime_ns + self.warmup_ns) * self.times
+        return (runtime_ns + self.warmup_ns) * self.least_times
 
     @property
     def sleeps(self) -> bool:
@@ -122,6 +122,11 @@ class Point:
         if self.best is not None:
             times = len(self.best.queue_depths)
         return times if self.rounds is None else self.rounds.most
+
+    @property
+    def least_times(self) -> int:
+        """The same at least: rounds may be steady in their first window."""
+        return self.times if self.rounds is None else self.rounds.window
 
     @property
     def writes(self) -> bool:
