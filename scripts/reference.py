@@ -179,7 +179,7 @@ SERIES = """\
 
 def command_line() -> str:
     """The page on verbs, options, output and exit codes."""
-    root = click.Context(loadline_command, info_name="loadline")
+    root = click.Context(loadline_command, info_name="loadline", **loadline_command.context_settings)
     parts = [COMMAND_LINE, _table(("verb", "what it does"), ((_link(verb.name), verb.help) for verb in VERBS))]
     for verb in VERBS:
         command = loadline_command.get_command(root, verb.name)
