@@ -33,3 +33,26 @@ def three(folder: Path, runtime: str = "200ms") -> Path:
 def reads(folder: Path, runtime: str = "300ms") -> Path:
     """A suite that writes nothing."""
     return suite(folder, "reads 4k 100% 100%", runtime=runtime, name="reads")
+
+
+#: A server that takes always the same time: n at once wait n times as long, so 5 keep 110 ms and 6 don't.
+STATION = """
+title = "One server that takes 20 ms"
+[[station]]
+name = "server"
+service = { constant = "20ms" }
+"""
+
+
+def ramp(limit: str, runtime: str = "400ms") -> str:
+    """The text of a suite that reads up to a limit on the mean response."""
+    return f'''
+title = "Reads up to a limit"
+runtime = "{runtime}"
+[[profile]]
+name = "reads"
+block = "4k"
+read = "100%"
+random = "100%"
+limit = "mean<={limit}"
+'''

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from measuring.suites import ramp as ramp_suite
 from results import measured as row_of
 from results import run_of
 
@@ -19,16 +20,7 @@ from loadline.result.store import begin_ramp, commit_point, probe_paths, read_ro
 from loadline.workload.plan import Options, Point, make_plan
 from loadline.workload.suite import parse_suite
 
-SUITE = """
-title = "Reads up to a limit"
-runtime = "60s"
-[[profile]]
-name = "reads"
-block = "4k"
-read = "100%"
-random = "100%"
-limit = "mean<=110ms"
-"""
+SUITE = ramp_suite("110ms", "60s")
 
 
 class Server:

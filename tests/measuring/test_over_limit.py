@@ -8,6 +8,8 @@ from typing import Any
 
 import pytest
 from cli.program import Loadline
+from measuring.suites import STATION
+from measuring.suites import ramp as ramp_suite
 from results import measured, run_of
 
 from loadline.measuring.point import Measured
@@ -16,23 +18,7 @@ from loadline.result.schema import Flow, Result
 from loadline.workload.plan import Options, Point, make_plan
 from loadline.workload.suite import parse_suite
 
-STATION = """
-title = "One server that takes 20 ms"
-[[station]]
-name = "server"
-service = { constant = "20ms" }
-"""
-
-SUITE = """
-title = "Reads up to a limit"
-runtime = "400ms"
-[[profile]]
-name = "reads"
-block = "4k"
-read = "100%"
-random = "100%"
-limit = "mean<=1ms"
-"""
+SUITE = ramp_suite("1ms")
 
 
 def test_run_says_what_to_change_and_resume_that_there_is_nothing_to_do(loadline: Loadline) -> None:

@@ -14,6 +14,8 @@ from types import SimpleNamespace
 from typing import Any
 
 import pytest
+from measuring.suites import STATION
+from measuring.suites import ramp as ramp_suite
 
 import loadline
 from loadline._core import Histogram
@@ -34,24 +36,7 @@ EMPTY = SimpleNamespace(histogram=Histogram())
 
 STORE = Store(Path("loadline-runs"))
 
-#: A server that takes always the same time: n at once wait n times as long, so 5 keep 110 ms and 6 don't.
-STATION = """
-title = "One server that takes 20 ms"
-[[station]]
-name = "server"
-service = { constant = "20ms" }
-"""
-
-SUITE = """
-title = "Reads up to a limit"
-runtime = "400ms"
-[[profile]]
-name = "reads"
-block = "4k"
-read = "100%"
-random = "100%"
-limit = "mean<=110ms"
-"""
+SUITE = ramp_suite("110ms")
 
 
 @pytest.fixture
