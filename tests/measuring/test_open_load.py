@@ -15,7 +15,8 @@ from hypothesis import strategies as st
 
 from loadline._core import Histogram
 from loadline.errors import InputError
-from loadline.measuring.open_load import check, counted, offered, overloaded, saturating, spread
+from loadline.measuring.open_load import check, offered, saturating, spread, spread_fixed
+from loadline.measuring.open_response import counted, overloaded
 from loadline.result.schema import Flow, Result
 from loadline.result.store import Row
 from loadline.workload.dialects import fio_job
@@ -70,6 +71,79 @@ def test_a_rate_that_can_be_offered_is_the_nearest_and_is_offered_as_it_is(
     sent = arrivals(spread(point.at(found), bound_ns))
     assert sum(part.rate_per_s for part in sent) == found
     assert abs(found - rate) <= max(1, 0.02 * rate)
+
+
+FIXED = """
+title = "A rate"
+runtime = "60s"
+warmup = "{warmup}"
+[[profile]]
+name = "a"
+block = "8k"
+read = "{read}"
+random = "100%"
+rate = {rate}
+jobs = 3
+queue_depth = 7
+"""
+
+
+def rated(rate: float, read: str = "70%", warmup: str = "5s") -> Point:
+    (point,) = make_plan(parse_suite(FIXED.format(rate=rate, read=read, warmup=warmup), "a", "a"), Options())
+    return point
+
+
+@pytest.mark.parametrize(
+    ("rate", "warmup", "per_s", "warmup_s"),
+    [
+        (1000, "5s", 4, 5),
+        (1000, "60s", 1, 60),
+        (1000, "0s", 5, 4),
+        (100, "0s", 2, 10),
+        (20, "0s", 1, 20),
+        (100_000, "5s", 50, 5),
+    ],
+)
+def test_jobs_of_a_fixed_rate_are_as_slow_as_its_warm_up_allows(
+    rate: float, warmup: str, per_s: int, warmup_s: int
+) -> None:
+    asked = rated(rate, warmup=warmup)
+    sent = spread_fixed(asked)
+    parts = arrivals(sent)
+    assert {part.rate_per_s / part.jobs for part in parts} == {per_s}
+    assert [part.rate_per_s for part in parts] == [rate * 0.7, pytest.approx(rate * 0.3)]
+    assert (sent.warmup_ns, sent.runtime_ns) == (warmup_s * 10**9, max(60, 2 * warmup_s) * 10**9)
+    assert asked.expected_ns >= sent.warmup_ns + sent.runtime_ns
+
+
+@given(st.integers(1, 200_000), st.integers(0, 100), st.sampled_from(["0s", "1s", "7s", "5min"]))
+def test_a_fixed_rate_is_offered_to_one_percent_or_refused(rate: int, read: int, warmup: str) -> None:
+    try:
+        parts = spread_fixed(rated(rate, f"{read}%", warmup)).streams
+    except InputError as error:
+        assert "fio can't send" in error.message
+        # Of whole numbers up to a hundred and more, one is within 1 % of anything.
+        assert min(part for part in (read, 100 - read) if part) / 100 * rate < 300
+        return
+    for part in parts:
+        assert isinstance(part.arrival, Open)
+        share = read / 100 if part.profile.read_fraction else 1 - read / 100
+        assert part.arrival.rate_per_s == pytest.approx(rate * share, rel=0.0101)
+        assert part.arrival.jobs <= 2000 and part.arrival.queue_depth == 1
+    fio_job.write([spread_fixed(rated(rate, f"{read}%", warmup))], size_bytes=1 << 30)
+
+
+def test_without_what_saturates_it_the_response_of_a_fixed_rate_counts_from_when_it_was_due() -> None:
+    """M/M/1 has 33 ms, which is that of a single queue: from sending it's less."""
+    asked = rated(70, "100%")
+    sent = replace(asked.streams[0], arrival=Open(70.0, 1, 35))
+    sample = responses(1, 70.0, 35, seed=3)
+    mean_ms = statistics.fmean(sample)
+    row, _ = counted(
+        *(Row(answer(70, mean_ms, statistics.pstdev(sample)), {}), asked, replace(asked, streams=(sent,)), None)
+    )
+    assert mean_ms < 33
+    assert (row.total.latency_mean_ns or 0.0) / 1e6 == pytest.approx(10 / (1 - 0.7), rel=0.01)
 
 
 def test_fio_takes_a_rate_that_is_spread() -> None:

@@ -30,7 +30,7 @@ queue_depth = {depth}
 name = "reads"
 block = "4k"
 read = "100%"
-random = "100%"
+random = "0%"
 """
 
 #: The jobs that fio got, and how often it was asked for a status, in s.
@@ -58,7 +58,7 @@ def measure(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Any:
     (tmp_path / "one.toml").write_text('title = "a"\n[[station]]\nname = "a"\nservice = { constant = "1ms" }\n')
 
     def one(
-        ios: Sequence[Io] = EVEN, jobs: int = 714, depth: int = 1, junk: str = "", **levels: float
+        ios: Sequence[Io] = EVEN, jobs: int = 714, depth: int = 2, junk: str = "", **levels: float
     ) -> tuple[Run, Result]:
         named = {name.removeprefix("d").replace("more", ">=64"): share for name, share in levels.items()}
 
@@ -139,9 +139,6 @@ def test_of_jobs_that_do_much_fio_logs_nothing_and_keeps_the_warm_up(measure: An
         (1, 6, {"d1": 50.0, "d4": 50.0}, 0.075),
         (1, 40, {"d1": 50.0, "d32": 50.0}, None),
         (1, 100, {"d1": 50.0, "dmore": 50.0}, None),
-        # A job with one at most is at its cap as long as that takes.
-        (357, 1, {"d1": 100.0}, None),
-        (51, 1, {"d1": 100.0}, 0.057),
     ],
 )
 def test_an_open_load_whose_depth_was_reached_is_called_none(
@@ -154,6 +151,29 @@ def test_an_open_load_whose_depth_was_reached_is_called_none(
         return
     assert (found["severity"], found["numbers"]["capped_fraction"]) == ("warning", pytest.approx(capped, abs=0.005))
     assert found["message"].startswith(f"not an open load: {found['numbers']['capped_fraction']:.1%} of the requests")
+
+
+@pytest.mark.parametrize(("jobs", "severity"), [(250, "note"), (50, "note"), (10, "warning")])
+def test_of_jobs_in_sequence_that_send_one_at_a_time_the_response_counts_from_when_it_was_due(
+    measure: Any, monkeypatch: pytest.MonkeyPatch, jobs: int, severity: str
+) -> None:
+    """Of 500/s of 4 ms a job of 50 is busy for 4 % of its time: one server with a constant service, M/D/1."""
+    monkeypatch.setattr(f"{__name__}.SUITE", SUITE.replace("714/s", "500/s"))
+    _, row = measure(EVEN, jobs, 1, d1=100.0)
+    (found,) = checks(row, "open-load")
+    busy = 500 / jobs * 4e-3
+    assert (found["severity"], found["numbers"]["late_fraction"]) == (severity, pytest.approx(busy, abs=1e-4))
+    waits_ns = busy / (2 * (1 - busy)) * 4e6
+    assert row.total.latency_mean_ns == row.read.latency_mean_ns == pytest.approx(4e6 + waits_ns)
+
+
+def test_a_job_of_reads_and_writes_with_one_outstanding_is_at_its_cap_as_long_as_that_takes(
+    measure: Any, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(f"{__name__}.SUITE", SUITE.replace('read = "100%"', 'read = "50%"'))
+    _, row = measure(EVEN, 51, 1, d1=100.0)
+    (found,) = checks(row, "open-load")
+    assert (found["severity"], found["numbers"]["capped_fraction"]) == ("warning", pytest.approx(0.057, abs=0.005))
 
 
 @pytest.mark.parametrize(

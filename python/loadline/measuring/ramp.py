@@ -19,7 +19,8 @@ from loadline.errors import StoreError
 from loadline.judging.certainty import Certainty
 from loadline.judging.figure import figure_named
 from loadline.judging.finding import Doubt, finding
-from loadline.measuring.open_load import counted, offered, overloaded, saturating, spread
+from loadline.measuring.open_load import offered, saturating, spread
+from loadline.measuring.open_response import Measure, opened, overloaded
 from loadline.measuring.point import Measured
 from loadline.reporting.table import count, listed, load_line_unsure
 from loadline.result.intervals import counted_intervals
@@ -49,7 +50,6 @@ from loadline.system.load_line import (
 from loadline.system.row import best_rows, load_line_rows
 from loadline.workload.limit import Limit, Ramp
 from loadline.workload.plan import Point
-from loadline.workload.profile import Closed
 
 log = logging.getLogger("loadline")
 
@@ -68,9 +68,6 @@ _FEW = 4
 # A response that is lower at a higher load by that, and by so many standard errors, is no luck of its interval.
 _FALL = 0.05
 _BEYOND_LUCK = 4
-
-#: Measures a point and leaves what was kept of it in a folder.
-Measure = Callable[[Point, Path], Measured]
 
 #: Is told the row of each probe once it's committed.
 Tell = Callable[[Result], None]
@@ -162,7 +159,7 @@ def find(point: Point, folder: Path, measure: Measure, tell: Tell = lambda _: No
     """
     ramp = point.ramp
     if ramp is not None and ramp.axis == "rate":
-        measure = _opened(measure, ramp, lambda: probes.ask(saturating(point)))
+        measure = opened(measure, lambda one: spread(one, ramp.limit.bound_ns), lambda: probes.ask(saturating(point)))
     probes = Probes(folder, measure, None if ramp is None else ramp.limit, tell)
 
     def ask(load: float) -> Result:
@@ -379,22 +376,6 @@ def _saturation_doubts(
             f"the highest rate, at {top.outstanding_asked:,} outstanding, may be that of a write cache, and too high"
         )
         yield Doubt("note", message, "Ask the suite saturation for it, with a --runtime that fills the cache.", {})
-
-
-def _opened(measure: Measure, ramp: Ramp, saturated: Callable[[], Result]) -> Measure:
-    """Measures points of an open load with many jobs, and counts their responses as those of an open load."""
-
-    def one(point: Point, folder: Path) -> Measured:
-        if any(isinstance(stream.arrival, Closed) for stream in point.streams):
-            return measure(point, folder)
-        sent = spread(point, ramp.limit.bound_ns)
-        measured = measure(sent, folder)
-        most, number = saturated(), len(measured.targets) or 1
-        each_most = replace(most, total=replace(most.total, iops=(most.total.iops or 0.0) / number))
-        each = tuple(counted(row, point, sent, each_most) for row in measured.targets)
-        return Measured(*counted(Row(measured.result, measured.histograms), point, sent, most, number), each)
-
-    return one
 
 
 def _best(point: Point, ask: Callable[[float], Result]) -> tuple[Result, str]:

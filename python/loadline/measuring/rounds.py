@@ -13,7 +13,8 @@ from typing import Any
 
 from loadline._core import Histogram
 from loadline.judging.rounds import Window, window
-from loadline.measuring.ramp import FailedError, Measure, Probes, Tell
+from loadline.measuring.open_response import Measure
+from loadline.measuring.ramp import FailedError, Probes, Tell
 from loadline.result.figures import pooled
 from loadline.result.schema import Flow, Result
 from loadline.result.store import copy_series

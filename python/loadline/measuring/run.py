@@ -24,6 +24,8 @@ from loadline.host.roots import HERE, Roots
 from loadline.judging.finding import Doubt, finding
 from loadline.measuring import event, fio, intent, journal, preparing, ramp, rounds, target, together, warming
 from loadline.measuring.auditing import audit_whole
+from loadline.measuring.open_load import spread_fixed
+from loadline.measuring.open_response import Measure, opened
 from loadline.measuring.point import Measured, measure
 from loadline.measuring.presence import Presence
 from loadline.measuring.stopping import cache_of
@@ -318,7 +320,7 @@ def _measure(
     points: Sequence[Point],
     loaders: Sequence[fio.Fio],
     session: Session,
-) -> ramp.Measure:
+) -> Measure:
     """What measures a point, or a probe of the point of that number."""
     number, total, only = index + 1, len(points), points[index].target
     loaded = range(len(held)) if only is None else [only]
@@ -355,7 +357,7 @@ def _point(
     point, one = points[index], _measure(made, index, held, points, loaders, session)
     if not point.searches:
         folder = begin_point(made, index)
-        measured = one(point, folder)
+        measured = opened(one, spread_fixed)(point, folder)
     else:
         folder = begin_ramp(made, index)
         measured = ramp.find(point, folder, one, _told(index, points, session))
@@ -373,7 +375,8 @@ def _rounds(
     folders = [begin_ramp(made, index) for index in group]
     members = [
         rounds.Member(
-            *(points[index], folder, _measure(made, index, held, points, loaders, session)),
+            *(points[index], folder),
+            opened(_measure(made, index, held, points, loaders, session), spread_fixed),
             _told(index, points, session),
         )
         for index, folder in zip(group, folders, strict=True)

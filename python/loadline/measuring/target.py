@@ -248,6 +248,8 @@ def check_fits(points: tuple[Point, ...], target: Target) -> None:
 def _probes(point: Point) -> tuple[Point, ...]:
     """What of a search, or of a plain point, must fit. Raises InputError."""
     ramp = point.ramp
+    if point.shared:
+        return (open_load.spread_fixed(point),)
     if ramp is None or ramp.axis == "outstanding":
         return point.grid()
     open_load.check(point)

@@ -57,6 +57,10 @@ _PROBES = 9
 #: be over; at a utilisation u it takes about u / (1 - u) of them.
 BURST_PERIODS = 20
 
+# Requests a second that a job of a fixed rate is asked for at most, if so many jobs can share it.
+_FIXED_JOB_PER_S = 5
+_FIXED_JOBS = 50
+
 # How far up a ramp is written where nobody searches: the field report on the EVA v.2 goes from 1 to 128.
 _GRID = 128
 
@@ -95,16 +99,20 @@ class Point:
     def expected_ns(self) -> int:
         """How long it takes at most, about: a ramp is a search, of seven probes or some more."""
         runtime_ns, warmup_ns = self.runtime_ns, self.warmup_ns
-        if self.ramp is not None and self.ramp.axis == "rate":
-            # No job is asked for less than one I/O a second, and fio's own warm-up is as long as it counts.
-            warmup_ns = max(warmup_ns, BURST_PERIODS * 10**9)
+        over_rates = self.ramp is not None and self.ramp.axis == "rate"
+        if over_rates or self.shared:
+            rates = [stream.arrival.rate_per_s for stream in self.streams if isinstance(stream.arrival, Open)]
+            # No job is asked for less than one I/O a second.
+            slowest = 1 if over_rates else min(map(fixed_job_per_s, rates))
+            warmup_ns = max(warmup_ns, BURST_PERIODS * 10**9 // slowest)
             runtime_ns = max(runtime_ns, 2 * warmup_ns)
         return (runtime_ns + warmup_ns) * self.times
 
     @property
     def least_ns(self) -> int:
         """How long it takes at least, about: as long as `expected_ns` of fixed times, but for ramps over rates."""
-        fixed = self.precision_fraction is None or self.sleeps or (self.ramp is not None and self.ramp.axis == "rate")
+        over_rates = self.ramp is not None and self.ramp.axis == "rate"
+        fixed = self.precision_fraction is None or self.sleeps or self.shared or over_rates
         runtime_ns = self.runtime_ns if fixed else min(self.runtime_ns, PRECISE_LEAST_NS)
         return (runtime_ns + self.warmup_ns) * self.least_times
 
@@ -114,6 +122,13 @@ class Point:
         seconds = (self.warmup_ns + self.runtime_ns) / 1e9
         arrivals = [stream.arrival for stream in self.streams]
         return all(isinstance(one, Open) and one.rate_per_s / one.jobs * seconds <= _FEW_EACH for one in arrivals)
+
+    @property
+    def shared(self) -> bool:
+        """Whether it's an open load whose rate many jobs share on a target; of a ramp it's none before `at`."""
+        arrivals = [stream.arrival for stream in self.streams]
+        open_ = self.ramp is None and all(isinstance(one, Open) for one in arrivals)
+        return open_ and all(stream.unshared is None for stream in self.streams)
 
     @property
     def times(self) -> int:
@@ -211,6 +226,11 @@ class Point:
             precision_fraction=data.get("precision_fraction"),
             settle_ns=data.get("settle_ns"),
         )
+
+
+def fixed_job_per_s(rate_per_s: float) -> int:
+    """What one of the jobs that share a fixed rate on a target is asked for at most, in whole I/Os a second."""
+    return max(1, min(_FIXED_JOB_PER_S, int(rate_per_s / _FIXED_JOBS)))
 
 
 def make_plan(suite: Suite, options: Options, seed: int | None = None, *, timed: bool = True) -> tuple[Point, ...]:

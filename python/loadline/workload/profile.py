@@ -166,6 +166,18 @@ class Workload:
         """Requests that may be outstanding at once."""
         return self.arrival.queue_depth * self.arrival.jobs
 
+    @property
+    def unshared(self) -> str | None:
+        """Why many jobs can't share its rate on a target, so that each of its own has to send what is asked of it."""
+        profile, arrival = self.profile, self.arrival
+        if profile.random_fraction < 1:
+            return "random is below 100%: each of many jobs would go in a sequence of its own"
+        if profile.think_time_ns > 0:
+            return "think_time: its jobs come when they are due"
+        if profile.flush_every > 0:
+            return "flush_every: each of many jobs would count its own writes"
+        return "bursts: fio has none" if isinstance(arrival, Open) and arrival.bursts is not None else None
+
     def to_json(self) -> dict[str, Any]:
         """All parameters as plain JSON types; `from_json` is the inverse."""
         arrival = self.arrival
