@@ -130,6 +130,12 @@ def test_probes_over_rates_may_take_twenty_seconds_of_warm_up_and_count_for_twic
     )
 
 
+@pytest.mark.parametrize("precision", [0.0, 0.51, -1.0, float("nan"), float("inf"), "1%"])
+def test_a_precision_that_can_t_be_is_refused_from_python_too(precision: float) -> None:
+    with pytest.raises(InputError, match="is not between 0.01% and 50%"):
+        plan(HEAD + PROFILE.format("a"), Options(precision_fraction=precision))
+
+
 def test_a_fixed_time_has_no_precision() -> None:
     with pytest.raises(InputError, match="--stop fixed"):
         plan(HEAD + PROFILE.format("a"), Options(stop="fixed", precision_fraction=0.01))

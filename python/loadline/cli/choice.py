@@ -307,12 +307,9 @@ def _precision(text: str | None) -> float | None:
     if text is None:
         return None
     try:
-        share = float(parse_fraction(text))
+        return float(parse_fraction(text))
     except InputError as error:
         raise InputError(f"--precision: {error.message}", error.remedy) from None
-    if not 0.0001 <= share <= 0.5:
-        raise InputError(f"--precision {text} is not between 0.01% and 50%", "Give a share such as 1%.")
-    return share
 
 
 def _depths(text: str | None) -> tuple[int, ...] | None:

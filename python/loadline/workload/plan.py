@@ -304,6 +304,10 @@ def _check(options: Options) -> None:
             raise InputError(
                 f"{option}: {said} can't be", f"Give whole ns, from {format_duration(least)} to 366 days: 60s, say."
             )
+    precision = options.precision_fraction
+    if precision is not None and not (isinstance(precision, int | float) and 0.0001 <= precision <= 0.5):
+        said = f"{precision * 100:.6g}%" if isinstance(precision, int | float) else repr(precision)
+        raise InputError(f"--precision {said} is not between 0.01% and 50%", "Give a share such as 1%, or 0.01.")
     if isinstance(options.only, str) or not all(isinstance(name, str) for name in options.only):
         raise InputError(f"--profile: {options.only!r} is no list of names", 'Give one, as in ("oltp-db",).')
 
