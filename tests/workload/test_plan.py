@@ -132,7 +132,7 @@ def test_probes_over_rates_may_take_twenty_seconds_of_warm_up_and_count_for_twic
 
 @pytest.mark.parametrize("precision", [0.0, 0.51, -1.0, float("nan"), float("inf"), "1%"])
 def test_a_precision_that_can_t_be_is_refused_from_python_too(precision: float) -> None:
-    with pytest.raises(InputError, match="is not between 0.01% and 50%"):
+    with pytest.raises(InputError, match=r"is not between 0\.01% and 50%"):
         plan(HEAD + PROFILE.format("a"), Options(precision_fraction=precision))
 
 
