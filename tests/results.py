@@ -12,8 +12,9 @@ from typing import Any
 import duckdb
 
 from loadline._core import Histogram
+from loadline.result.point_folder import begin_point, commit_point
 from loadline.result.schema import Flow, Result
-from loadline.result.store import Run, Store, begin_point, commit_point
+from loadline.result.store import Run, Store
 from loadline.workload.plan import Options, make_plan
 from loadline.workload.suite import load_suite
 
@@ -70,7 +71,7 @@ def run_of(store: Path, results: Sequence[Result], seconds: int = 0, **document:
     run = Store(store).create(said["suite"]["name"], "sdx", said, datetime(2026, 1, 1))
     drawn = series(store / "series.parquet", seconds) if seconds else None
     for number, result in enumerate(results):
-        folder = begin_point(run, number)
+        folder = begin_point(run.point_path(number))
         if drawn is not None and result.error is None:
             shutil.copy(drawn, folder / "series.parquet")
         bins = {} if result.error else {"read": Histogram([10**6, 10**7], [9000, 1000])}

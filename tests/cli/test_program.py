@@ -18,7 +18,8 @@ from measuring.suites import reads, three
 from results import measured, run_of
 
 from loadline import cli
-from loadline.result.store import Store, begin_point, begin_probe, commit_point
+from loadline.result.point_folder import begin_point, begin_probe, commit_point
+from loadline.result.store import Store
 
 KEYS = ["format", "results", "probes", "runs", "findings", "error"]
 
@@ -120,7 +121,7 @@ def test_a_run_is_listed_shown_and_reported(loadline: Loadline, filled_file: Pat
 
 def test_of_a_search_that_was_killed_the_kept_probes_are_told(loadline: Loadline) -> None:
     run = run_of(loadline.store, [measured("ramp")])
-    folder = begin_point(run, 0)
+    folder = begin_point(run.point_path(0))
     for load, failed in ((64, None), (8, None), (9, "fio ended with 1")):
         probe = replace(measured(f"ramp-qd{load}", role="probe", limit="mean<=30ms", run=run.id), error=failed)
         place = begin_probe(folder, probe.point)

@@ -15,8 +15,8 @@ from loadline._core import Histogram
 from loadline.errors import StoreError
 from loadline.measuring.point import Measured
 from loadline.measuring.ramp import find
+from loadline.result.point_folder import begin_ramp, commit_point, probe_paths, read_rows
 from loadline.result.schema import Result
-from loadline.result.store import begin_ramp, commit_point, probe_paths, read_rows
 from loadline.workload.plan import Options, Point, make_plan
 from loadline.workload.suite import parse_suite
 
@@ -70,7 +70,7 @@ def test_a_damaged_probe_is_measured_again_and_only_that(tmp_path: Path, damage:
 
 def test_what_is_told_of_a_damaged_probe_hangs_on_whether_resume_would_measure_it(tmp_path: Path) -> None:
     run = run_of(tmp_path, [row_of("reads")])
-    folder = begin_ramp(run, 0)
+    folder = begin_ramp(run.point_path(0))
     find(make_plan(parse_suite(SUITE, "reads", "reads"), Options(), seed=1)[0], folder, Server())
     probe = probe_paths(folder)[0]
     half(probe / "point.json")
@@ -92,5 +92,5 @@ def test_a_ramp_that_begins_again_keeps_nothing_of_its_last_row(tmp_path: Path) 
     folder = run.point_path(0)
     (folder / "series.parquet").touch()
     half(folder / "histograms.json")
-    begin_ramp(run, 0)
+    begin_ramp(run.point_path(0))
     assert list(folder.iterdir()) == []

@@ -17,8 +17,8 @@ from loadline._core import Histogram
 from loadline.errors import InputError
 from loadline.measuring.open_load import check, offered, saturating, spread, spread_fixed
 from loadline.measuring.open_response import counted, overloaded
+from loadline.result.point_folder import Row
 from loadline.result.schema import Flow, Result
-from loadline.result.store import Row
 from loadline.workload.dialects import fio_job
 from loadline.workload.plan import Options, Point, make_plan
 from loadline.workload.profile import Closed, Open

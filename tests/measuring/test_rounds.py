@@ -13,8 +13,8 @@ from loadline._core import Histogram
 from loadline.measuring import event
 from loadline.measuring.point import Measured
 from loadline.measuring.rounds import Member, find
+from loadline.result.point_folder import probe_paths, read_histograms
 from loadline.result.schema import Flow, Result
-from loadline.result.store import probe_paths, read_histograms
 from loadline.workload.plan import Options, Point, make_plan
 from loadline.workload.suite import Suite, parse_suite
 

@@ -12,8 +12,9 @@ import pytest
 
 from loadline.errors import InputError
 from loadline.reporting.report import FORMATS, report
+from loadline.result.point_folder import begin_point, commit_point
 from loadline.result.schema import COLUMNS, Flow, Result
-from loadline.result.store import Run, Store, begin_point, commit_point
+from loadline.result.store import Run, Store
 
 
 @pytest.fixture
@@ -35,8 +36,10 @@ def run(tmp_path: Path) -> Run:
         read=Flow(iops=1234.5, latency_mean_ns=1.5e6, latency_p99_ns=2_000_000),
         tags={"comma,": 'quo"te\nline'},
     )
-    commit_point(begin_point(made, 0), good, {})
-    commit_point(begin_point(made, 1), Result(run=made.id, point="bad", access_class="random", error="gone"), {})
+    commit_point(begin_point(made.point_path(0)), good, {})
+    commit_point(
+        begin_point(made.point_path(1)), Result(run=made.id, point="bad", access_class="random", error="gone"), {}
+    )
     return made
 
 

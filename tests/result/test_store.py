@@ -13,9 +13,11 @@ import pytest
 from loadline._core import Histogram
 from loadline.errors import InputError, RefusedError, StoreError
 from loadline.reporting import question
+from loadline.result.file import check_place, write_bytes
 from loadline.result.importers import importing
+from loadline.result.point_folder import begin_point, commit_point
 from loadline.result.schema import FORMAT, Flow, Result
-from loadline.result.store import Run, Store, begin_point, check_place, commit_point, locked, open_run, write_bytes
+from loadline.result.store import Run, Store, locked, open_run
 from loadline.workload.plan import Point
 from loadline.workload.profile import BlockShare, Closed, Profile, Workload
 
@@ -46,7 +48,7 @@ def test_an_id_says_when_what_and_on_what(tmp_path: Path) -> None:
 
 def test_a_point_is_there_once_it_is_committed_and_not_before(tmp_path: Path) -> None:
     run = made(tmp_path)
-    folder = begin_point(run, 0)
+    folder = begin_point(run.point_path(0))
     (folder / "fio.json.gz").write_bytes(b"half")
     assert (run.results(), run.missing()) == ([], [0, 1])
     result = Result(run=run.id, point="one", read=Flow(iops=3.0), tags={"raid": "10"})
@@ -59,14 +61,14 @@ def test_a_point_is_there_once_it_is_committed_and_not_before(tmp_path: Path) ->
 
 def test_beginning_a_point_again_leaves_nothing_of_the_lost_attempt(tmp_path: Path) -> None:
     run = made(tmp_path)
-    (begin_point(run, 0) / "fio.json.gz").write_bytes(b"half")
-    assert list(begin_point(run, 0).iterdir()) == []
+    (begin_point(run.point_path(0)) / "fio.json.gz").write_bytes(b"half")
+    assert list(begin_point(run.point_path(0)).iterdir()) == []
     assert [path.name for path in (run.path / "points").iterdir()] == ["001-one"]
 
 
 def test_a_failed_point_is_a_result_and_still_missing(tmp_path: Path) -> None:
     run = made(tmp_path, "one")
-    commit_point(begin_point(run, 0), Result(point="one", error="fio was killed"), {})
+    commit_point(begin_point(run.point_path(0)), Result(point="one", error="fio was killed"), {})
     assert (run.results()[0].error, run.missing(), run.summary()["failed"]) == ("fio was killed", [0], 1)
 
 
@@ -87,7 +89,7 @@ def test_a_run_is_found_by_its_id_a_unique_part_or_its_path(tmp_path: Path) -> N
 
 def test_a_newer_format_is_refused_and_a_newer_column_is_not(tmp_path: Path) -> None:
     run = made(tmp_path, "one")
-    commit_point(begin_point(run, 0), Result(point="one"), {})
+    commit_point(begin_point(run.point_path(0)), Result(point="one"), {})
     file = run.point_path(0) / "point.json"
     stored = json.loads(file.read_text())
     file.write_text(json.dumps({**stored, "result": {**stored["result"], "column_of_tomorrow": 1}}))
@@ -111,7 +113,7 @@ def test_a_damaged_run_is_named_by_its_file(tmp_path: Path, content: bytes) -> N
 def test_a_damaged_point_counts_as_failed_and_hides_neither_the_run_nor_the_others(tmp_path: Path) -> None:
     run = made(tmp_path)
     for index in range(2):
-        commit_point(begin_point(run, index), Result(point=("one", "two")[index]), {})
+        commit_point(begin_point(run.point_path(index)), Result(point=("one", "two")[index]), {})
     (run.point_path(0) / "point.json").write_text('{"format": 1, "res')
     assert [found.id for found in Store(tmp_path).runs()] == [run.id]
     assert (run.summary()["done"], run.summary()["failed"], run.missing()) == (1, 1, [0])
@@ -120,7 +122,7 @@ def test_a_damaged_point_counts_as_failed_and_hides_neither_the_run_nor_the_othe
 
 def test_damaged_histograms_are_named_by_their_file_and_missing_ones_are_none(tmp_path: Path) -> None:
     run = made(tmp_path, "one")
-    commit_point(begin_point(run, 0), Result(point="one"), {"read": Histogram([100], [1])})
+    commit_point(begin_point(run.point_path(0)), Result(point="one"), {"read": Histogram([100], [1])})
     file = run.point_path(0) / "histograms.json"
     file.write_text('{"format": 1, "histograms": {"read": {"ns": [1]}}}')
     with pytest.raises(StoreError, match=r"histograms\.json") as told:

@@ -13,7 +13,7 @@ from loadline.cli.systems import figures_table
 from loadline.errors import InputError
 from loadline.reporting.export import envelope
 from loadline.reporting.table import Group, Table
-from loadline.result.store import check_place, write_bytes
+from loadline.result.file import check_place, write_bytes
 from loadline.system.drive import convert_drive, drive_figures, drive_names, load_drive
 from loadline.units import format_size
 

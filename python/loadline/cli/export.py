@@ -12,7 +12,7 @@ from loadline.cli import choice, output
 from loadline.errors import InputError
 from loadline.measuring import fio
 from loadline.reporting.export import envelope
-from loadline.result.store import check_place, write_bytes
+from loadline.result.file import check_place, write_bytes
 from loadline.workload.dialects import fio_job, hcibench, icf, vdbench
 from loadline.workload.dialects.text import Notes
 from loadline.workload.plan import Point, make_plan

@@ -23,7 +23,7 @@ from loadline.reporting.validation_record import (
     record_json,
     record_markdown,
 )
-from loadline.result.store import check_place, write_bytes
+from loadline.result.file import check_place, write_bytes
 from loadline.system.validation.comparison import Assumption, Section, assumptions
 from loadline.system.validation.validate import NAMES, validate
 

@@ -7,9 +7,10 @@ from collections.abc import Sequence
 from loadline import _core
 from loadline.host.sampler import Sample
 from loadline.judging.audit import audit
+from loadline.result.point_folder import write_result
 from loadline.result.schema import Result
 from loadline.result.series import PointSeries
-from loadline.result.store import Run, write_result
+from loadline.result.store import Run
 
 
 def audited(result: Result, run: Run, intervals: Sequence[_core.Interval], samples: Sequence[Sample]) -> Result:

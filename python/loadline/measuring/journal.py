@@ -10,7 +10,8 @@ from contextlib import contextmanager, suppress
 from pathlib import Path
 
 from loadline.measuring import event
-from loadline.result.store import Run, probe_paths, read_rows
+from loadline.result.point_folder import probe_paths, read_rows
+from loadline.result.store import Run
 
 _NAME = "live.jsonl"
 

@@ -19,8 +19,8 @@ from loadline._core import Histogram
 from loadline.measuring.open_load import DEPTH, SATURATING
 from loadline.measuring.point import Measured
 from loadline.result.figures import PERCENTILES, merged_percentile
+from loadline.result.point_folder import Row
 from loadline.result.schema import Flow, Result
-from loadline.result.store import Row
 from loadline.workload.plan import Point
 from loadline.workload.profile import Open
 

@@ -26,8 +26,9 @@ from loadline.measuring.target import Target
 from loadline.measuring.together import ALL
 from loadline.result.figures import joined, merged
 from loadline.result.intervals import read_statuses
+from loadline.result.point_folder import Row
 from loadline.result.schema import Result
-from loadline.result.store import Row, Run
+from loadline.result.store import Run
 from loadline.system.row import busiest
 from loadline.workload.plan import Point
 from loadline.workload.profile import Open, Workload

@@ -24,8 +24,7 @@ from loadline.measuring.open_response import Measure, opened, overloaded
 from loadline.measuring.point import Measured
 from loadline.reporting.table import count, listed, load_line_unsure
 from loadline.result.intervals import counted_intervals
-from loadline.result.schema import Result
-from loadline.result.store import (
+from loadline.result.point_folder import (
     Row,
     begin_probe,
     commit_point,
@@ -36,6 +35,7 @@ from loadline.result.store import (
     read_probe,
     read_rows,
 )
+from loadline.result.schema import Result
 from loadline.system.load_line import (
     LIMITED,
     LoadLine,

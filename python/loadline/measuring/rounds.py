@@ -16,8 +16,8 @@ from loadline.judging.rounds import Window, window
 from loadline.measuring.open_response import Measure
 from loadline.measuring.ramp import FailedError, Probes, Tell
 from loadline.result.figures import pooled
+from loadline.result.point_folder import copy_series
 from loadline.result.schema import Flow, Result
-from loadline.result.store import copy_series
 from loadline.system.row import finding
 from loadline.workload.plan import Point
 from loadline.workload.rounds import Rounds

@@ -29,8 +29,10 @@ from loadline.measuring.open_response import Measure, opened
 from loadline.measuring.point import Measured, measure
 from loadline.measuring.presence import Presence
 from loadline.measuring.stopping import cache_of
+from loadline.result.file import write_json, writing
+from loadline.result.point_folder import begin_point, begin_ramp, commit_point
 from loadline.result.schema import Result
-from loadline.result.store import Run, Store, begin_point, begin_ramp, commit_point, locked, write_json, writing
+from loadline.result.store import Run, Store, locked
 from loadline.workload.order import Order, arranged
 from loadline.workload.plan import Options, Point, make_plan
 from loadline.workload.suite import Suite, load_suite
@@ -356,10 +358,10 @@ def _point(
 ) -> None:
     point, one = points[index], _measure(made, index, held, points, loaders, session)
     if not point.searches:
-        folder = begin_point(made, index)
+        folder = begin_point(made.point_path(index))
         measured = opened(one, spread_fixed)(point, folder)
     else:
-        folder = begin_ramp(made, index)
+        folder = begin_ramp(made.point_path(index))
         measured = ramp.find(point, folder, one, _told(index, points, session))
     _commit(index, folder, measured, points, session)
 
@@ -372,7 +374,7 @@ def _rounds(
     loaders: Sequence[fio.Fio],
     session: Session,
 ) -> None:
-    folders = [begin_ramp(made, index) for index in group]
+    folders = [begin_ramp(made.point_path(index)) for index in group]
     members = [
         rounds.Member(
             *(points[index], folder),

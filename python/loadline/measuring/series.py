@@ -9,8 +9,8 @@ from typing import Any
 
 from loadline import _core
 from loadline.host.sampler import DiskRates, Sample
+from loadline.result.file import OTHER_STORE, write_bytes
 from loadline.result.series import SERIES_COLUMNS, as_text
-from loadline.result.store import OTHER_STORE, write_bytes
 
 
 @dataclass(frozen=True, slots=True)

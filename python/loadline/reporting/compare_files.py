@@ -25,7 +25,7 @@ from loadline.reporting.junit import junit
 from loadline.reporting.picture import comparison_picture
 from loadline.reporting.report import PICTURES, Drawing
 from loadline.reporting.table import harmless
-from loadline.result.store import check_place, write_bytes
+from loadline.result.file import check_place, write_bytes
 
 
 def comparison_object(comparison: Comparison, tried: Sequence[Tried] = ()) -> dict[str, Any]:

@@ -14,8 +14,9 @@ from loadline.reporting.contents import Contents
 from loadline.reporting.page import page
 from loadline.reporting.picture import picture
 from loadline.reporting.table import results_table
+from loadline.result.file import check_place, write_bytes
 from loadline.result.repeats import histograms_in
-from loadline.result.store import Run, check_place, write_bytes
+from loadline.result.store import Run
 from loadline.units import format_size
 
 

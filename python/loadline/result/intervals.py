@@ -10,9 +10,10 @@ from functools import lru_cache
 from pathlib import Path
 
 from loadline._core import Interval, LatencyLog, StatusStream
+from loadline.result.point_folder import read_rows
 from loadline.result.repeats import places_in
 from loadline.result.schema import Result
-from loadline.result.store import Run, read_rows
+from loadline.result.store import Run
 
 #: The intervals that a row counts, in order of time; none where they aren't kept.
 Intervals = Callable[[Result], Sequence[Interval]]

@@ -14,28 +14,24 @@ one, and counts for nothing. Whatever instant a process dies at, every committed
 
 from __future__ import annotations
 
-import errno
 import fcntl
-import json
 import os
 import re
-import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
 from loadline._core import Histogram
-from loadline.errors import InputError, LoadlineError, RefusedError, StoreError
+from loadline.errors import InputError, RefusedError, StoreError
+from loadline.result.file import read_json, write_json, writing
+from loadline.result.point_folder import probe_paths, read_histograms, read_probe, read_rows
 from loadline.result.schema import FORMAT, Result
 from loadline.workload.plan import Point
 
 DEFAULT_STORE = "loadline-runs"
-
-#: What to do when a run can't be written where it should be.
-OTHER_STORE = "give another --store"
 
 
 @dataclass(frozen=True, slots=True)
@@ -273,7 +269,7 @@ def open_run(path: Path) -> Run:
         StoreError: no run, damaged, or of a newer format.
     """
     anew = "It's damaged: put a copy in its place, if there is one, or measure anew: loadline run."
-    document = _read_json(path / "run.json", lambda: anew)
+    document = read_json(path / "run.json", lambda: anew)
     fault = _fault(document)
     if fault is not None:
         raise StoreError(f"{path / 'run.json'}: {fault}", "It isn't a run of loadline, or it is damaged.")
@@ -351,258 +347,3 @@ def locked(run: Run) -> Iterator[None]:
         except BlockingIOError:
             raise RefusedError(f"run {run.id} is being measured by another process", "Wait until it ends.") from None
         yield
-
-
-def read_rows(folder: Path) -> list[Result]:
-    """The rows that are committed in a point's or probe's folder: the point's, then each one's of several targets.
-
-    Raises:
-        StoreError: they are damaged.
-    """
-    return _rows(folder, lambda: _remedy(folder))
-
-
-def _rows(folder: Path, remedy: Callable[[], str]) -> list[Result]:
-    path, others = folder / "point.json", folder / "targets.json"
-    if not path.exists():
-        return []
-    rows: list[Any] = [_read_json(path, remedy).get("result")]
-    try:
-        rows += _read_json(others, remedy)["targets"] if others.exists() else []
-        return [Result.from_row(row) for row in rows]
-    except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"{path}: {error}", remedy()) from None
-
-
-def _remedy(folder: Path) -> str:
-    """What helps where a file in a point's or probe's folder is damaged."""
-    point = folder.parent.parent if folder.parent.name == "probes" else folder
-    remedy = "`loadline resume` measures it again"
-    with suppress(StoreError):
-        whole = any(row.error is None for row in _rows(point, str)[:1])
-        if "imported" in _read_json(point.parent.parent / "run.json", str):
-            remedy = "or import its files again"
-        elif whole and point == folder:
-            remedy = f"or remove {folder / 'point.json'}, and `loadline resume` measures the point again"
-        elif whole:
-            remedy = f"or remove the folder {folder}, which the row of {point.name} no longer needs"
-    return f"It's damaged: take a copy of it, if there is one; {remedy}."
-
-
-def read_probe(folder: Path) -> list[Result]:
-    """As `read_rows`, of a probe's folder, if all that its search may take from there is whole.
-
-    Raises:
-        StoreError: the rows are damaged, or what lies beside a row without an error is.
-    """
-    rows = read_rows(folder)
-    if rows and rows[0].error is None:
-        stored, series = len(read_histograms(folder)), folder / "series.parquet"
-        if stored != len(rows):
-            raise StoreError(f"{folder / 'histograms.json'} is of {stored} rows, not {len(rows)}", _remedy(folder))
-        if not series.exists():
-            raise StoreError(f"there is no {series}", _remedy(folder))
-    return rows
-
-
-def read_histograms(folder: Path) -> list[dict[str, Histogram]]:
-    """The latency histograms of each of those rows: `read` and `write`, if there are any.
-
-    Raises:
-        StoreError: they are damaged.
-    """
-    path = folder / "histograms.json"
-    if not path.exists():
-        return [{} for _ in read_rows(folder)] or [{}]
-    document = _read_json(path, lambda: _remedy(folder))
-    try:
-        return [
-            {name: Histogram(bins["ns"], bins["counts"]) for name, bins in stored.items()}
-            for stored in (document.get("histograms"), *document.get("targets", ()))
-        ]
-    except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
-        raise StoreError(f"{path}: not as loadline writes it ({error!r})", _remedy(folder)) from None
-
-
-def begin_ramp(run: Run, index: int) -> Path:
-    """The folder of a ramp, whose probes of an earlier attempt stay."""
-    path = run.point_path(index)
-    with writing(path):
-        path.mkdir(parents=True, exist_ok=True)
-        # The row first: what it leaves behind would seem to be the next one's.
-        for name in ("point.json", "targets.json", "histograms.json", "series.parquet"):
-            (path / name).unlink(missing_ok=True)
-    return path
-
-
-def probe_paths(folder: Path) -> list[Path]:
-    """The folders of a ramp's probes, in the order of asking; none of another point."""
-    return sorted(folder.glob("probes/*-*"))
-
-
-def begin_probe(folder: Path, name: str) -> Path:
-    """An empty folder for the next probe of the ramp in `folder`."""
-    numbers = [int(path.name.partition("-")[0]) for path in probe_paths(folder)]
-    return _emptied(folder / "probes" / f"{max(numbers, default=0) + 1:02d}-{name}")
-
-
-def lose_probe(folder: Path) -> None:
-    """Takes a damaged probe out of the run, as one that was never committed; its files stay for whoever looks."""
-    with writing(folder):
-        (folder / "point.json").replace(folder / "point.json.damaged")
-
-
-def copy_series(probe: Path, folder: Path) -> None:
-    """Puts a probe's series into the folder of its point. Raises StoreError if it can't be written."""
-    with writing(folder / "series.parquet"):
-        shutil.copyfile(probe / "series.parquet", folder / "series.parquet")
-
-
-def begin_point(run: Run, index: int) -> Path:
-    """An empty folder for the point; what a lost attempt left in it is removed, a failed attempt's result last."""
-    return _emptied(run.point_path(index))
-
-
-def _emptied(path: Path) -> Path:
-    with writing(path):
-        if path.exists():
-            # Renamed away first, so that a half-removed folder never looks like a result.
-            doomed = path.with_name(f".{path.name}.old")
-            shutil.rmtree(doomed, ignore_errors=True)
-            path.rename(doomed)
-            shutil.rmtree(doomed)
-        path.mkdir(parents=True)
-    return path
-
-
-class Row(NamedTuple):
-    """A row, and the latency histograms behind it."""
-
-    result: Result
-    histograms: Mapping[str, Histogram]
-
-
-def commit_point(path: Path, result: Result, histograms: Mapping[str, Histogram], targets: Sequence[Row] = ()) -> None:
-    """Makes the point part of the run, by one rename: that of its row. Histograms, much larger, lie beside it.
-
-    So do the rows of each target; both are written before, and count with it only.
-
-    Args:
-        targets: the rows of each of several targets, where `result` is that of all together.
-
-    Raises:
-        StoreError: it can't be written; then the point doesn't exist.
-    """
-
-    def bins(of: Mapping[str, Histogram]) -> dict[str, Any]:
-        return {name: dict(zip(("ns", "counts"), one.columns(), strict=True)) for name, one in of.items()}
-
-    if histograms:
-        parts = {"targets": [bins(row.histograms) for row in targets]} if targets else {}
-        write_json(path / "histograms.json", {"format": FORMAT, "histograms": bins(histograms), **parts})
-    if targets:
-        write_json(path / "targets.json", {"format": FORMAT, "targets": [row.result.row() for row in targets]})
-    write_result(path, result)
-
-
-def write_result(path: Path, result: Result) -> None:
-    """Writes the row of a point whose other files are there already. Raises as `commit_point`."""
-    write_json(path / "point.json", {"format": FORMAT, "result": result.row()})
-
-
-def write_json(path: Path, document: Mapping[str, Any]) -> None:
-    """Writes `document` into a run, whole or not at all."""
-    # A name that is not UTF-8 comes as lone surrogates; with a backslash they are what JSON writes for them.
-    text = json.dumps(document, ensure_ascii=False, indent=1) + "\n"
-    write_bytes(path, text.encode("utf-8", "backslashreplace"), OTHER_STORE)
-
-
-def check_place(path: Path) -> None:
-    """Whether `write_bytes` may write a file there: to be asked before long work.
-
-    Raises:
-        InputError: a directory that isn't there, or what is no file, such as a device.
-    """
-    try:
-        if not path.parent.is_dir():
-            raise InputError(f"{path}: there is no directory {path.parent}", "Make it first.")
-        _check_file(path)
-        # What is written is put in its place by a rename.
-        if not os.access(path.parent, os.W_OK | os.X_OK):
-            raise InputError(
-                f"{path} can't be written: no permission in {path.parent}", "Give another name, where you may write."
-            )
-    except (OSError, ValueError) as error:
-        why = getattr(error, "strerror", None) or error
-        raise InputError(f"{path} can't be written: {why}", "Give another name, where you may write.") from None
-
-
-def _check_file(path: Path) -> None:
-    if path.exists() and not path.is_file():
-        raise InputError(f"{path} is there, and no file", "Give the name of a file.")
-
-
-def write_bytes(path: Path, data: bytes, elsewhere: str = "name another file") -> None:
-    """Writes `data` to a temporary name beside `path`, makes it durable and renames it.
-
-    Args:
-        elsewhere: what else there is to do if it can't be written.
-
-    Raises:
-        InputError: there is something that is no file.
-        StoreError: it can't be written; `path` is as it was.
-    """
-    temporary = path.with_name(f".{path.name}.{os.getpid()}.tmp")
-    with writing(path, elsewhere):
-        # A rename would put the file in the place of a device as well.
-        _check_file(path)
-        try:
-            with temporary.open("wb") as file:
-                file.write(data)
-                file.flush()
-                os.fsync(file.fileno())
-            temporary.replace(path)
-            _sync_directory(path.parent)
-        finally:
-            temporary.unlink(missing_ok=True)
-
-
-def _sync_directory(path: Path) -> None:
-    descriptor = os.open(path, os.O_RDONLY | os.O_DIRECTORY)
-    try:
-        os.fsync(descriptor)
-    finally:
-        os.close(descriptor)
-
-
-@contextmanager
-def writing(path: Path, elsewhere: str = OTHER_STORE) -> Iterator[None]:
-    """Turns what the system says of a failed write below `path` into a StoreError."""
-    try:
-        yield
-    except LoadlineError:
-        raise
-    except OSError as error:
-        full = error.errno in {errno.ENOSPC, errno.EDQUOT}
-        remedy = "Free some space there" if full else "Check the path and its permissions"
-        raise StoreError(f"{path} can't be written: {error.strerror}", f"{remedy}, or {elsewhere}.") from None
-
-
-def _read_json(path: Path, remedy: Callable[[], str]) -> dict[str, Any]:
-    """The object in a file of a run; `remedy` says what helps where it's damaged. Raises StoreError."""
-    try:
-        document = json.loads(path.read_bytes())
-    except FileNotFoundError:
-        raise StoreError(f"there is no {path}", "`loadline ls` lists the runs.") from None
-    except OSError as error:
-        raise StoreError(f"{path} can't be read: {error.strerror}", "Check its permissions.") from None
-    except (ValueError, RecursionError) as error:
-        raise StoreError(f"{path} can't be read: {error}", remedy()) from None
-    if not isinstance(document, dict) or not isinstance(document.get("format"), int):
-        raise StoreError(f"{path} has no format number", f"It isn't a file of loadline's, or: {remedy()}")
-    if document["format"] > FORMAT:
-        raise StoreError(
-            f"{path} is of format {document['format']}, and this loadline reads formats up to {FORMAT}",
-            "Read it with the newer loadline that wrote it.",
-        )
-    return document

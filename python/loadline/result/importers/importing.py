@@ -18,9 +18,10 @@ from loadline.result.importers import fio, own, table
 from loadline.result.importers.asked import Loads
 from loadline.result.importers.column import Meaning
 from loadline.result.importers.row import Imported, Mapped
+from loadline.result.point_folder import begin_point, commit_point
 from loadline.result.schema import Result
 from loadline.result.series import PointSeries
-from loadline.result.store import Run, Store, begin_point, commit_point
+from loadline.result.store import Run, Store
 
 _NOTHING = Loads()
 
@@ -197,7 +198,7 @@ def store_rows(
     run = store.create(SUITE, Path(files[0]).stem, whole, now)
     try:
         for number, result in enumerate(judge([replace(result, run=run.id) for result in rows.results], run)):
-            commit_point(begin_point(run, number), result, rows.histograms.get(result.point, {}))
+            commit_point(begin_point(run.point_path(number)), result, rows.histograms.get(result.point, {}))
     except BaseException:
         # Unlike a measurement, half an import is worth nothing.
         shutil.rmtree(run.path, ignore_errors=True)
