@@ -173,7 +173,7 @@ def _line(line: Result) -> str:
 
 def _beside(line: Result, contents: Contents) -> Iterator[str]:
     """What else there is to know of a load line: how sure it is, the knee below it, how busy things are there."""
-    from loadline.reporting.charts.load import curves, load_of
+    from loadline.reporting.charts.curve import curves, load_of
 
     for said in (load_line_luck(line), load_line_range(line)):
         if said is not None:

@@ -4,16 +4,14 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, replace
-from functools import cached_property
-from itertools import compress, pairwise
+from itertools import pairwise
 from typing import Any
 
 import altair as alt
 
-from loadline.reporting.apart import source
-from loadline.reporting.charts.asked import CALLED_BY, asked, follows
+from loadline.reporting.charts.curve import Curve, curves, load_of, saturated
 from loadline.reporting.charts.labels import (
     OFFS,
     ROOMS,
@@ -34,16 +32,13 @@ from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
 from loadline.reporting.table import count, listed, saturation_named
 from loadline.result.schema import Result
-from loadline.system.knee import Knee, fitted, rising
-from loadline.workload.limit import Limit, parse_limit
+from loadline.system.knee import Knee
+from loadline.workload.limit import Limit
 
 # More lines than that in one panel can't be told apart.
 _MOST_LINES = 6
 
 _HEIGHT = 320
-
-# From so many answers on a curve has a knee.
-_KNEE = 4
 
 # Half widths of marks in pixels: a dot, the ring of a load line and the diamond of a knee, a triangle at the edge.
 _DOT, _RING, _TIP = 4.0, 9.0, 6.0
@@ -55,135 +50,6 @@ _FAR = 120.0
 _FEW = 6
 
 _MEAN = Limit("mean", 1)
-
-
-@dataclass(frozen=True)
-class Curve:
-    """Rows of one profile from one source, in order of load; `line` is the one at the load line.
-
-    `variant` says what other curves of the profile ask for otherwise: the block size of a sweep, the number of streams.
-    """
-
-    profile: str
-    variant: str
-    source: str
-    rows: tuple[Result, ...]
-    line: Result | None
-
-    @cached_property
-    def drawn(self) -> Sequence[Result]:
-        """The rows in order of the line through them: by luck less may be done of a higher rate that was offered.
-
-        Where more was offered than could be done the line turns back.
-        """
-        if self.rows[0].offered_per_s is None:
-            return self.rows
-        return sorted(self.rows, key=lambda row: (_overloaded(row), row.total.iops))
-
-    @cached_property
-    def knee(self) -> Knee | None:
-        """Where throughput over response is largest, beyond which more load mostly waits; of a few rows unknown.
-
-        By a curve through the rows; where that says nothing of it, the row where it is.
-        """
-        # Of points at one load, one: a curve has one response to it.
-        rows = rising(list({load_of(row): row for row in self.rows}.values()))
-        if len(rows) < _KNEE:
-            return None
-        saturated = _saturated(self)
-        found = fitted(rows, None if saturated is None else saturated.saturation_iops)
-        if found is not None:
-            return found
-        best = max(rows, key=lambda row: (row.total.iops or 0.0) / (row.total.latency_mean_ns or 1.0))
-        return Knee(load_of(best), best.total.iops or 0.0, best.total.latency_mean_ns or 0.0, best)
-
-    @property
-    def limits(self) -> list[Limit]:
-        """What was asked of the response; known of a search that found no load line, too."""
-        return [parse_limit(text) for text in dict.fromkeys(row.limit for row in self.rows if row.limit)]
-
-
-def curves(results: Sequence[Result]) -> list[Curve]:
-    """A curve for each profile, what else is asked of it, and source that has answers at two loads or more."""
-    return curves_by(zip(results, source(results), strict=True))
-
-
-def curves_by(told: Iterable[tuple[Result, str]]) -> list[Curve]:
-    """The same of rows with the names of their sources."""
-    alike: dict[tuple[str, str, str], list[tuple[Result, tuple[str, ...]]]] = {}
-    for result, origin in told:
-        if result.total.iops and result.total.latency_mean_ns and result.error is None:
-            axis = "rate" if result.offered_per_s is not None else "outstanding"
-            alike.setdefault((result.profile or result.point, origin, axis), []).append((result, asked(result)))
-    differs = _differs(alike)
-    kept = []
-    for (profile, origin, _), rows in alike.items():
-        found: dict[tuple[str, ...], list[Result]] = {}
-        for row, words in rows:
-            found.setdefault(words, []).append(row)
-        for words, those in found.items():
-            variant = ", ".join(compress(words, differs[profile]))
-            for streams, dots in _by_streams(those).items():
-                loads = _dots(dots)
-                if len({load_of(row) for row in loads}) > 1:
-                    line = next((row for row in dots if row.limit and row.role == "point"), None)
-                    said = ", ".join(filter(None, (variant, streams)))
-                    kept.append(Curve(profile, said, origin, tuple(loads), line))
-    return kept
-
-
-def _differs(alike: Mapping[tuple[str, str, str], list[tuple[Result, tuple[str, ...]]]]) -> dict[str, list[bool]]:
-    """Of each profile which words tell its curves apart.
-
-    Sources may call one working set in two ways: most words count only where one source has several.
-    """
-    found: dict[str, list[bool]] = {}
-    everywhere: dict[str, list[tuple[str, ...]]] = {}
-    for (profile, _, _), rows in alike.items():
-        everywhere.setdefault(profile, []).extend(words for _, words in rows)
-        within = [len(set(values)) > 1 for values in zip(*(words for _, words in rows), strict=True)]
-        found[profile] = [one or other for one, other in zip(within, found.get(profile, within), strict=True)]
-    for profile, several in everywhere.items():
-        called = [len(set(values)) > 1 for values in zip(*several, strict=True)][:CALLED_BY]
-        found[profile] = [*called, *found[profile][CALLED_BY:]]
-    return found
-
-
-def _by_streams(rows: Sequence[Result]) -> dict[str, list[Result]]:
-    """The rows; where streams in order are asked for at several depths, by the number of streams.
-
-    For requests at random places depth times jobs is the load, whichever of the two it comes from. Four streams are
-    another load than one with four requests outstanding: the way between them is long.
-    """
-    depths: dict[int | None, set[int | None]] = {}
-    for row in rows:
-        depths.setdefault(row.jobs, set()).add(row.outstanding_asked)
-    if len(depths) == 1 or not any(map(follows, rows)) or all(len(those) == 1 for those in depths.values()):
-        return {"": list(rows)}
-    found: dict[str, list[Result]] = {}
-    for row in rows:
-        found.setdefault("" if row.jobs is None else f"{row.jobs} job{'s' * (row.jobs > 1)}", []).append(row)
-    return found
-
-
-def _dots(rows: Sequence[Result]) -> list[Result]:
-    """The rows in order of load, once: of a search the row that is its answer is among the probes too.
-
-    Points that come to the same load by depth and by jobs are each a dot.
-    """
-    searched = {load_of(row): row for row in rows if row.role == "probe"}
-    searched |= {load_of(row): row for row in rows if row.role == "point" and row.limit}
-    points = {(load_of(row), row.total): row for row in rows if row.role == "point" and not row.limit}
-    lines = {load for load, row in searched.items() if row.role == "point"}
-    swept = [row for row in points.values() if load_of(row) not in lines]
-    for row in swept:
-        searched.pop(load_of(row), None)
-    return sorted((*swept, *searched.values()), key=load_of)
-
-
-def load_of(row: Result) -> float:
-    """The load of a row on its axis: the rate offered, or the outstanding I/Os asked for."""
-    return row.offered_per_s if row.offered_per_s is not None else float(row.outstanding_asked or 0)
 
 
 def draw(contents: Contents, palette: Palette) -> list[Panel]:
@@ -294,15 +160,15 @@ class _Sheet:
             if _same(limit, self.limit):
                 found["limit"].append({"ms": limit.bound_ns / 1e6, "said": f"limit {limit}"})
         for curve in self.curves:
-            saturated = None if self.named else _saturated(curve)
-            if saturated is not None and saturated.saturation_iops:
-                at = saturated.saturation_outstanding
-                said = f"{saturation_named(saturated)} {count(saturated.saturation_iops)}"
+            top = None if self.named else saturated(curve)
+            if top is not None and top.saturation_iops:
+                at = top.saturation_outstanding
+                said = f"{saturation_named(top)} {count(top.saturation_iops)}"
                 more = f"{said} at {at:,} outstanding" if at else said
                 # Of one far beyond the paper only the words are there.
-                far = " ▶" if saturated.saturation_iops > self.paper.x.high else ""
+                far = " ▶" if top.saturation_iops > self.paper.x.high else ""
                 found["saturation"].append(
-                    {"iops": saturated.saturation_iops, "said": more + far, "short": said + far, "far": bool(far)}
+                    {"iops": top.saturation_iops, "said": more + far, "short": said + far, "far": bool(far)}
                 )
             knee = None if curve.knee is None else self.touched(curve, curve.knee)
             line = None if curve.line is None else self.place(curve.line)
@@ -324,8 +190,8 @@ class _Sheet:
         assert line is not None, "a load line is marked"
         if self.named:
             return count(line.total.iops)
-        saturated = _saturated(curve)
-        known = None if saturated is None else saturated.saturation_iops
+        top = saturated(curve)
+        known = None if top is None else top.saturation_iops
         share = f", {(line.total.iops or 0.0) / known:.0%}" if known else ""
         return f"{'knee and ' * both}load line {count(line.total.iops)}{share}"
 
@@ -593,20 +459,10 @@ def _title(limit: Limit) -> str:
     return f"{kind} response{'' if limit.of == 'all' else f' of {limit.of}'}, ms"
 
 
-def _saturated(curve: Curve) -> Result | None:
-    """The row that knows where saturation is."""
-    return next((row for row in (curve.line, *curve.rows) if row and row.saturation_iops), None)
-
-
 def _saturations(several: Sequence[Curve]) -> list[float]:
     """Where a single curve's saturation is; of several they aren't drawn."""
-    known = [_saturated(curve) for curve in several] if len(several) == 1 else []
+    known = [saturated(curve) for curve in several] if len(several) == 1 else []
     return [row.saturation_iops for row in known if row is not None and row.saturation_iops]
-
-
-def _overloaded(row: Result) -> bool:
-    """Whether a measured row was offered more than was done."""
-    return bool((row.provenance.get("open") or {}).get("overloaded"))
 
 
 def _load(row: Result) -> str:

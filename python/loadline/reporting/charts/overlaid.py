@@ -7,7 +7,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 
 from loadline.judging.matching import Side
-from loadline.reporting.charts.load import Curve, curves_by, panels_of
+from loadline.reporting.charts.curve import Curve, curves_by
+from loadline.reporting.charts.load import panels_of
 from loadline.reporting.charts.panel import Panel
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.compared import Compared
