@@ -143,6 +143,9 @@ def test_without_what_saturates_it_the_response_of_a_fixed_rate_counts_from_when
         *(Row(answer(70, mean_ms, statistics.pstdev(sample)), {}), asked, replace(asked, streams=(sent,)), None)
     )
     assert mean_ms < 33
+    # As the rows of models have it, and what it's compared by.
+    assert (row.jobs, row.queue_depth, row.offered_per_s) == (3, None, 70.0)
+    assert row.provenance["open"]["jobs"] == 35
     assert (row.total.latency_mean_ns or 0.0) / 1e6 == pytest.approx(10 / (1 - 0.7), rel=0.01)
 
 

@@ -91,6 +91,7 @@ def counted(measured: Row, asked: Point, sent: Point, saturated: Result | None, 
     offered = targets * sum(arrival.rate_per_s for arrival in arrivals)
     per_s = max(arrival.rate_per_s / arrival.jobs for arrival in arrivals)
     streams = [stream.to_json() for stream in asked.streams]
+    wanted = [stream.arrival for stream in asked.streams if isinstance(stream.arrival, Open)]
     late = _overloaded(row, offered)
     shared = 1.0 if late or saturated is None else _shared(row, saturated, targets)
     bins = {
@@ -117,9 +118,10 @@ def counted(measured: Row, asked: Point, sent: Point, saturated: Result | None, 
         point=asked.name,
         profile=asked.profile_name,
         workload=streams[0] if len(streams) == 1 else streams,
+        jobs=targets * sum(arrival.jobs for arrival in wanted),
         queue_depth=None,
         outstanding_asked=None,
-        offered_per_s=offered,
+        offered_per_s=targets * sum(arrival.rate_per_s for arrival in wanted),
         total=replace(_counted(row.total, per_s, shared, list(bins.values())), latency_mean_ns=mean_ns),
         read=read,
         write=write,
