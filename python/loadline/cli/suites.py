@@ -126,7 +126,7 @@ def _rows(point: Point) -> list[tuple[str, ...]]:
     turn = "" if point.rounds is None else f" x {point.rounds.window} to {point.rounds.most}"
     for stream in point.streams:
         profile, arrival = stream.profile, stream.arrival
-        load = str(point.ramp or point.best) if point.searches else _load(arrival)
+        load = _search(point, arrival) if point.searches else _load(arrival, shared=point.shared)
         name = point.name if len(point.streams) == 1 else f"{point.name}: {profile.name}"
         rows.append(
             (
@@ -143,11 +143,17 @@ def _time(point: Point) -> str:
     return f"{each} a probe" if point.searches else each
 
 
-def _load(arrival: Arrival) -> str:
+def _search(point: Point, arrival: Arrival) -> str:
+    jobs = f", {arrival.jobs} jobs each" if point.best and arrival.jobs > 1 else ""
+    return f"{point.ramp or point.best}{jobs}"
+
+
+def _load(arrival: Arrival, *, shared: bool) -> str:
     load = f"{arrival.queue_depth} x {arrival.jobs}"
     if isinstance(arrival, Open):
         swing = "" if arrival.bursts is None else f" in bursts of {arrival.bursts.times:g} x"
-        return f"{arrival.rate_per_s:g}/s{swing}, at most {load}"
+        # Where many jobs share the rate, nobody asks for those of the suite.
+        return f"{arrival.rate_per_s:g}/s{swing}{'' if shared else f', at most {load}'}"
     return load
 
 
