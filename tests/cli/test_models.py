@@ -376,6 +376,7 @@ def test_a_key_that_is_missing_is_named(loadline: Loadline) -> None:
         ),
         (["systems", "hdd-7k2", "--set", "volume.size=3XB"], "KiB to PiB"),
         (["systems", "hdd-7k2", "--set", "title=3"], "in quotes"),
+        (["systems", "sas-10k-jbod", "--set", "cache.mode=off"], "has no [cache], of which cache.mode could be set"),
         (["systems", "hdd-7k2", "--set", "hosts.link.latency=1us"], "hosts.link.rate is missing"),
         (["systems", "hdd-7k2", "--set", "hosts.overhead=300d"], "Write 3600s or less."),
         (["systems", "eva-v2-10k", "--set", "controller.command_hit=2h"], "controller.command_hit: 7200s can't be"),

@@ -15,7 +15,7 @@ from loadline.errors import InputError
 from loadline.host.roots import available_bytes
 from loadline.system import file
 from loadline.system.drive import load_drive
-from loadline.system.refusal import refusal
+from loadline.system.refusal import is_missing, refusal
 from loadline.units import format_size
 
 CATALOG = Path(__file__).parent.parent / "catalog" / "systems"
@@ -79,13 +79,24 @@ class System:
         try:
             return _core.System(description, drive)
         except ValueError as error:
-            raise refusal(self.said, error) from None
+            raise self._refused(error) from None
 
     def _description(self) -> _core.Description:
         try:
             return _core.Description(self.text, self.settings)
         except ValueError as error:
-            raise refusal(self.said, error) from None
+            raise self._refused(error) from None
+
+    def _refused(self, error: ValueError) -> InputError:
+        """What the core says; of a table that only settings have, that the description has none."""
+        told, table = refusal(self.said, error), str(error.args[0]).partition(".")[0]
+        given = [key for key, _ in self.settings if key.startswith(f"{table}.")]
+        if not given or not is_missing(error) or f"[{table}" in self.text:
+            return told
+        return InputError(
+            f"{self.said}: {self.name} has no [{table}], of which {given[0]} could be set",
+            f"Leave it out, or set the others as well: {told.message.removeprefix(f'{self.said}: ')}.",
+        )
 
     def _check_memory(self, wanted_bytes: int, shared: Shared) -> None:
         if wanted_bytes <= _LITTLE_BYTES:
@@ -107,7 +118,7 @@ class System:
         try:
             figures = _core.system_figures(self.text, self.settings)
         except ValueError as error:
-            raise refusal(self.said, error) from None
+            raise self._refused(error) from None
         keys = [key for key, _ in self.settings]
         return [(key, value, "--set" if _is_of(key, keys) else source) for key, value, source in figures]
 

@@ -78,6 +78,11 @@ def refusal(where: str, error: ValueError) -> InputError:
     return InputError(f"{at}{name!r} isn't known there", nearest(name, known, f"Known: {', '.join(known)}."))
 
 
+def is_missing(error: ValueError) -> bool:
+    """Whether the core misses a key that has to be there."""
+    return _MISSING.search(str(error)) is not None
+
+
 def _no_toml(at: str, place: str, line: str, reason: str) -> InputError:
     line, reason = line.strip(), reason.strip().replace("\n", ", ")
     shown = line if len(line) <= _SHOWN else f"{line[:_SHOWN]}…"
