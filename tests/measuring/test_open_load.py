@@ -15,7 +15,7 @@ from hypothesis import strategies as st
 
 from loadline._core import Histogram
 from loadline.errors import InputError
-from loadline.measuring.open_load import check, offered, saturating, spread, spread_fixed
+from loadline.measuring.open_load import as_sent, check, offered, saturating, spread
 from loadline.measuring.open_response import counted, overloaded
 from loadline.result.point_folder import Row
 from loadline.result.schema import Flow, Result
@@ -108,18 +108,31 @@ def test_jobs_of_a_fixed_rate_are_as_slow_as_its_warm_up_allows(
     rate: float, warmup: str, per_s: int, warmup_s: int
 ) -> None:
     asked = rated(rate, warmup=warmup)
-    sent = spread_fixed(asked)
+    sent = as_sent(asked)
     parts = arrivals(sent)
     assert {part.rate_per_s / part.jobs for part in parts} == {per_s}
     assert [part.rate_per_s for part in parts] == [rate * 0.7, pytest.approx(rate * 0.3)]
-    assert (sent.warmup_ns, sent.runtime_ns) == (warmup_s * 10**9, max(60, 2 * warmup_s) * 10**9)
-    assert asked.expected_ns >= sent.warmup_ns + sent.runtime_ns
+    assert (sent.warmup_ns, sent.runtime_ns) == (warmup_s * 10**9, 60 * 10**9)
+    assert sent.expected_ns == sent.least_ns == sent.warmup_ns + sent.runtime_ns
+
+
+@pytest.mark.parametrize("targets", [1, 3, 8])
+def test_all_jobs_of_several_targets_are_as_many_as_fio_takes(targets: int) -> None:
+    point = rated(7000, warmup="20s")
+    several = replace(point, streams=point.streams * 2)
+    assert targets * sum(part.jobs for part in arrivals(as_sent(several, targets))) <= 4096
+
+
+def test_a_warm_up_that_was_asked_for_leaves_the_run_time_as_it_is() -> None:
+    assert as_sent(rated(100, warmup="5min")).runtime_ns == 60 * 10**9
+    # Of jobs that do much fio has the warm-up, and ends them within one that is as long as they run.
+    assert as_sent(rated(100_000, warmup="5min")).runtime_ns == 600 * 10**9
 
 
 @given(st.integers(1, 200_000), st.integers(0, 100), st.sampled_from(["0s", "1s", "7s", "5min"]))
 def test_a_fixed_rate_is_offered_to_one_percent_or_refused(rate: int, read: int, warmup: str) -> None:
     try:
-        parts = spread_fixed(rated(rate, f"{read}%", warmup)).streams
+        parts = as_sent(rated(rate, f"{read}%", warmup)).streams
     except InputError as error:
         assert "fio can't send" in error.message
         # Of whole numbers up to a hundred and more, one is within 1 % of anything.
@@ -130,7 +143,7 @@ def test_a_fixed_rate_is_offered_to_one_percent_or_refused(rate: int, read: int,
         share = read / 100 if part.profile.read_fraction else 1 - read / 100
         assert part.arrival.rate_per_s == pytest.approx(rate * share, rel=0.0101)
         assert part.arrival.jobs <= 2000 and part.arrival.queue_depth == 1
-    fio_job.write([spread_fixed(rated(rate, f"{read}%", warmup))], size_bytes=1 << 30)
+    fio_job.write([as_sent(rated(rate, f"{read}%", warmup)).logged], size_bytes=1 << 30)
 
 
 def test_without_what_saturates_it_the_response_of_a_fixed_rate_counts_from_when_it_was_due() -> None:
@@ -146,6 +159,7 @@ def test_without_what_saturates_it_the_response_of_a_fixed_rate_counts_from_when
     # As the rows of models have it, and what it's compared by.
     assert (row.jobs, row.queue_depth, row.offered_per_s) == (3, None, 70.0)
     assert row.provenance["open"]["jobs"] == 35
+    assert row.outstanding_achieved == pytest.approx(70 * mean_ms / 1e3)
     assert (row.total.latency_mean_ns or 0.0) / 1e6 == pytest.approx(10 / (1 - 0.7), rel=0.01)
 
 
@@ -257,6 +271,8 @@ def test_a_load_of_which_part_is_not_done_is_overloaded_and_one_of_busy_jobs_is_
     sent = spread(asked, 30 * 10**6)
     behind, _ = counted(Row(answer(120, 4000, 1000), {}), asked, sent, QUEUE)
     assert overloaded(behind) and "the rest piled up" in behind.findings[0]["message"]
+    # What piles up has no mean wait that could be added.
+    assert behind.total.latency_mean_ns == 4000e6 and behind.provenance["open"]["late_fraction"] == 1
     busy, _ = counted(Row(answer(200, 150, 10), {}), asked, sent, QUEUE)
     assert not overloaded(busy)
     assert (busy.findings[0]["severity"], "not an open load" in busy.findings[0]["message"]) == ("warning", True)

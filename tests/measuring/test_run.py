@@ -8,12 +8,16 @@ import json
 import os
 import re
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 from cli.program import Loadline
 from devices import loop_device, needs_root
 from measuring.suites import reads, suite, three
+
+import loadline as package
+from loadline.errors import InputError
 
 MIB = 1024**2
 
@@ -257,6 +261,27 @@ def test_what_fio_cannot_express_is_said_before_anything_is_written(loadline: Lo
     assert said.code == 2
     assert "99.5%" in said.err
     assert not any(target.read_bytes())
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        ({"repeats": 1.5}, "--repeat"),
+        ({"seed": 10**30}, "--seed"),
+        ({"order": "bogus"}, "--order"),
+        ({"cache_bytes": float("nan")}, "--cache"),
+    ],
+)
+def test_what_only_python_can_say_wrongly_leaves_no_run(tmp_path: Path, words: dict[str, Any], said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        package.run("quick-look", "emulated:station-mm1", store=tmp_path / "runs", size_bytes=1 << 30, **words)
+    assert not (tmp_path / "runs").exists()
+
+
+def test_flushes_between_writes_at_a_rate_are_refused_where_fio_dies_of_them(loadline: Loadline) -> None:
+    path = suite(loadline.folder, "writes 4k 0% 100%", rate='"200/s"', flush_every="4")
+    said = loadline("run", path, "emulated:station-mm1", "--size", "1G")
+    assert said.code == 2 and "fio's nbd engine dies by a rate of writes with flushes between them" in said.err
 
 
 def test_an_open_load_offers_its_rate_and_says_from_when_it_counts(loadline: Loadline, filled_file: Path) -> None:

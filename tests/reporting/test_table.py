@@ -100,6 +100,14 @@ def test_a_check_with_one_message_says_it_once() -> None:
     assert table.notes == ("open-load, 3 points: from submission",)
 
 
+def test_a_warning_about_one_point_is_not_told_of_those_that_have_a_note() -> None:
+    notes = [{**finding("open-load", f"{n}% late"), "severity": "note"} for n in range(1, 6)]
+    rows = [result(f"p{n}", "random", findings=(note,)) for n, note in enumerate(notes)]
+    bad = result("bad", "random", findings=({**finding("open-load", "not an open load"), "severity": "warning"},))
+    table = results_table([*rows, bad])
+    assert table.notes == ("open-load, 5 points: 1% late (and 4 more like it)", "open-load, bad: not an open load")
+
+
 def test_twelve_profiles_swept_fit_80_columns() -> None:
     table = results_table([result("decision-support-system-db-qd32", "random", quick=True)])
     widths = table.fit(80)

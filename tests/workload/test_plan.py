@@ -136,6 +136,12 @@ def test_a_precision_that_can_t_be_is_refused_from_python_too(precision: float) 
         plan(HEAD + PROFILE.format("a"), Options(precision_fraction=precision))
 
 
+@pytest.mark.parametrize(("options", "said"), [(Options(stop="bogus"), "--stop"), (Options(limit="p99<1"), "--limit")])
+def test_what_only_python_can_say_wrongly_is_refused(options: Options, said: str) -> None:
+    with pytest.raises(InputError, match=said):
+        plan(HEAD + PROFILE.format("a"), options)
+
+
 def test_a_fixed_time_has_no_precision() -> None:
     with pytest.raises(InputError, match="--stop fixed"):
         plan(HEAD + PROFILE.format("a"), Options(stop="fixed", precision_fraction=0.01))

@@ -58,6 +58,8 @@ def command(
     text, notes = _written(path.suffix, points, found.title, choice.size(size), engine)
     for name in (point.name for point in points if point.precision_fraction is not None):
         notes.add("points end by their run time there, not once they're precise", name)
+    for name in (point.name for point in points if point.shared and path.suffix == ".fio"):
+        notes.add("fio sends many of its requests late there: `suites --point` prints the job that `run` sends", name)
     write_bytes(path, text.encode("utf-8", "replace"))
     for line in notes.lines(file):
         output.note(line)

@@ -18,6 +18,7 @@ from rich.text import Text
 from loadline.cli import output
 from loadline.measuring import event
 from loadline.measuring.emulate import Reading, Served
+from loadline.measuring.open_load import as_sent
 from loadline.reporting.table import UNKNOWN, count, fate, megabytes, milliseconds, percent_of
 from loadline.result.schema import Flow, Result
 from loadline.result.store import open_run
@@ -180,7 +181,8 @@ def _current(current: event.PointStarted, progress: Sequence[event.Progress], wi
         Text(f"{current.number}/{current.total} ", style="bold").append(name).append(f"  {times}", style="dim"),
         _bar(elapsed_ns / max(1, current.expected_ns), width, plain),
     ]
-    rates = [one.all.iops or 0.0 for one in progress]
+    # Of open loads fio says nothing before their end.
+    rates = [one.all.iops for one in progress if one.all.iops is not None]
     drawn.append(Text("  IOPS ").append(_spark(rates, width - 20, plain), style="blue").append(f" {_of(rates)}"))
     for kind, flow in (("all", now and now.all), ("reads", now and now.read), ("writes", now and now.write)):
         drawn.append(_figures(kind, flow or Flow()))
@@ -302,8 +304,9 @@ def told(state: State, what: event.Event) -> bool:
         case event.Started():
             run = open_run(what.path)
             state.title = f"{run.suite} on {run.target}"
-            state.expected_ns = [point.expected_ns for point in run.plan]
-            state.precise = any(point.least_ns < point.expected_ns for point in run.plan)
+            sent = [as_sent(point, len(run.targets) if point.target is None else 1) for point in run.plan]
+            state.expected_ns = [point.expected_ns for point in sent]
+            state.precise = any(point.least_ns < point.expected_ns for point in sent)
             state.in_turn = any(point.target is not None for point in run.plan)
             missing = set(run.missing())
             found = {index: run.result(index) for index in range(len(run.plan)) if index not in missing}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import tempfile
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
@@ -11,6 +12,7 @@ import click
 from loadline.cli import choice, output
 from loadline.errors import InputError, LoadlineError
 from loadline.measuring import fio
+from loadline.measuring.open_load import as_sent
 from loadline.reporting.export import envelope
 from loadline.reporting.table import Group, Table
 from loadline.units import format_percent, format_range
@@ -63,6 +65,7 @@ def command(
     job, size_bytes = None, choice.size(size)
     if as_fio or point is not None:
         engine = _engine(engine, points)
+        points = tuple(as_sent(one).logged for one in points)
         points = choice.unrolled(points, "a job file")
         if size_bytes is None and fio_job.needs_size(points):
             size_bytes = _ASSUMED_BYTES
@@ -139,6 +142,8 @@ def _rows(point: Point) -> list[tuple[str, ...]]:
 
 def _time(point: Point) -> str:
     """Of a measurement: how many probes a search takes is known only at its end."""
+    with suppress(InputError):
+        point = as_sent(point)
     each = format_range(point.least_ns / point.least_times, point.expected_ns / point.times)
     return f"{each} a probe" if point.searches else each
 

@@ -7,6 +7,7 @@ from collections.abc import Sequence
 from loadline.host import provenance
 from loadline.host.link import ceiling_bytes_per_s
 from loadline.measuring import event, preparing, warming
+from loadline.measuring.open_load import as_sent
 from loadline.measuring.target import Target
 from loadline.workload.order import Order
 from loadline.workload.plan import Point
@@ -37,6 +38,8 @@ def plan(
     again_at = [refills(number) for number in range(len(aims))]
     fills = [[number for number, before in enumerate(again_at) if index in before] for index in turns]
     left = warming.planned([points[index] for index in turns], len(aims), fills)
+    sent = [as_sent(points[index], len(aims) if points[index].target is None else 1) for index in turns]
+    timed = warming.planned(sent, len(aims), fills)
     intended = tuple(
         _intended(aim, preparation, again_at[number], [point for point in left if point.target in {None, number}])
         for number, (aim, preparation) in enumerate(zip(aims, looked, strict=True))
@@ -47,8 +50,8 @@ def plan(
         targets=intended,
         points=left,
         order=order,
-        least_ns=sum(point.least_ns for point in left) + overhead_ns,
-        expected_ns=sum(point.expected_ns for point in left) + overhead_ns,
+        least_ns=sum(point.least_ns for point in timed) + overhead_ns,
+        expected_ns=sum(point.expected_ns for point in timed) + overhead_ns,
     )
 
 

@@ -9,7 +9,6 @@ from __future__ import annotations
 import gzip
 import shutil
 from collections.abc import Sequence
-from dataclasses import replace
 from pathlib import Path
 
 from loadline._core import Interval
@@ -45,7 +44,7 @@ class IoLog:
     @property
     def sent(self) -> Point:
         """The point as fio gets it: without a warm-up, after which it would begin each job anew."""
-        return replace(self._point, warmup_ns=0, runtime_ns=self._point.warmup_ns + self._point.runtime_ns)
+        return self._point.logged
 
     def take(self, outcome: Outcome) -> bool:
         """Keeps the logs compressed. If nothing failed, their seconds replace the statuses' intervals; says whether."""

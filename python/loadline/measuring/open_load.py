@@ -2,7 +2,7 @@
 
 A job sends its next request when it's due, but not before its last one has completed. Why that is so:
 docs/background/open-loads.md. What is counted of them: `open_response`. Start reading at `spread`, then
-`spread_fixed`.
+`as_sent`.
 """
 
 from __future__ import annotations
@@ -12,14 +12,15 @@ from collections.abc import Iterator
 from dataclasses import replace
 
 from loadline.errors import InputError
-from loadline.workload.plan import BURST_PERIODS, Point, fixed_job_per_s
+from loadline.workload.plan import BURST_PERIODS, Point
 from loadline.workload.profile import Closed, Open, Workload
 
 # Share of its time that a job may be busy: so many requests are late.
 _BUSY = 0.05
 
-# fio takes some more, but each job is a thread.
+# fio takes 4,096 in all, but each job is a thread.
 _MOST_JOBS = 2000
+_MOST_JOBS_IN_ALL = 4000
 
 # Below so many jobs whole numbers of them can't say the rate.
 _FEW_JOBS = 50
@@ -27,11 +28,19 @@ _FEW_JOBS = 50
 #: A job is a queue with one server for its requests, of which theory knows how late they are.
 DEPTH = 1
 
+# Requests a second that a job of a fixed rate is asked for at most, if there may be as many as that takes.
+_FIXED_PER_S = 5
+
 # What whole numbers of jobs make of a fixed rate, of reads and of writes, may be so far off, as fio's own rates may.
 _RATE_ERROR = 0.01
 
 #: So many outstanding are taken for saturation, as the field report on the EVA v.2 goes up to them.
 SATURATING = 128
+
+
+def rated(stream: Workload) -> bool:
+    """Whether its requests come at a rate."""
+    return isinstance(stream.arrival, Open)
 
 
 def check(point: Point) -> None:
@@ -54,20 +63,29 @@ def spread(point: Point, bound_ns: int) -> Point:
     Args:
         bound_ns: the response that is expected at most.
     """
-    return _sent(point, [part for stream in point.streams for part in _parts(stream, _each_per_s(stream, bound_ns))])
+    streams = [part for stream in point.streams for part in _parts(stream, _each_per_s(stream, bound_ns))]
+    return _sent(point, streams, twice=True)
 
 
-def spread_fixed(point: Point) -> Point:
-    """The plain open point, of whose response nothing is known, as such streams.
-
-    Their jobs are as slow as its warm-up allows, for the burst with which they begin is to be over after it.
+def as_sent(point: Point, targets: int = 1) -> Point:
+    """The point as fio gets it for each of so many targets; itself, unless it's an open load that many jobs share.
 
     Raises:
         InputError: fio, whose jobs have whole rates, would miss its rate by more than 1 %.
     """
+    return _spread_fixed(point, targets) if point.shared else point
+
+
+def _spread_fixed(point: Point, targets: int) -> Point:
+    """The plain open point, of whose response nothing is known, as streams of reads and of writes, of many jobs.
+
+    They are as slow as its warm-up allows, for the burst with which they begin is to be over after it.
+    """
     streams = []
+    most = min(_MOST_JOBS, _MOST_JOBS_IN_ALL // (targets * len(point.streams)))
     for stream in point.streams:
-        parts = next((parts for per_s in _rates(point, stream) if _near(parts := _parts(stream, per_s), stream)), None)
+        rates = _rates(point, stream, most)
+        parts = next((parts for per_s in rates if _near(parts := _parts(stream, per_s), stream)), None)
         if parts is None:
             assert isinstance(stream.arrival, Open), "only open loads are shared"
             raise InputError(
@@ -76,14 +94,14 @@ def spread_fixed(point: Point) -> Point:
                 "Change rate or read, so that both are about whole numbers a second.",
             )
         streams += parts
-    return _sent(point, streams)
+    return _sent(point, streams, twice=False)
 
 
-def _rates(point: Point, stream: Workload) -> Iterator[int]:
+def _rates(point: Point, stream: Workload, most_jobs: int) -> Iterator[int]:
     """Rates that a job may have, the best first: as slow as the warm-up allows, slower, or else faster ones."""
     assert isinstance(stream.arrival, Open), "only open loads are shared"
-    least = math.ceil(stream.arrival.rate_per_s / _MOST_JOBS)
-    most = max(least, fixed_job_per_s(stream.arrival.rate_per_s))
+    least = math.ceil(stream.arrival.rate_per_s / most_jobs)
+    most = max(least, 1, min(_FIXED_PER_S, int(stream.arrival.rate_per_s / _FEW_JOBS)))
     best = max(least, min(most, math.ceil(BURST_PERIODS * 1e9 / max(1, point.warmup_ns))))
     yield from range(best, least - 1, -1)
     yield from range(best + 1, 2 * most + 1)
@@ -101,16 +119,19 @@ def _near(parts: list[Workload], stream: Workload) -> bool:
     )
 
 
-def _sent(point: Point, streams: list[Workload]) -> Point:
-    """The point with these streams, and a warm-up after which the burst of their first requests is over."""
+def _sent(point: Point, streams: list[Workload], *, twice: bool) -> Point:
+    """The point with these streams, and a warm-up after which the burst of their first requests is over.
+
+    Args:
+        twice: count for twice the whole warm-up at least, not only for twice what the burst takes.
+    """
     per_s = min(part.arrival.rate_per_s / part.arrival.jobs for part in streams if isinstance(part.arrival, Open))
     # fio takes no fractions of a microsecond.
     burst_ns = math.ceil(BURST_PERIODS * 1e3 / per_s) * 10**6
     warmup_ns = max(point.warmup_ns, burst_ns)
     settle_ns = None if point.settle_ns is None else max(point.settle_ns, burst_ns)
-    # fio ends a rated job within a warm-up of its own that is as long as its run time.
-    runtime_ns = max(point.runtime_ns, 2 * warmup_ns)
-    return replace(
+    runtime_ns = max(point.runtime_ns, 2 * (warmup_ns if twice else burst_ns))
+    sent = replace(
         *(point,),
         streams=tuple(streams),
         warmup_ns=warmup_ns,
@@ -118,6 +139,8 @@ def _sent(point: Point, streams: list[Workload]) -> Point:
         runtime_ns=runtime_ns,
         precision_fraction=None,
     )
+    # fio ends a rated job within a warm-up of its own that is as long as its run time.
+    return sent if sent.sleeps or runtime_ns > warmup_ns else replace(sent, runtime_ns=2 * warmup_ns)
 
 
 def _each_per_s(stream: Workload, bound_ns: int) -> int:

@@ -33,6 +33,9 @@ _MOST_BUSY = 0.5
 # What is left of a response is taken in so many parts.
 _PARTS = 256
 
+# A mean response that is known no better is hardly known.
+_VAGUE = 0.2
+
 # Fewer than offered by more than that, and by more than the luck of arrivals: they pile up.
 _MISSING = 0.02
 _BEYOND_CHANCE = 4
@@ -93,9 +96,11 @@ def counted(measured: Row, asked: Point, sent: Point, saturated: Result | None, 
     streams = [stream.to_json() for stream in asked.streams]
     wanted = [stream.arrival for stream in asked.streams if isinstance(stream.arrival, Open)]
     late = _overloaded(row, offered)
-    shared = 1.0 if late or saturated is None else _shared(row, saturated, targets)
+    # Of what piles up no wait has a mean: it grows for as long as it is measured.
+    shared = 0.0 if late else 1.0 if saturated is None else _shared(row, saturated, targets)
     bins = {
-        way: _waited(one, _late_share(getattr(row, way), per_s, shared)) for way, one in measured.histograms.items()
+        way: _waited(one, _late_share(getattr(row, way), per_s, shared), by_length=saturated is not None)
+        for way, one in measured.histograms.items()
     }
     read, write = (
         _counted(flow, per_s, shared, [bins[way]] if way in bins else [])
@@ -108,8 +113,8 @@ def counted(measured: Row, asked: Point, sent: Point, saturated: Result | None, 
             "offered_per_s": offered,
             "jobs": targets * sum(arrival.jobs for arrival in arrivals),
             "per_job_per_s": per_s,
-            "late_fraction": per_s * before_ns / 1e9,
-            "late_mean_ns": _mean_late_ns(row, per_s),
+            "late_fraction": min(1.0, per_s * before_ns / 1e9),
+            "late_mean_ns": None if late else _mean_late_ns(row, per_s),
             "queued_mean_ns": mean_ns - before_ns,
             "overloaded": late,
         }
@@ -121,6 +126,8 @@ def counted(measured: Row, asked: Point, sent: Point, saturated: Result | None, 
         jobs=targets * sum(arrival.jobs for arrival in wanted),
         queue_depth=None,
         outstanding_asked=None,
+        # By Little's law; fio's own count knows each job's one request only.
+        outstanding_achieved=before_ns * (row.total.iops or 0.0) / 1e9 if mean_ns is not None else None,
         offered_per_s=targets * sum(arrival.rate_per_s for arrival in wanted),
         total=replace(_counted(row.total, per_s, shared, list(bins.values())), latency_mean_ns=mean_ns),
         read=read,
@@ -157,12 +164,13 @@ def _late_share(flow: Flow, per_s: float, shared: float) -> float:
     return shared * busy / (1 - busy)
 
 
-def _waited(sent: Histogram, share: float) -> Histogram:
+def _waited(sent: Histogram, share: float, *, by_length: bool) -> Histogram:
     """Responses as if a `share` had waited at the target for what was left of another one of their job.
 
     That's its residual life, of which x or less is left with the chance of the integral of 1 - F up to x over the mean
     (F: the distribution of responses; Kleinrock, Queueing Systems I, 1975, 5.2). Requests that wait for the same queue
-    find it as long: they are taken by the length of their responses (assumed). None gets longer than the longest.
+    find it as long: they are taken by the length of their responses (assumed), or else by chance. None gets longer than
+    the longest.
     """
     values, counts = sent.columns()
     if not values or not share:
@@ -171,7 +179,7 @@ def _waited(sent: Histogram, share: float) -> Histogram:
     left = _residual_ns(values, counts)
     mean_ns = sum(value * count for value, count in zip(values, counts, strict=True)) / sum(counts)
     for value, count in zip(values, counts, strict=True):
-        late = min(count, share * count * value / mean_ns)
+        late = min(count, share * count * (value / mean_ns if by_length else 1.0))
         weights[value] += count - late
         for wait_ns in left:
             weights[min(value + wait_ns, values[-1])] += late / len(left)
@@ -239,7 +247,9 @@ def _findings(row: Result, asked: Point, found: dict[str, Any], *, of_ramp: bool
     if not found:
         return ()
     late, late_ns, queued_ns = found["late_fraction"], found["late_mean_ns"], found["queued_mean_ns"]
-    numbers = {"late_fraction": round(late, 4), "late_mean_ns": round(late_ns), "queued_mean_ns": round(queued_ns)}
+    numbers = {"late_fraction": round(late, 4), "queued_mean_ns": round(queued_ns)}
+    if late_ns is not None:
+        numbers["late_mean_ns"] = round(late_ns)
     severity, remedy = "note", "For exact responses ask a model: simulate."
     if found["overloaded"]:
         done, offered = row.total.iops or 0.0, found["offered_per_s"]
@@ -259,6 +269,10 @@ def _findings(row: Result, asked: Point, found: dict[str, Any], *, of_ramp: bool
             if of_ramp
             else "; responses are told from when they were due"
         )
+    half = (row.latency_mean_ci95_ns or 0.0) / (row.total.latency_mean_ns or 1.0)
+    if not of_ramp and half > _VAGUE and not found["overloaded"]:
+        message += f"; the mean response is known to ±{half:.0%} only"
+        severity, remedy = "warning", "Give a longer --runtime; let nothing else run meanwhile."
     return (
         {
             "check": "open-load",

@@ -43,6 +43,9 @@ _LATE = 0.01
 # Of an open load's requests so many may find the cap of its queue depth reached.
 _CAPPED = 0.01
 
+# Of a job that is so busy too many requests are late for an open load.
+_BUSY = 0.10
+
 # From so many on fio counts outstanding I/Os in one level.
 _WIDEST = 64
 
@@ -372,6 +375,13 @@ def _findings(run: Run, point: Point, outcome: Outcome, streams: Sequence[Worklo
         )
         remedy = "Offer less, or give it more jobs or queue_depth."
         found.append(("open-load", "warning", message, {"capped_fraction": round(capped, 4)}, remedy))
+    elif (busy := _busy(outcome.jobs, streams)) > _BUSY:
+        message = (
+            f"not an open load: fio had requests of its jobs outstanding for up to {busy:.0%} of the time, and waits"
+        )
+        message += " for them before it sleeps: more came late, together, and waited for each other"
+        remedy = "Make it all random, or give it queue_depth = 1 and more jobs."
+        found.append(("open-load", "warning", message, {"busy_fraction": round(busy, 4)}, remedy))
     elif any(isinstance(stream.arrival, Open) for stream in point.streams):
         message = "response counts from submission: a request that found its job waiting was sent late, uncounted"
         found.append(("open-load", "note", message, {}, "Use many jobs, each with a small share of the rate."))
@@ -409,6 +419,20 @@ def _capped(jobs: Sequence[_core.Job], streams: Sequence[Workload]) -> float:
     return sum((one.read.ios + one.write.ios) * _capped_of(one, arrival) for one, arrival in parts) / max(1, sent)
 
 
+def _busy(jobs: Sequence[_core.Job], streams: Sequence[Workload]) -> float:
+    """The share of its time that the busiest job of an open stream has a request outstanding, at most."""
+    known = zip(jobs, streams, strict=True) if len(jobs) == len(streams) else ()
+    return max(
+        (min(1.0, _outstanding(one, stream.arrival)) for one, stream in known if isinstance(stream.arrival, Open)),
+        default=0.0,
+    )
+
+
+def _outstanding(one: _core.Job, arrival: Open) -> float:
+    """The mean number outstanding of each job, by Little's law."""
+    return sum(flow.iops * (flow.latency_mean_ns or 0.0) for flow in (one.read, one.write)) / 1e9 / arrival.jobs
+
+
 def _capped_of(one: _core.Job, arrival: Open) -> float:
     """That share of a group of jobs.
 
@@ -417,10 +441,12 @@ def _capped_of(one: _core.Job, arrival: Open) -> float:
     outstanding at most is at its cap while it's busy.
     """
     cap = arrival.queue_depth
-    outstanding = sum(flow.iops * (flow.latency_mean_ns or 0.0) for flow in (one.read, one.write)) / 1e9 / arrival.jobs
+    outstanding = _outstanding(one, arrival)
     if cap == 1 or not outstanding:
         return min(1.0, outstanding)
-    at_level = sum(share for low, share in one.depth_levels if 2 * low > cap or low >= _WIDEST)
+    # Flushes are counted as well, though by no level of theirs.
+    whole = sum(share for _, share in one.depth_levels) or 1.0
+    at_level = sum(share for low, share in one.depth_levels if 2 * low > cap or low >= _WIDEST) / whole
     if cap <= _WIDEST and cap.bit_count() == 1:
         return at_level
     below = sum(math.exp(n * math.log(outstanding) - outstanding - math.lgamma(n + 1)) for n in range(cap))

@@ -16,7 +16,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, get_args
 
 from loadline.errors import InputError, InterruptedRun, RefusedError, StoreError, TargetError, unforeseen
 from loadline.host import provenance
@@ -24,7 +24,7 @@ from loadline.host.roots import HERE, Roots
 from loadline.judging.finding import Doubt, finding
 from loadline.measuring import event, fio, intent, journal, preparing, ramp, rounds, target, together, warming
 from loadline.measuring.auditing import audit_whole
-from loadline.measuring.open_load import spread_fixed
+from loadline.measuring.open_load import as_sent
 from loadline.measuring.open_response import Measure, opened
 from loadline.measuring.point import Measured, measure
 from loadline.measuring.presence import Presence
@@ -33,6 +33,7 @@ from loadline.result.file import write_json, writing
 from loadline.result.point_folder import begin_point, begin_ramp, commit_point
 from loadline.result.schema import Result
 from loadline.result.store import Run, Store, locked
+from loadline.units import whole
 from loadline.workload.order import Order, arranged
 from loadline.workload.plan import Options, Point, make_plan
 from loadline.workload.suite import Suite, load_suite
@@ -107,6 +108,7 @@ def run(
         number wasn't given. TargetError, ToolError, StoreError: the target, fio or the store failed.
         InterruptedRun: Ctrl-C; `resume` goes on.
     """
+    _check(repeats, order, seed, cache_bytes)
     place = Store.locate(None if store is None else str(store), os.environ)
     session = Session(place, listen, ask, engine, roots, tuple(sys.argv))
     warnings: list[str] = []
@@ -146,6 +148,17 @@ def run(
     made = place.create(suite.name, aims[0].given, document, datetime.now(), more)
     with locked(made):
         return _go(made, planned, loaders, session)
+
+
+def _check(repeats: object, order: object, seed: object, cache_bytes: object) -> None:
+    """Refuses what the command line can't say."""
+    whole("--repeat", repeats, 1, 1000)
+    if seed is not None:
+        whole("--seed", seed, 1, 2**31 - 1)
+    if cache_bytes is not None:
+        whole("--cache", cache_bytes, 0, 2**63 - 1)
+    if order not in get_args(Order):
+        raise InputError(f"--order: {order!r} can't be", f"Orders: {', '.join(get_args(Order))}.")
 
 
 def resume(
@@ -331,7 +344,9 @@ def _measure(
 
     def one(asked: Point, folder: Path) -> Measured:
         point, warm_up = session.warmth.before(asked)
-        session.listen(event.PointStarted(number, total, point.name, point.expected_ns, point.repeat, on))
+        session.listen(
+            event.PointStarted(number, total, point.name, point.warmup_ns + point.runtime_ns, point.repeat, on)
+        )
         log.info("point %d of %d: %s, repetition %d on %s", number, total, point.name, point.repeat, on or "all")
         before = session.presence.others()
         with writing(folder):
@@ -359,7 +374,7 @@ def _point(
     point, one = points[index], _measure(made, index, held, points, loaders, session)
     if not point.searches:
         folder = begin_point(made.point_path(index))
-        measured = opened(one, spread_fixed)(point, folder)
+        measured = opened(one, lambda asked: as_sent(asked, _at_once(asked, held)))(point, folder)
     else:
         folder = begin_ramp(made.point_path(index))
         measured = ramp.find(point, folder, one, _told(index, points, session))
@@ -378,7 +393,7 @@ def _rounds(
     members = [
         rounds.Member(
             *(points[index], folder),
-            opened(_measure(made, index, held, points, loaders, session), spread_fixed),
+            opened(_measure(made, index, held, points, loaders, session), as_sent),
             _told(index, points, session),
         )
         for index, folder in zip(group, folders, strict=True)
@@ -396,6 +411,11 @@ def _rounds(
     found = rounds.find(members, fill, held[only].used_bytes)
     for index, folder, (result, histograms) in zip(group, folders, found, strict=True):
         _commit(index, folder, Measured(result, histograms), points, session)
+
+
+def _at_once(point: Point, held: Sequence[target.Target]) -> int:
+    """How many targets the point loads at once."""
+    return len(held) if point.target is None else 1
 
 
 def _told(index: int, points: Sequence[Point], session: Session) -> ramp.Tell:

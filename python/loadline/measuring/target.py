@@ -218,8 +218,8 @@ def _used(given: str, whole_bytes: int, wanted_bytes: int | None) -> int:
     return whole_bytes if wanted_bytes is None else wanted_bytes
 
 
-def check_fits(points: tuple[Point, ...], target: Target) -> None:
-    """Whether every point can run on the target, before anything is touched.
+def check_fits(points: tuple[Point, ...], target: Target, several: int = 1) -> None:
+    """Whether every point can run on the target, one of `several` that are loaded at once, before anything is touched.
 
     Raises:
         InputError: a block that is no multiple of the logical block, a working set that doesn't fit, or a point that
@@ -228,10 +228,16 @@ def check_fits(points: tuple[Point, ...], target: Target) -> None:
     """
     if target.kind == "directory":
         _check_room(target)
-    points = tuple(probe for point in points for probe in _probes(point))
+    points = tuple(probe for point in points for probe in _probes(point, several))
     fio_job.write(points, size_bytes=target.used_bytes)
     for point in points:
         for stream in point.streams:
+            served = target.kind in {"nbd", "emulated"}
+            if served and stream.profile.flush_every and stream.profile.read_fraction == 0 and open_load.rated(stream):
+                raise InputError(
+                    f"point {point.name}: fio's nbd engine dies by a rate of writes with flushes between them",
+                    "Use dsync, add reads, or leave out rate or flush_every.",
+                )
             if target.kind == "nbd" and stream.profile.dsync:
                 raise InputError(
                     f"point {point.name}: fio's nbd engine doesn't know dsync", "Use flush_every = 1, or a device."
@@ -245,11 +251,11 @@ def check_fits(points: tuple[Point, ...], target: Target) -> None:
                     )
 
 
-def _probes(point: Point) -> tuple[Point, ...]:
+def _probes(point: Point, several: int) -> tuple[Point, ...]:
     """What of a search, or of a plain point, must fit. Raises InputError."""
     ramp = point.ramp
     if point.shared:
-        return (open_load.spread_fixed(point),)
+        return (open_load.as_sent(point, several if point.target is None else 1).logged,)
     if ramp is None or ramp.axis == "outstanding":
         return point.grid()
     open_load.check(point)

@@ -122,7 +122,7 @@ def check_fits(points: Sequence[Point], targets: Sequence[Target]) -> None:
                 "Load them one after the other: --order interleaved.",
             )
     for number, one in enumerate(targets):
-        target.check_fits(tuple(point for point in points if point.target in {None, number}), one)
+        target.check_fits(tuple(point for point in points if point.target in {None, number}), one, len(targets))
     wanted: dict[int, list[Target]] = defaultdict(list)
     for one in targets:
         if one.kind == "directory":

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
@@ -372,24 +373,27 @@ def findings_notes(results: Sequence[Result], without: Sequence[str] = ()) -> It
     Args:
         without: severities that are told elsewhere.
     """
-    points: dict[str, dict[str, list[str]]] = {}
-    findings: dict[str, list[Mapping[str, Any]]] = {}
+    # By check and severity: a warning about one point isn't one about those that have a note.
+    points: dict[tuple[str, str], dict[str, list[str]]] = {}
+    findings: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
     for result, name in zip(results, called(results), strict=True):
         for finding in result.findings:
-            if finding.get("severity") in without:
+            severity = str(finding.get("severity"))
+            if severity in without:
                 continue
-            check = str(finding.get("check", "finding"))
-            points.setdefault(check, {}).setdefault(_message(finding), []).append(name)
-            findings.setdefault(check, []).append(finding)
+            kind = str(finding.get("check", "finding")), severity
+            points.setdefault(kind, {}).setdefault(_message(finding), []).append(name)
+            findings.setdefault(kind, []).append(finding)
     known, of = {result.point for result in results}, noun(results)
-    for check, messages in points.items():
+    several = Counter(check for (check, _), messages in points.items() for _ in messages)
+    for (check, severity), messages in points.items():
         if len(messages) > _FEW_MESSAGES:
             every = {name for names in messages.values() for name in names}
-            worst = _message(worst_first(findings[check])[0])
+            worst = _message(worst_first(findings[check, severity])[0])
             yield f"{check}, {counted(len(every), of)}: {worst} (and {len(messages) - 1} more like it)"
             continue
         for message, names in messages.items():
-            alone = len(names) == 1 and (len(messages) > 1 or names[0] not in known)
+            alone = len(names) == 1 and (several[check] > 1 or names[0] not in known)
             whose = names[0] if alone else counted(len(set(names)), of)
             yield f"{check}, {whose}: {message}"
 

@@ -54,7 +54,7 @@ class Result:
     access_class: str | None = _is("random, sequential, or combined")
     workload: Any = _is("all parameters of the streams asked for, as JSON")
     hosts: int | None = _is("machines that made the load")
-    jobs: int | None = _is("jobs (fio's threads) over all hosts")
+    jobs: int | None = _is("jobs that were asked for over all hosts; of an open load fio may get more of them")
     queue_depth: int | None = _is("outstanding I/Os asked of each job; NULL where streams differ")
     outstanding_asked: int | None = _is("outstanding I/Os asked of all jobs together")
     outstanding_achieved: float | None = _is(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 from collections.abc import Sequence
 from dataclasses import asdict, dataclass, replace
-from typing import Any
+from typing import Any, get_args
 
 from loadline.errors import InputError
 from loadline.units import format_bytes, format_duration, whole
@@ -57,10 +57,6 @@ _PROBES = 9
 #: be over; at a utilisation u it takes about u / (1 - u) of them.
 BURST_PERIODS = 20
 
-# Requests a second that a job of a fixed rate is asked for at most, if so many jobs can share it.
-_FIXED_JOB_PER_S = 5
-_FIXED_JOBS = 50
-
 # How far up a ramp is written where nobody searches: the field report on the EVA v.2 goes from 1 to 128.
 _GRID = 128
 
@@ -99,12 +95,9 @@ class Point:
     def expected_ns(self) -> int:
         """How long it takes at most, about: a ramp is a search, of seven probes or some more."""
         runtime_ns, warmup_ns = self.runtime_ns, self.warmup_ns
-        over_rates = self.ramp is not None and self.ramp.axis == "rate"
-        if over_rates or self.shared:
-            rates = [stream.arrival.rate_per_s for stream in self.streams if isinstance(stream.arrival, Open)]
+        if self.ramp is not None and self.ramp.axis == "rate":
             # No job is asked for less than one I/O a second.
-            slowest = 1 if over_rates else min(map(fixed_job_per_s, rates))
-            warmup_ns = max(warmup_ns, BURST_PERIODS * 10**9 // slowest)
+            warmup_ns = max(warmup_ns, BURST_PERIODS * 10**9)
             runtime_ns = max(runtime_ns, 2 * warmup_ns)
         return (runtime_ns + warmup_ns) * self.times
 
@@ -122,6 +115,11 @@ class Point:
         seconds = (self.warmup_ns + self.runtime_ns) / 1e9
         arrivals = [stream.arrival for stream in self.streams]
         return all(isinstance(one, Open) and one.rate_per_s / one.jobs * seconds <= _FEW_EACH for one in arrivals)
+
+    @property
+    def logged(self) -> Point:
+        """As fio gets it where its jobs sleep: all of it is run time, and its log tells what came when; else itself."""
+        return replace(self, warmup_ns=0, runtime_ns=self.warmup_ns + self.runtime_ns) if self.sleeps else self
 
     @property
     def shared(self) -> bool:
@@ -228,11 +226,6 @@ class Point:
         )
 
 
-def fixed_job_per_s(rate_per_s: float) -> int:
-    """What one of the jobs that share a fixed rate on a target is asked for at most, in whole I/Os a second."""
-    return max(1, min(_FIXED_JOB_PER_S, int(rate_per_s / _FIXED_JOBS)))
-
-
 def make_plan(suite: Suite, options: Options, seed: int | None = None, *, timed: bool = True) -> tuple[Point, ...]:
     """The points of `suite`, in its order, sweeps unrolled; point k gets `seed` + k, so no two ask for the same blocks.
 
@@ -304,6 +297,10 @@ def _check(options: Options) -> None:
             raise InputError(
                 f"{option}: {said} can't be", f"Give whole ns, from {format_duration(least)} to 366 days: 60s, say."
             )
+    if options.stop is not None and options.stop not in get_args(Stop):
+        raise InputError(f"--stop: {options.stop!r} can't be", f"Rules: {', '.join(get_args(Stop))}.")
+    if options.limit is not None and not isinstance(options.limit, Limit):
+        raise InputError(f"--limit: {options.limit!r} is no limit", "Read it with parse_limit: mean<=30ms.")
     precision = options.precision_fraction
     if precision is not None and not (isinstance(precision, int | float) and 0.0001 <= precision <= 0.5):
         said = f"{precision * 100:.6g}%" if isinstance(precision, int | float) else repr(precision)

@@ -66,7 +66,9 @@ def _rate(subject: Subject) -> Iterator[Doubt]:
     offered, rate = row.offered_per_s, row.total.iops
     # So many of I/Os that arrive by chance are missing in a short time, too.
     chance = 4 / math.sqrt(offered * row.runtime_ns / 1e9) if offered and row.runtime_ns else 0.0
-    if not offered or rate is None or rate >= min(OFFERED, 1 - chance) * offered:
+    # Where the run has seen by itself that more was offered than could be done, it says so, and why.
+    known = (row.provenance.get("open") or {}).get("overloaded")
+    if known or not offered or rate is None or rate >= min(OFFERED, 1 - chance) * offered:
         return
     message = f"{short(rate, 4)} I/Os a second came of the {short(offered, 4)} offered: the load wasn't open any more"
     numbers = {"iops": rate, "offered_per_s": offered}
