@@ -279,7 +279,8 @@ def test_what_only_python_can_say_wrongly_leaves_no_run(tmp_path: Path, words: d
 
 
 def test_flushes_between_writes_at_a_rate_are_refused_where_fio_dies_of_them(loadline: Loadline) -> None:
-    path = suite(loadline.folder, "writes 4k 0% 100%", rate='"200/s"', flush_every="4")
+    path = suite(loadline.folder, "writes 4k 0% 100%", rate='"200/s"')
+    path.write_text(f"{path.read_text()}flush_every = 4\n")
     said = loadline("run", path, "emulated:station-mm1", "--size", "1G")
     assert said.code == 2 and "fio's nbd engine dies by a rate of writes with flushes between them" in said.err
 
