@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from dataclasses import replace
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -178,6 +179,31 @@ def test_every_point_has_a_seed_of_its_own_and_the_same_seed_makes_the_same_plan
     points = make_plan(TYPICAL_12, Options(), 7)
     assert [p.seed for p in points] == list(range(7, 19))
     assert points == make_plan(TYPICAL_12, Options(), 7)
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("runtime_ns",), -5),
+        (("warmup_ns",), 1.5),
+        (("settle_ns",), "z"),
+        (("streams",), []),
+        (("streams", 0, "arrival", "rate_per_s"), 0),
+        (("streams", 0, "arrival", "rate_per_s"), float("nan")),
+        (("streams", 0, "arrival", "rate_per_s"), "x"),
+        (("streams", 0, "arrival", "jobs"), None),
+        (("streams", 0, "profile", "read_fraction"), float("nan")),
+    ],
+)
+def test_a_point_that_nobody_can_have_asked_for_is_damaged(place: tuple[str | int, ...], value: object) -> None:
+    (point,) = plan(HEAD + "rate = 100\n" + PROFILE.format("a"))
+    document: Any = point.to_json()
+    node = document
+    for key in place[:-1]:
+        node = node[key]
+    node[place[-1]] = value
+    with pytest.raises((TypeError, ValueError)):
+        Point.from_json(document)
 
 
 @given(any_points())

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, get_args
 
@@ -210,10 +211,10 @@ class Point:
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Point:
-        """The point that `to_json` wrote. KeyError and TypeError mean that something else wrote it."""
+        """The point that `to_json` wrote. KeyError, TypeError and ValueError mean that something else wrote it."""
         streams = tuple(Workload.from_json(stream) for stream in data["streams"])
         ramp, best, rounds = (data.get(key) for key in ("ramp", "best", "rounds"))
-        return Point(
+        point = Point(
             *(data["name"], streams, data["runtime_ns"], data["warmup_ns"], data["seed"], data["quick"]),
             ramp=None if ramp is None else Ramp.from_json(ramp),
             best=None if best is None else Best.from_json(best),
@@ -224,6 +225,28 @@ class Point:
             precision_fraction=data.get("precision_fraction"),
             settle_ns=data.get("settle_ns"),
         )
+        fault = next(_faults(point), None)
+        if fault is not None:
+            raise ValueError(f"{point.name}: {fault} can't be")
+        return point
+
+
+def _faults(point: Point) -> Iterator[str]:
+    """What no suite can have asked of a point."""
+
+    def counts(number: object, least: int) -> bool:
+        return type(number) is int and number >= least
+
+    if not point.streams:
+        yield "a point without streams"
+    times = {"runtime_ns": point.runtime_ns, "warmup_ns": point.warmup_ns, "settle_ns": point.settle_ns or 0}
+    yield from (f"{name} {ns!r}" for name, ns in times.items() if not counts(ns, 0))
+    for profile, arrival in ((stream.profile, stream.arrival) for stream in point.streams):
+        yield from (f"{n!r} jobs or outstanding" for n in (arrival.jobs, arrival.queue_depth) if not counts(n, 1))
+        if isinstance(arrival, Open) and not 0 < arrival.rate_per_s < math.inf:
+            yield f"a rate of {arrival.rate_per_s!r}"
+        shares = (profile.read_fraction, profile.random_fraction)
+        yield from (f"a share of {share!r}" for share in shares if not 0 <= share <= 1)
 
 
 def make_plan(suite: Suite, options: Options, seed: int | None = None, *, timed: bool = True) -> tuple[Point, ...]:
