@@ -147,13 +147,20 @@ def test_parts_of_a_target_become_whole_percents_for_fio_and_that_is_said(
 def test_a_rate_that_fio_misses_is_written_as_near_as_it_can_and_refused_where_nothing_is_rounded(
     loadline: Loadline,
 ) -> None:
-    profile = "[[profile]]\nname = 'p'\nblock = '4k'\nread = '100%'\nrandom = '100%'\nrate = 100\njobs = 8\n"
+    profile = "[[profile]]\nname = 'p'\nblock = '4k'\nread = '100%'\nrandom = '0%'\nrate = 100\njobs = 8\n"
     (loadline.folder / "own.toml").write_text(f"title = 't'\nruntime = '60s'\nwarmup = '10s'\n{profile}")
     done = loadline("export", "own.toml", "-o", "out.fio")
     assert done.code == 0 and "100/s over 8 jobs become 96/s" in done.err
     assert "rate_iops=12\n" in (loadline.folder / "out.fio").read_text()
     refused = loadline("suites", "own.toml", "--fio")
     assert refused.code == 2 and "fio would miss by more than 1%" in refused.err
+    # What is all random many jobs share, on whatever `jobs` says; an export has the suite's, and says so.
+    (loadline.folder / "own.toml").write_text(
+        f"title = 't'\nruntime = '60s'\nwarmup = '10s'\n{profile}".replace("'0%'", "'100%'")
+    )
+    printed = loadline("suites", "own.toml", "--point", "p")
+    assert printed.code == 0 and "iodepth=1\nnumjobs=50\nrate_iops=2\n" in printed.out
+    assert "`suites --point` prints the job that `run` sends" in loadline("export", "own.toml", "-o", "out.fio").err
 
 
 @pytest.mark.parametrize(

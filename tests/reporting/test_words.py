@@ -194,9 +194,9 @@ def test_of_many_findings_of_a_check_the_worst_is_told_not_the_first() -> None:
         "emulation, 5 points: 31.0% of the answers came later than modelled, which is 15.5% of the mean response"
         " (and 4 more like it)"
     )
-    # What is graver comes before what has larger figures.
-    (note,) = findings_notes([*rows, late("p5", 0.9, 0.9, "note")])
-    assert ": 31.0% of" in note
+    # What is graver is told apart from what has larger figures.
+    warning, note = findings_notes([*rows, late("p5", 0.9, 0.9, "note")])
+    assert "5 points: 31.0% of" in warning and "p5: 90.0% of" in note
     # Of a time that is too short the shortest is worst.
     short = [
         replace(one, findings=({**one.findings[0], "message": f"it ran for {n} s", "numbers": {"runtime_ns": n}},))
