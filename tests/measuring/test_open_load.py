@@ -273,6 +273,8 @@ def test_a_load_of_which_part_is_not_done_is_overloaded_and_one_of_busy_jobs_is_
     assert overloaded(behind) and "the rest piled up" in behind.findings[0]["message"]
     # What piles up has no mean wait that could be added.
     assert behind.total.latency_mean_ns == 4000e6 and behind.provenance["open"]["late_fraction"] == 1
+    failed, _ = counted(Row(replace(answer(120, 4000, 1000), error="fio was killed"), {}), asked, sent, QUEUE)
+    assert not failed.findings
     busy, _ = counted(Row(answer(200, 150, 10), {}), asked, sent, QUEUE)
     assert not overloaded(busy)
     assert (busy.findings[0]["severity"], "not an open load" in busy.findings[0]["message"]) == ("warning", True)

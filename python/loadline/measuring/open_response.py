@@ -244,7 +244,8 @@ def _overloaded(row: Result, offered_per_s: float) -> bool:
 
 
 def _findings(row: Result, asked: Point, found: dict[str, Any], *, of_ramp: bool) -> tuple[dict[str, Any], ...]:
-    if not found:
+    # Of jobs that died the rest didn't pile up.
+    if not found or row.error is not None:
         return ()
     late, late_ns, queued_ns = found["late_fraction"], found["late_mean_ns"], found["queued_mean_ns"]
     numbers = {"late_fraction": round(late, 4), "queued_mean_ns": round(queued_ns)}
