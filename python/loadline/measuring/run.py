@@ -18,12 +18,13 @@ from datetime import UTC, datetime
 from pathlib import Path
 from typing import Any, get_args
 
-from loadline.errors import InputError, InterruptedRun, RefusedError, StoreError, TargetError, unforeseen
+from loadline.errors import InputError, RefusedError
 from loadline.host import provenance
 from loadline.host.roots import HERE, Roots
 from loadline.judging.finding import Doubt, finding
 from loadline.measuring import event, fio, intent, journal, preparing, ramp, rounds, target, together, warming
 from loadline.measuring.auditing import audit_whole
+from loadline.measuring.interruption import interruptible
 from loadline.measuring.open_load import as_sent
 from loadline.measuring.open_response import Measure, opened
 from loadline.measuring.point import Measured, measure
@@ -256,7 +257,7 @@ def _go(made: Run, planned: event.Planned, loaders: Sequence[fio.Fio], session: 
         or any(point.writes or intent.fills(point) for point in points if point.target in {None, number})
         for number, intended in enumerate(planned.targets)
     ]
-    with _interruptible(made), _logged(made), journal.kept(made, session.listen) as listen:
+    with interruptible(made), _logged(made), journal.kept(made, session.listen) as listen:
         session = replace(session, listen=listen, warmth=warming.Warmth(len(aims)))
         try:
             seed = made.document["options"]["seed"]
@@ -374,7 +375,7 @@ def _point(
     point, one = points[index], _measure(made, index, held, points, loaders, session)
     if not point.searches:
         folder = begin_point(made.point_path(index))
-        measured = opened(one, lambda asked: as_sent(asked, _at_once(asked, held)))(point, folder)
+        measured = opened(one, lambda asked: as_sent(asked, len(held) if asked.target is None else 1))(point, folder)
     else:
         folder = begin_ramp(made.point_path(index))
         measured = ramp.find(point, folder, one, _told(index, points, session))
@@ -411,11 +412,6 @@ def _rounds(
     found = rounds.find(members, fill, held[only].used_bytes)
     for index, folder, (result, histograms) in zip(group, folders, found, strict=True):
         _commit(index, folder, Measured(result, histograms), points, session)
-
-
-def _at_once(point: Point, held: Sequence[target.Target]) -> int:
-    """How many targets the point loads at once."""
-    return len(held) if point.target is None else 1
 
 
 def _told(index: int, points: Sequence[Point], session: Session) -> ramp.Tell:
@@ -584,28 +580,6 @@ def _rewritten(made: Run, sessions: list[dict[str, Any]]) -> Run:
 
 def _now() -> str:
     return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-@contextmanager
-def _interruptible(made: Run) -> Iterator[None]:
-    try:
-        yield
-    except KeyboardInterrupt:
-        log.warning("interrupted")
-        done = len(made.plan) - len(made.missing())
-        raise InterruptedRun(
-            f"interrupted; {done} of {len(made.plan)} points are kept in {made.path}",
-            f"Go on with: loadline resume {made.handle}",
-            made.path,
-        ) from None
-    except StoreError as error:
-        log.warning("%s", error.message)
-        raise StoreError(error.message, f"{error.remedy} Then: loadline resume {made.handle}", made.path) from None
-    except (TargetError, OSError) as raised:
-        told = unforeseen(raised) if isinstance(raised, OSError) else raised
-        log.warning("%s", told.message)
-        remedy = f"{told.remedy} Then: loadline resume {made.handle}".strip()
-        raise TargetError(told.message, remedy, made.path) from None
 
 
 @contextmanager
