@@ -304,7 +304,7 @@ def told(state: State, what: event.Event) -> bool:
         case event.Started():
             run = open_run(what.path)
             state.title = f"{run.suite} on {run.target}"
-            sent = [as_sent(point, len(run.targets) if point.target is None else 1) for point in run.plan]
+            sent = [as_sent(point, len(run.targets)) for point in run.plan]
             state.expected_ns = [point.expected_ns for point in sent]
             state.precise = any(point.least_ns < point.expected_ns for point in sent)
             state.in_turn = any(point.target is not None for point in run.plan)

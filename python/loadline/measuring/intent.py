@@ -38,7 +38,7 @@ def plan(
     again_at = [refills(number) for number in range(len(aims))]
     fills = [[number for number, before in enumerate(again_at) if index in before] for index in turns]
     left = warming.planned([points[index] for index in turns], len(aims), fills)
-    sent = [as_sent(points[index], len(aims) if points[index].target is None else 1) for index in turns]
+    sent = [as_sent(points[index], len(aims)) for index in turns]
     timed = warming.planned(sent, len(aims), fills)
     intended = tuple(
         _intended(aim, preparation, again_at[number], [point for point in left if point.target in {None, number}])

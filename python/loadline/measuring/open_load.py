@@ -38,11 +38,6 @@ _RATE_ERROR = 0.01
 SATURATING = 128
 
 
-def rated(stream: Workload) -> bool:
-    """Whether its requests come at a rate."""
-    return isinstance(stream.arrival, Open)
-
-
 def check(point: Point) -> None:
     """Whether a ramp over rates can be asked of a target.
 
@@ -68,12 +63,12 @@ def spread(point: Point, bound_ns: int) -> Point:
 
 
 def as_sent(point: Point, targets: int = 1) -> Point:
-    """The point as fio gets it for each of so many targets; itself, unless it's an open load that many jobs share.
+    """The point as fio gets it in a run of so many targets; itself, unless it's an open load that many jobs share.
 
     Raises:
         InputError: fio, whose jobs have whole rates, would miss its rate by more than 1 %.
     """
-    return _spread_fixed(point, targets) if point.shared else point
+    return _spread_fixed(point, targets if point.target is None else 1) if point.shared else point
 
 
 def _spread_fixed(point: Point, targets: int) -> Point:

@@ -375,7 +375,7 @@ def _point(
     point, one = points[index], _measure(made, index, held, points, loaders, session)
     if not point.searches:
         folder = begin_point(made.point_path(index))
-        measured = opened(one, lambda asked: as_sent(asked, len(held) if asked.target is None else 1))(point, folder)
+        measured = opened(one, lambda asked: as_sent(asked, len(held)))(point, folder)
     else:
         folder = begin_ramp(made.point_path(index))
         measured = ramp.find(point, folder, one, _told(index, points, session))

@@ -19,6 +19,7 @@ from loadline.measuring import block, emulate, guard, nbd, open_load
 from loadline.units import format_bytes, format_size
 from loadline.workload.dialects import fio_job
 from loadline.workload.plan import Point
+from loadline.workload.profile import Open
 
 SCRATCH_BYTES = 4 * 1024**3
 
@@ -233,10 +234,15 @@ def check_fits(points: tuple[Point, ...], target: Target, several: int = 1) -> N
     for point in points:
         for stream in point.streams:
             served = target.kind in {"nbd", "emulated"}
-            if served and stream.profile.flush_every and stream.profile.read_fraction == 0 and open_load.rated(stream):
+            if (
+                served
+                and stream.profile.flush_every
+                and stream.profile.read_fraction == 0
+                and isinstance(stream.arrival, Open)
+            ):
                 raise InputError(
                     f"point {point.name}: fio's nbd engine dies by a rate of writes with flushes between them",
-                    "Use dsync, add reads, or leave out rate or flush_every.",
+                    "Add reads, or leave out rate or flush_every.",
                 )
             if target.kind == "nbd" and stream.profile.dsync:
                 raise InputError(
@@ -255,7 +261,7 @@ def _probes(point: Point, several: int) -> tuple[Point, ...]:
     """What of a search, or of a plain point, must fit. Raises InputError."""
     ramp = point.ramp
     if point.shared:
-        return (open_load.as_sent(point, several if point.target is None else 1).logged,)
+        return (open_load.as_sent(point, several).logged,)
     if ramp is None or ramp.axis == "outstanding":
         return point.grid()
     open_load.check(point)
