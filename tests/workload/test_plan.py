@@ -255,6 +255,8 @@ def test_a_best_depth_is_one_point_that_tries_them_all_unless_depths_are_given()
     text = HEAD + "queue_depth = [8, 1, 64]\n" + PROFILE.format("a") + 'jobs = 2\nbest = "latency"\n'
     (point,) = plan(text)
     assert (point.name, point.best, point.searches) == ("a", Best("latency", (1, 8, 64)), True)
+    assert str(point.best) == "best latency of 1, 8, 64"
+    assert str(Best("rate", tuple(1 << n for n in range(8)))) == "best rate of 1, 2, 4 ... 128"
     assert point.expected_ns == 3 * (point.runtime_ns + point.warmup_ns)
     assert [probe.streams[0].arrival for probe in point.grid()] == [Closed(1, 2), Closed(8, 2), Closed(64, 2)]
     assert Point.from_json(json.loads(json.dumps(point.to_json()))) == point

@@ -149,7 +149,7 @@ def _time(point: Point) -> str:
 
 
 def _search(point: Point, arrival: Arrival) -> str:
-    jobs = f", {arrival.jobs} jobs each" if point.best and arrival.jobs > 1 else ""
+    jobs = f" x {arrival.jobs}" if point.best and arrival.jobs > 1 else ""
     return f"{point.ramp or point.best}{jobs}"
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from difflib import get_close_matches
+from itertools import pairwise
 from typing import Any, Literal, TypeAlias, get_args
 
 from loadline.errors import InputError
@@ -88,8 +89,11 @@ class Best:
         return Best(data["of"], tuple(data["queue_depths"]))
 
     def __str__(self) -> str:
-        """For people: `best rate of depths 1, 2, 4`."""
-        return f"best {self.of} of depths {', '.join(map(str, self.queue_depths))}"
+        """For people: `best rate of 1, 2, 4 ... 128`, of depths that double; of others all of them."""
+        shown = list(map(str, self.queue_depths))
+        if len(shown) > 4 and all(b == 2 * a for a, b in pairwise(self.queue_depths)):
+            shown[2:] = [f"{shown[2]} ... {shown[-1]}"]
+        return f"best {self.of} of {', '.join(shown)}"
 
 
 def parse_limit(text: object) -> Limit:
