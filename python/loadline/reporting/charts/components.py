@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 
 from loadline.reporting.charts.frame import names, together
-from loadline.reporting.charts.panel import ROOM, TWO_LINES, Panel, chart_of, rows_height
+from loadline.reporting.charts.panel import ROOM, Panel, chart_of, named, rows_height
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
 
@@ -45,7 +45,7 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
         if component in point.components
     ]
     base = chart_of("points").encode(
-        y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelExpr=TWO_LINES, domain=False)),
+        y=named(domain=False),
         x=alt.X(
             "component:N",
             # Of a list Vega-Lite makes an expression, and not every name from outside can stand in one.

@@ -7,7 +7,7 @@ from typing import Any
 import altair as alt
 
 from loadline.reporting.charts.frame import axis_side, by_class, far, scale, set_beside, ticks
-from loadline.reporting.charts.panel import SIDE, TWO_LINES, Panel, beside, chart_of, looks, rows_height, sides_height
+from loadline.reporting.charts.panel import SIDE, Panel, beside, chart_of, looks, named, rows_height, sides_height
 from loadline.reporting.charts.theme import SHAPES, Palette
 from loadline.reporting.contents import Contents
 from loadline.reporting.table import count
@@ -58,7 +58,7 @@ def _marked(place: dict[str, str], rate: float, rates: list[float], each: list[d
 def _panel(values: list[dict[str, Any]], rates: list[float], sides: list[str], palette: Palette) -> list[alt.Chart]:
     axis, above = scale(rates), axis_side(len(values))
     base = chart_of("points").encode(
-        y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelExpr=TWO_LINES, grid=axis["type"] == "log")),
+        y=named(grid=axis["type"] == "log"),
         x=alt.X("iops:Q", title="I/Os a second", scale=alt.Scale(**axis), axis=alt.Axis(**ticks(rates), **above)),
         tooltip=[
             alt.Tooltip("name:N"),

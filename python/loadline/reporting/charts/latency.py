@@ -7,13 +7,13 @@ from typing import Any
 import altair as alt
 
 from loadline.reporting.charts.frame import axis_side, by_class, far, scale, set_beside, ticks
-from loadline.reporting.charts.panel import SIDE, TWO_LINES, Panel, beside, chart_of, looks, rows_height, sides_height
+from loadline.reporting.charts.panel import SIDE, Panel, beside, chart_of, looks, named, rows_height, sides_height
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
 from loadline.reporting.table import milliseconds
 
 # A side's room within its point's row, for the number stands above its mark.
-_SIDE = 24
+_SIDE = 28
 
 
 def draw(contents: Contents, palette: Palette) -> list[Panel]:
@@ -58,7 +58,7 @@ def _panel(values: list[dict[str, Any]], colour: str, palette: Palette, tails: b
     known = [value[key] for value in values for key in ("mean", "p99")]
     axis = alt.Scale(**scale(known))
     base = chart_of("points").encode(
-        y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelExpr=TWO_LINES, grid=True)),
+        y=named(grid=True),
         tooltip=[
             alt.Tooltip("name:N"),
             *([alt.Tooltip("side:N")] if "side" in values[0] else []),

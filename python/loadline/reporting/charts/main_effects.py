@@ -8,7 +8,7 @@ import altair as alt
 
 from loadline.judging.effects import Effect
 from loadline.reporting.charts.frame import SEPARATOR
-from loadline.reporting.charts.panel import SIDE, TWO_LINES, Panel, chart_of, rows_height
+from loadline.reporting.charts.panel import SIDE, Panel, chart_of, named, rows_height
 from loadline.reporting.charts.ratios import ratio_axis, ratio_scale
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.compared import Compared
@@ -53,7 +53,7 @@ def _levels(effect: Effect) -> list[dict[str, Any]]:
 
 def _panel(values: list[dict[str, Any]], known: list[float], palette: Palette) -> list[alt.Chart]:
     base = chart_of("levels").encode(
-        y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelExpr=TWO_LINES, grid=True)),
+        y=named(grid=True),
         x=alt.X(
             "ratio:Q",
             title="over the lowest level",

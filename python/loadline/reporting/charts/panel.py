@@ -23,12 +23,11 @@ SIDE = alt.ExprRef("datum.far ? 'right' : 'left'")
 _CUT = "truncate({}, 30, 'center')"
 _PARTS = [f"split(datum.label, '{SEPARATOR}')[{n}]" for n in (0, 1)]
 
-#: An axis' labels in two lines: the point, and below it what tells it from others of that name.
-TWO_LINES = (
-    f"indexof(datum.label, '{SEPARATOR}') < 0 ? {_CUT.format('datum.label')}"
-    f" : [{', '.join(_CUT.format(part) for part in _PARTS)}]"
-)
+_ONE_LINE = f"indexof(datum.label, '{SEPARATOR}') < 0"
+_LABEL = f"{_ONE_LINE} ? {_CUT.format('datum.label')} : [{', '.join(_CUT.format(part) for part in _PARTS)}]"
 
+# Vega sets the first of two lines beside the row; half a line up, the row is between them.
+_LABEL_OFFSET = {"condition": {"test": _ONE_LINE, "value": 0}, "value": -7}
 
 # Between two points whose sides stand beside each other, in pixels.
 _GAP = 10
@@ -60,6 +59,12 @@ def chart_of(name: str) -> alt.Chart:
     Channels are given as what they are (`alt.X("s:Q")`): out of a plain string Altair makes one in 8 ms.
     """
     return alt.Chart(alt.NamedData(name))
+
+
+def named(**more: Any) -> alt.Y:
+    """A row a name, in two lines if need be: the point, and below it what tells it from others of that name."""
+    axis = alt.Axis(labelExpr=_LABEL, labelOffset=_LABEL_OFFSET, **more)
+    return alt.Y("name:N", sort=None, title=None, axis=axis)
 
 
 def told_apart(chart: alt.Chart, field: str, values: Sequence[str], palette: Palette) -> alt.Chart:

@@ -11,7 +11,7 @@ import altair as alt
 from loadline.judging.cell import Cell
 from loadline.judging.compare import Comparison
 from loadline.reporting.charts.frame import SEPARATOR
-from loadline.reporting.charts.panel import SIDE, TWO_LINES, Panel, chart_of, rows_height
+from loadline.reporting.charts.panel import SIDE, Panel, chart_of, named, rows_height
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.compare_table import head
 from loadline.reporting.compared import Compared
@@ -141,7 +141,7 @@ def _panel(values: list[dict[str, Any]], known: list[float], palette: Palette) -
     }
     band = chart_of("room").encode(x=alt.X("from:Q", scale=scale), x2=alt.X2("to:Q"))
     base = chart_of("cells").encode(
-        y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelExpr=TWO_LINES, grid=False)),
+        y=named(grid=False),
         x=alt.X("ratio:Q", title="change", scale=scale, axis=axis),
         tooltip=[
             alt.Tooltip("name:N"),

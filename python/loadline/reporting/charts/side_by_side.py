@@ -10,7 +10,7 @@ import altair as alt
 from loadline.judging.compare import Comparison
 from loadline.judging.matching import Match
 from loadline.reporting.charts.frame import far, scale, ticks
-from loadline.reporting.charts.panel import SIDE, TWO_LINES, Panel, beside, chart_of, looks, sides_height
+from loadline.reporting.charts.panel import SIDE, Panel, beside, chart_of, looks, named, sides_height
 from loadline.reporting.charts.theme import SHAPES, Palette
 from loadline.reporting.compare_table import head, value_of
 from loadline.reporting.compared import MOST_SIDES, Compared
@@ -83,7 +83,7 @@ def _panel(title: str, values: list[dict[str, Any]], figure: str, sides: Sequenc
     form = "~s" if "iops" in figure else "~r"
     colour = looks(alt.Color, "side", present, palette.series)
     base = chart_of("cells").encode(
-        y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelExpr=TWO_LINES, grid=axis["type"] == "log")),
+        y=named(grid=axis["type"] == "log"),
         yOffset=beside(present),
         x=alt.X("value:Q", title=unit, scale=alt.Scale(**axis), axis=alt.Axis(**ticks(known, form=form))),
         tooltip=[alt.Tooltip("name:N"), alt.Tooltip("side:N"), alt.Tooltip("said:N", title=words)],

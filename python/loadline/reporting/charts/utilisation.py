@@ -5,7 +5,7 @@ from __future__ import annotations
 import altair as alt
 
 from loadline.reporting.charts.frame import axis_side, names, together
-from loadline.reporting.charts.panel import TWO_LINES, Panel, chart_of, rows_height
+from loadline.reporting.charts.panel import Panel, chart_of, named, rows_height
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
 
@@ -28,7 +28,7 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
         chart_of("points")
         .mark_point(filled=True, size=70, opacity=1)
         .encode(
-            y=alt.Y("name:N", sort=None, title=None, axis=alt.Axis(labelExpr=TWO_LINES, grid=True)),
+            y=named(grid=True),
             x=alt.X(
                 "share:Q",
                 title="share of time",
