@@ -40,6 +40,14 @@ def test_what_is_lost_is_said_on_standard_error_and_is_a_finding_of_each_point(l
     assert len(fixed.err.splitlines()) == 1
 
 
+def test_a_suite_is_not_written_over_itself(loadline: Loadline) -> None:
+    loadline("export", "typical-12", "-o", "out.fio")
+    before = (loadline.folder / "out.fio").read_bytes()
+    said = loadline("export", "out.fio", "-o", "./out.fio")
+    assert said.code == 2 and "is the suite itself" in said.err
+    assert (loadline.folder / "out.fio").read_bytes() == before
+
+
 def test_an_option_of_run_changes_what_is_written(loadline: Loadline) -> None:
     loadline("export", "database-ramp", "--queue-depth", "2,4", "--runtime", "9s", "-o", "out.vdbench")
     text = (loadline.folder / "out.vdbench").read_text()

@@ -147,6 +147,15 @@ def test_targets_of_all_kinds_are_loaded_together(loadline: Loadline, filled_fil
     assert rows[3]["system"] == "fast"
 
 
+def test_more_jobs_than_fio_runs_are_refused_before_anything_is_made(
+    loadline: Loadline, two: tuple[Path, Path]
+) -> None:
+    path = suite(loadline.folder, "reads 4k 100% 0%", runtime="300ms")
+    said = loadline("run", path, *two, "--jobs", "2500")
+    assert said.code == 2 and "reads: 5,000 jobs in all, and fio runs 4,000 at most" in said.err
+    assert not (loadline.folder / "loadline-runs").exists()
+
+
 def test_a_working_set_in_percent_is_a_share_of_each_target(loadline: Loadline, two: tuple[Path, Path]) -> None:
     one, other = two
     with other.open("ab") as file:

@@ -115,6 +115,8 @@ def test_comments_and_blank_lines_say_nothing() -> None:
         ("random_distribution=zoned:60/10:40/", {"distribution": ZONED}),
         ("random_distribution=zoned:60/10:40", {"distribution": ZONED}),
         ("fileoffset=25%", {"start_fraction": 0.25}),
+        ("offset=0", {"start_fraction": 0.0, "start_bytes": None}),
+        ("offset=0k\nsize=1g", {"start_fraction": 0.0, "start_bytes": None, "working_set_bytes": 1 << 30}),
         ("rw=write\nfdatasync=8", {"flush_every": 8, "dsync": False}),
         ("rw=write\nfsync=8\nsync=1", {"flush_every": 8, "dsync": True}),
         ("thinktime=500\nthinktime_blocks=16", {"think_time_ns": 500_000, "burst": 16}),

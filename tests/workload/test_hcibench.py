@@ -118,6 +118,9 @@ def test_a_list_of_names_is_a_suite_with_line_and_column_of_its_faults(tmp_path:
     path.write_text(f"{NAME}\n  {NAME.replace('70', '170')}\n")
     with pytest.raises(InputError, match=r"mine.hcibench:2:21: rdpct"):
         load_suite(str(path))
+    path.write_text(f"{NAME}\n" * 10_001)
+    with pytest.raises(InputError, match=r"mine.hcibench:10001:1: makes more than 10000 points"):
+        load_suite(str(path))
 
 
 def test_what_a_name_can_t_say_is_noted() -> None:

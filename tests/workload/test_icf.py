@@ -301,6 +301,8 @@ def test_profiles_that_differ_in_depth_only_keep_their_names() -> None:
         (stream(random_fraction=0.5), ONE_PLACE),
         (stream(think_time_ns=500_000), "Iometer's delay is whole ms: think time becomes 1 ms"),
         (stream(compressible_fraction=0.5), "Iometer has no compressible share of data: repeating bytes are written"),
+        (stream(start_bytes=700, working_set_bytes=1024), "Iometer counts sectors of 512 bytes"),
+        (stream(working_set_bytes=100), "Iometer counts sectors of 512 bytes"),
         (stream(Closed(1, 100)), "more than 64 workers: one with all that is outstanding"),
     ],
 )

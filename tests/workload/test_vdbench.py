@@ -293,6 +293,10 @@ def test_shares_and_streams_read_back_the_same(asked: Workload) -> None:
         (stream(read_fraction=0.665), "rdpct is whole: 66.5 % is rounded"),
         (stream(block=(BlockShare(1000, 1.0),)), "sizes are multiples of 512 bytes"),
         (stream(start_fraction=0.5, working_set_bytes=GIB), "a range is in percent or in bytes"),
+        (stream(start_bytes=700, working_set_bytes=600), "ranges are multiples of 512 bytes"),
+        (stream(working_set_bytes=100), "ranges are multiples of 512 bytes"),
+        (stream(Open(0.5, 4)), "rates are 1 a second at least"),
+        (stream(Closed(4096, 32)), "threads are 65,536 at most"),
     ],
 )
 def test_what_vdbench_can_t_say_is_noted_with_the_nearest(asked: Workload, note: str) -> None:
@@ -335,6 +339,37 @@ def test_streams_that_run_together_share_the_threads() -> None:
     ((data, log),) = (one.streams for one in planned(read(content)[0]))
     assert (data.arrival, log.arrival) == (Closed(6), Closed(2))
     assert len(notes.items()) == 1
+
+
+def test_streams_that_run_together_at_rates_of_their_own_share_their_sum() -> None:
+    both = point(stream(Open(100, 8), name="slow"), stream(Open(900, 8), name="fast"))
+    ((slow, fast),) = (one.streams for one in planned(read(vdbench.write([both])[0])[0]))
+    assert isinstance(slow.arrival, Open) and isinstance(fast.arrival, Open)
+    assert (slow.arrival.rate_per_s, fast.arrival.rate_per_s) == (100, 900)
+
+
+def test_a_rate_beside_a_stream_without_one_is_left_out_with_a_note() -> None:
+    both = point(stream(Open(100, 8), name="paced"), stream(Closed(24), name="free"))
+    content, notes = vdbench.write([both])
+    assert "iorate=max" in content and any("one rate for all" in message for _, message in notes.items())
+
+
+def test_streams_that_are_alike_are_workloads_of_their_own() -> None:
+    alike = point(stream(Closed(8), name="a"), stream(Closed(8), name="a"))
+    content = vdbench.write([alike, replace(alike, name="again")])[0]
+    assert content.count("\nwd=") == 2
+    assert [len(one.streams) for one in planned(read(content)[0])] == [2, 2]
+
+
+@pytest.mark.parametrize("letters", [65, 100])
+def test_long_names_are_read_back(letters: int) -> None:
+    names = [letters * "n" + "a", letters * "n" + "b"]
+    content = vdbench.write([replace(point(stream(Closed(n))), name=name) for n, name in enumerate(names, 1)])[0]
+    assert len(planned(read(content)[0])) == 2
+
+
+def test_what_a_terminal_would_obey_stays_out_of_the_title() -> None:
+    assert "\x1b" not in vdbench.write([point(stream())], title="a\x1b[31mb")[0]
 
 
 # The grammar of docs: comments, general parameters, and definitions whose values are words or lists in brackets.

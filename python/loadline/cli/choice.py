@@ -309,7 +309,7 @@ def _precision(text: str | None) -> float | None:
     try:
         return float(parse_fraction(text))
     except InputError as error:
-        raise InputError(f"--precision: {error.message}", error.remedy) from None
+        raise InputError(f"--precision: {error.message}", error.remedy or "Give a share such as 1%, or 0.01.") from None
 
 
 def _depths(text: str | None) -> tuple[int, ...] | None:

@@ -53,6 +53,8 @@ def command(
     if path.suffix not in _ENDINGS:
         raise InputError(f"{file}: its ending names no form", f"Forms: {', '.join(_ENDINGS)}.")
     check_place(path)
+    if path.exists() and Path(suite).exists() and path.samefile(suite):
+        raise InputError(f"{file} is the suite itself", "Name another file.")
     found, findings = choice.suite(suite, each_section=each_section)
     points = choice.unrolled(make_plan(found, choice.read(**options), seed), file)
     text, notes = _written(path.suffix, points, found.title, choice.size(size), engine)

@@ -18,9 +18,8 @@ from loadline.workload.profile import Closed, Open, Workload
 # Share of its time that a job may be busy: so many requests are late.
 _BUSY = 0.05
 
-# fio takes 4,096 in all, but each job is a thread.
+# Of all streams and targets: each job is a thread, and fio comes to a standstill with more than 3,000 on two cores.
 _MOST_JOBS = 2000
-_MOST_JOBS_IN_ALL = 4000
 
 # Below so many jobs whole numbers of them can't say the rate.
 _FEW_JOBS = 50
@@ -77,7 +76,7 @@ def _spread_fixed(point: Point, targets: int) -> Point:
     They are as slow as its warm-up allows, for the burst with which they begin is to be over after it.
     """
     streams = []
-    most = min(_MOST_JOBS, _MOST_JOBS_IN_ALL // (targets * len(point.streams)))
+    most = _MOST_JOBS // (targets * len(point.streams))
     for stream in point.streams:
         rates = _rates(point, stream, most)
         parts = next((parts for per_s in rates if _near(parts := _parts(stream, per_s), stream)), None)

@@ -230,7 +230,10 @@ def check_fits(points: tuple[Point, ...], target: Target, several: int = 1) -> N
     if target.kind == "directory":
         _check_room(target)
     points = tuple(probe for point in points for probe in _probes(point, several))
-    fio_job.write(points, size_bytes=target.used_bytes)
+    try:
+        fio_job.write(points, size_bytes=target.used_bytes)
+    except InputError as error:
+        raise InputError(f"target {target.given}: {error.message}", error.remedy) from None
     for point in points:
         for stream in point.streams:
             served = target.kind in {"nbd", "emulated"}

@@ -24,6 +24,9 @@ ALL = "*"
 # More can only be a slip: a pattern of the shell's that matched too much.
 _MOST = 256
 
+# fio says 4,096, and needs some for itself.
+_MOST_JOBS = 4000
+
 
 def locate(
     names: Sequence[str], size_bytes: int | None, roots: Roots = HERE, settings: Sequence[str] = ()
@@ -120,6 +123,12 @@ def check_fits(points: Sequence[Point], targets: Sequence[Target]) -> None:
             raise InputError(
                 f"{point.name}: rounds are measured until one target is steady, and several are loaded at once",
                 "Load them one after the other: --order interleaved.",
+            )
+        jobs = sum(stream.arrival.jobs for stream in point.streams) * (1 if point.target is not None else len(targets))
+        if jobs > _MOST_JOBS and not point.shared:
+            raise InputError(
+                f"{point.name}: {jobs:,} jobs in all, and fio runs {_MOST_JOBS:,} at most",
+                "Give fewer jobs and a larger queue_depth.",
             )
     for number, one in enumerate(targets):
         target.check_fits(tuple(point for point in points if point.target in {None, number}), one, len(targets))

@@ -107,6 +107,9 @@ def _with_limit(point: Point, limit: Limit | None) -> Point | None:
         return None
     if isinstance(first, Open):
         lowest, highest = _RATES_PER_S
-        return replace(point, ramp=Ramp(limit, "rate", max(lowest, min(1.0, first.rate_per_s / _BELOW)), highest))
+        lowest = max(lowest, min(1.0, first.rate_per_s / _BELOW))
+        arrivals = [stream.arrival for stream in point.streams]
+        swings = [one.bursts.times for one in arrivals if isinstance(one, Open) and one.bursts is not None]
+        return replace(point, ramp=Ramp(limit, "rate", lowest, highest / max(swings, default=1.0)))
     assert isinstance(first, Closed), "an arrival is open or closed"
     return replace(point, ramp=Ramp(limit, "outstanding", 1, _HIGHEST))

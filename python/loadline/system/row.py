@@ -96,7 +96,7 @@ def load_line_rows(point: Point, line: LoadLine[Any, Result], saturation_iops: f
         lowest = line.probes[0].answer
         # Of several streams at once each has one at least.
         least = line.probes[0].load if by_rate else lowest.outstanding_asked or ramp.low
-        error = lowest.error or f"not even the lowest load, {least:g}, keeps {limit}"
+        error = lowest.error or f"not even the lowest load, {least:g}{'/s' if by_rate else ''}, keeps {limit}"
         if lowest.error is None:
             found["kept"] = False
         at_line = replace(lowest, total=Flow(), read=Flow(), write=Flow(), error=error, outstanding_asked=None)

@@ -20,6 +20,7 @@ CATALOG = Path(__file__).parent.parent / "catalog" / "suites"
 # What can be, from and to; fio's and the kernel's own limits, or where a number can only be a slip.
 DEPTHS = (1, 65536)
 JOBS = (1, 4096)
+MOST_POINTS = 10_000
 BLOCK_BYTES = (1, 1024**3)
 RUNTIME_NS = (10**6, 366 * 86400 * 10**9)
 WARMUP_NS = (0, 366 * 86400 * 10**9)

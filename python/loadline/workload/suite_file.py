@@ -22,6 +22,7 @@ from loadline.workload.suite import (
     BLOCK_BYTES,
     DEPTHS,
     JOBS,
+    MOST_POINTS,
     RUNTIME_NS,
     WARMUP_NS,
     Entry,
@@ -35,7 +36,6 @@ from loadline.workload.suite import (
 
 T = TypeVar("T")
 
-_POINTS = 10_000
 
 # Assumed: requests outstanding have been answered many times over by then. Suites of ours whose sources name no warm-up
 # take at most as much for all of it.
@@ -362,8 +362,8 @@ def parse(text: str, name: str, file: str) -> Suite:
         )
         for p in profiles
     )
-    if points > _POINTS:
-        raise InputError(f"{file}: its sweeps make {points} points", f"At most {_POINTS}: shorten the lists.")
+    if points > MOST_POINTS:
+        raise InputError(f"{file}: its sweeps make {points} points", f"At most {MOST_POINTS}: shorten the lists.")
     entries = [_entry(profile, parsed, file, variant=False) for profile in parsed.profile]
     entries += [_entry(profile, parsed, file, variant=True) for profile in parsed.variant]
     seen: set[str] = set()

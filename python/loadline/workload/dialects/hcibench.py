@@ -17,7 +17,7 @@ from loadline.units import format_bytes, format_size, parse_bytes
 from loadline.workload.dialects.text import Notes, Place, Word, fixed, seconds, slug, unique
 from loadline.workload.plan import Point
 from loadline.workload.profile import BlockShare, Closed, Open, Profile, Workload, access_class
-from loadline.workload.suite import BLOCK_BYTES, DEPTHS, JOBS, Entry, Suite
+from loadline.workload.suite import BLOCK_BYTES, DEPTHS, JOBS, MOST_POINTS, Entry, Suite
 
 #: HCIBench asks for the time apart from the name; these are the field report's.
 RUNTIME_NS = 600 * 10**9
@@ -74,7 +74,10 @@ def read(text: str, name: str, file: str) -> tuple[Suite, list[str]]:
     for number, line in enumerate(text.splitlines(), 1):
         word = line.strip()
         if word and word[0] not in "*#":
-            entries.append(_entry(Word(word, Place(file, number, line.index(word) + 1)), taken))
+            place = Place(file, number, line.index(word) + 1)
+            if len(entries) == MOST_POINTS:
+                raise place.fault(f"makes more than {MOST_POINTS} points", "Part the file.")
+            entries.append(_entry(Word(word, place), taken))
     if not entries:
         raise Place(file, 1).fault("none of HCIBench's names", _EXAMPLE)
     return Suite(name, f"HCIBench names of {file}", file, "", tuple(entries)), []

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 import re
+from bisect import bisect_left
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from fractions import Fraction
+from itertools import count
 
 from loadline.errors import InputError
 from loadline.workload.plan import Point
@@ -76,12 +78,13 @@ class Notes:
     def lines(self, file: str) -> list[str]:
         """Each note as a line that begins with the file's name."""
         return [
-            ": ".join([file, *([_few(list(names))] if names else []), message])
+            ": ".join([file, *([few(list(names))] if names else []), message])
             for message, names in self._concerned.items()
         ]
 
 
-def _few(names: Sequence[str]) -> str:
+def few(names: Sequence[str]) -> str:
+    """The names, or the first of many and how many more there are."""
     return ", ".join(names) if len(names) <= 4 else f"{', '.join(names[:3])} and {len(names) - 3} more"
 
 
@@ -92,11 +95,22 @@ def slug(name: str) -> str:
 
 def unique(name: str, taken: set[str], key: Callable[[str], str] = str) -> str:
     """The name, with a number if it is taken; then it is taken too. `taken` holds what `key` makes of names."""
-    result, number = name, 2
-    while key(result) in taken:
-        result, number = f"{name}-{number}", number + 1
+
+    def free(number: int) -> bool:
+        return key(f"{name}-{number}") not in taken
+
+    result = name
+    if key(name) in taken:
+        # Files may have thousands of one name: numbers up to the free one are taken.
+        most = next(number for number in (2 << n for n in count()) if free(number))
+        result = f"{name}-{bisect_left(range(2, most), True, key=free) + 2}"
     taken.add(key(result))
     return result
+
+
+def one_line(title: str) -> str:
+    """The beginning of a title, without what a terminal would obey."""
+    return "".join(letter for letter in " ".join(title.split()) if letter.isprintable())[:200]
 
 
 def fixed(points: Sequence[Point]) -> Sequence[Point]:

@@ -7,7 +7,7 @@ import re
 from loadline.errors import InputError
 from loadline.workload.dialects.fio_job import option
 from loadline.workload.dialects.fio_job.section import Section, sections
-from loadline.workload.dialects.text import slug, unique
+from loadline.workload.dialects.text import few, slug, unique
 from loadline.workload.profile import BlockShare, Distribution, Profile, Workload, access_class
 from loadline.workload.suite import BLOCK_BYTES, DEPTHS, JOBS, RUNTIME_NS, WARMUP_NS, Entry, Suite, arrival
 
@@ -16,6 +16,9 @@ _DIRECTION = {
 }  # fmt: skip
 
 _SYNC = {"0": False, "none": False, "1": True, "sync": True, "dsync": True}
+
+# fio takes `offset=0k` too.
+_NOTHING = re.compile(r"0+[kmgtp]?b?", re.IGNORECASE)
 
 
 def read(text: str, name: str, file: str, *, each_section: bool = False) -> tuple[Suite, list[str]]:
@@ -39,7 +42,7 @@ def read(text: str, name: str, file: str, *, each_section: bool = False) -> tupl
     warnings: list[str] = []
     together = [group for group in groups if len(group) > 1]
     if together:
-        listed = "; ".join(", ".join(section.name for section in group) for group in together)
+        listed = "; ".join(few([section.name for section in group]) for group in together)
         warnings.append(
             f"{file}: no `stonewall` between these sections, so each group is one point of concurrent streams, as in"
             f" fio: {listed}. --each-section makes every section its own point."
@@ -90,7 +93,7 @@ def _notes(found: list[Section], file: str) -> list[str]:
         for note in section.notes:
             concerned.setdefault(note, []).append(section.name)
     return [
-        f"{file}: {'every section' if len(names) == len(found) > 1 else ', '.join(names)}: {note}"
+        f"{file}: {'every section' if len(names) == len(found) > 1 else few(names)}: {note}"
         for note, names in concerned.items()
     ]
 
@@ -221,10 +224,13 @@ def _working_set(
 
 
 def _amount(section: Section, name: str, text: str) -> tuple[float | None, int | None]:
+    begins = name in {"offset", "fileoffset"}
+    if begins and _NOTHING.fullmatch(text):
+        return 0.0, None
     if not text.endswith("%"):
         return None, section.size(name, text)
     share = section.percent(name, text[:-1])
-    if share == 0 and name not in {"offset", "fileoffset"}:
+    if share == 0 and not begins:
         raise section.fault(name, "is 0", "A size is above 0.")
     return share, None
 

@@ -11,6 +11,7 @@ from loadline.errors import InputError
 from loadline.units import parse_bytes
 from loadline.workload.dialects.fio_job import option
 from loadline.workload.dialects.text import Place, Word
+from loadline.workload.suite import MOST_POINTS
 
 T = TypeVar("T")
 
@@ -139,6 +140,8 @@ def sections(text: str, file: str) -> list[Section]:
             if name.startswith("global"):  # fio compares no more than that
                 options = defaults
             else:
+                if len(found) == MOST_POINTS:
+                    raise place.fault(f"more than {MOST_POINTS} sections", "Part the file.")
                 found.append(Section(name, place, dict(defaults)))
                 options = found[-1].options
         elif line.startswith("include"):

@@ -224,6 +224,9 @@ def _start(profile: Profile, size_bytes: int | None, name: str) -> list[str]:
     return [f"offset={percent}%"]
 
 
+_IN_PERCENT = "Take a larger target, or give the working set in percent."
+
+
 def working_set(profile: Profile, size_bytes: int | None) -> int:
     """Bytes of the target that the profile touches, a multiple of its largest block; the target's size is `size_bytes`.
 
@@ -237,7 +240,7 @@ def working_set(profile: Profile, size_bytes: int | None) -> int:
         raise InputError(
             f"profile {profile.name}: its working set of {format_bytes(wanted)}{from_} is larger than the target"
             f" ({format_bytes(size_bytes)})",
-            "Take a larger target, or give the working set in percent.",
+            "Take a larger target, or let it start earlier." if start else _IN_PERCENT,
         )
     used = wanted // step * step
     if used == 0:

@@ -20,7 +20,7 @@ from loadline.workload.dialects.icf.section import (
 )
 from loadline.workload.dialects.text import Notes, Place, slug, unique
 from loadline.workload.profile import BlockShare, Closed, Profile, Workload, access_class
-from loadline.workload.suite import BLOCK_BYTES, JOBS, Entry, Suite
+from loadline.workload.suite import BLOCK_BYTES, JOBS, MOST_POINTS, Entry, Suite
 
 #: What runs for ever in Iometer, or until somebody stops it.
 UNSAID_RUNTIME_NS = 60 * 10**9
@@ -32,7 +32,6 @@ ONE_PLACE = "in sequence Iometer has one place at which it goes on, fio one for 
 
 IDLE = "idle"
 
-_POINTS = 10_000
 _WORKERS = 1000
 
 
@@ -59,8 +58,8 @@ def read(text: str, name: str, file: str) -> tuple[Suite, list[str]]:
     specs = {spec.name.lower(): spec for spec in specifications(lines, named=named)}
     disks = [worker for worker in workers(lines) if not worker.network]
     _check_meant(specs, disks, notes)
-    if len(disks) > _WORKERS or any(len(worker.assigned) > _POINTS for worker in disks):
-        raise disks[0].place.fault(f"more than {_WORKERS} workers or {_POINTS} steps", "Part the file.")
+    if len(disks) > _WORKERS or any(len(worker.assigned) > MOST_POINTS for worker in disks):
+        raise disks[0].place.fault(f"more than {_WORKERS} workers or {MOST_POINTS} steps", "Part the file.")
     runtime_ns, warmup_ns = times.runtime_s * 10**9 or UNSAID_RUNTIME_NS, times.ramp_s * 10**9
     if not times.runtime_s:
         notes.add("no run time, so Iometer would run until it is stopped: taken as 60 s (--runtime)")
@@ -73,8 +72,8 @@ def read(text: str, name: str, file: str) -> tuple[Suite, list[str]]:
     if any(worker.pattern == 0 for worker in disks):
         notes.add("repeating bytes compress well: loadline writes data that doesn't, unless a suite says so")
     steps = _steps(specs, disks, notes)
-    if len(steps) * max(1, len(depths)) > _POINTS:
-        raise Place(file, 1).fault(f"makes more than {_POINTS} points", "Assign or cycle less.")
+    if len(steps) * max(1, len(depths)) > MOST_POINTS:
+        raise Place(file, 1).fault(f"makes more than {MOST_POINTS} points", "Assign or cycle less.")
     often = Counter(_does(step) for step in steps)
     taken: set[str] = set()
     entries = [

@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
 
 from loadline.workload.dialects.icf.read import ONE_PLACE, SECTOR_BYTES
-from loadline.workload.dialects.text import Notes, fixed, seconds, unique
+from loadline.workload.dialects.text import Notes, fixed, one_line, seconds, unique
 from loadline.workload.plan import Point
 from loadline.workload.profile import Open, Profile, Workload
 
@@ -23,6 +23,8 @@ _BAR = "=" * 57
 _OUTSTANDING = (
     "'Number of outstanding IOs,test connection rate,transactions per connection,use fixed seed,fixed seed value"
 )
+
+_WHOLE_SECTORS = "Iometer counts sectors of 512 bytes: what isn't whole is rounded down, but not to none"
 
 
 @dataclass(frozen=True, slots=True)
@@ -169,11 +171,23 @@ def _range(profile: Profile, size_bytes: int | None, name: str, notes: Notes) ->
         notes.add(
             "Iometer counts sectors: a share of the target becomes all of it, unless --size says how large it is", name
         )
-        return 0, (profile.working_set_bytes or 0) // SECTOR_BYTES
-    start = profile.start_of(size_bytes or 0) // SECTOR_BYTES
+        return 0, _sectors(profile.working_set_bytes or 0, name, notes)
+    start_bytes = profile.start_of(size_bytes or 0)
+    if profile.start_bytes is not None and start_bytes % SECTOR_BYTES:
+        notes.add(_WHOLE_SECTORS, name)
+    start = start_bytes // SECTOR_BYTES
     if size_bytes is None and profile.working_set_bytes is None:
         return start, 0
+    if profile.working_set_bytes is not None:
+        return start, _sectors(profile.working_set_bytes, name, notes)
     return start, profile.working_set_of(size_bytes or 0) // SECTOR_BYTES
+
+
+def _sectors(size_bytes: int, name: str, notes: Notes) -> int:
+    """The sectors of so many bytes: one at least, as 0 is all of the target."""
+    if size_bytes % SECTOR_BYTES:
+        notes.add(_WHOLE_SECTORS, name)
+    return max(1, size_bytes // SECTOR_BYTES) if size_bytes else 0
 
 
 def _note_losses(stream: Workload, name: str, notes: Notes) -> None:
@@ -198,7 +212,7 @@ def _setup(points: Sequence[Point], title: str, notes: Notes) -> list[str]:
     return [
         f"'TEST SETUP {_BAR}=======",
         "'Test Description",
-        f"\t{' '.join(title.split())[:200]}",
+        f"\t{one_line(title)}",
         "'Run Time",
         "'\thours      minutes    seconds",
         f"\t{hours:<11}{rest // 60:<11}{rest % 60}",

@@ -62,6 +62,9 @@ COMMENT = "what follows a blank is a comment, as for vdbench, and left out: if i
 #: Values of one parameter at most, those of a range counted.
 MOST_VALUES = 10_000
 
+# Letters of a name at most.
+_NAME = 256
+
 
 @dataclass(frozen=True, slots=True)
 class Parameter:
@@ -136,7 +139,9 @@ def definitions(text: str, file: str, notes: Notes) -> list[Definition]:
         inside = found[-1].kind
         if parameter.key in ("sd", "wd", "rd", "hd") and not _continues(parameter, inside):
             name = parameter.only()
-            found.append(Definition(parameter.key, name.text[:64], name.place))
+            if len(name.text) > _NAME:
+                raise name.place.fault(f"a name of {len(name.text)} letters", f"At most {_NAME}.")
+            found.append(Definition(parameter.key, name.text, name.place))
             if len(found) > MOST_VALUES:
                 raise name.place.fault(f"more than {MOST_VALUES} definitions", "Part the file.")
             continue

@@ -22,7 +22,7 @@ from loadline.workload.dialects.vdbench.parameter import (
     matching,
 )
 from loadline.workload.profile import Arrival, BlockShare, Closed, Open, Profile, Workload, access_class
-from loadline.workload.suite import BLOCK_BYTES, DEPTHS, JOBS, RUNTIME_NS, Entry, Suite
+from loadline.workload.suite import BLOCK_BYTES, DEPTHS, JOBS, MOST_POINTS, RUNTIME_NS, Entry, Suite
 
 # vdbench's own.
 _THREADS = 8
@@ -34,7 +34,6 @@ _ROUNDED = 1
 
 _SWEPT = ("xfersize", "rdpct", "seekpct")
 _MOST_BYTES = 2**63 - 1
-_POINTS = 10_000
 
 # Understood, but nothing that a workload is here; said once, where it's given.
 _LEFT_OUT = {
@@ -93,8 +92,8 @@ def _suite(found: list[Definition], name: str, file: str, notes: Notes) -> Suite
     for run in runs.values():
         for entry in _entries(run, storages, workloads, content, taken, notes):
             entries.append(entry)
-            if sum(len(one.loads) for one in entries) > _POINTS:
-                raise run.place.fault(f"makes more than {_POINTS} points", "Shorten its lists.")
+            if sum(len(one.loads) for one in entries) > MOST_POINTS:
+                raise run.place.fault(f"makes more than {MOST_POINTS} points", "Shorten its lists.")
     if not any("openflags" in one.parameters for one in found):
         notes.add("no openflags=o_direct: loadline measures with direct I/O all the same")
     return Suite(name, f"vdbench parameter file {file}", file, "", tuple(entries))
@@ -130,8 +129,8 @@ def _entries(
     swept = {key: parameter for key, parameter in given.items() if parameter is not None}
     turns = product(*(swept[key].values if key in swept else (None,) for key in _SWEPT))
     threads, rates = _threads(run), _rates(run, together, notes)
-    if len(threads) * len(rates) * prod(len(parameter.values) for parameter in swept.values()) > _POINTS:
-        raise run.place.fault(f"makes more than {_POINTS} points", "Shorten its lists.")
+    if len(threads) * len(rates) * prod(len(parameter.values) for parameter in swept.values()) > MOST_POINTS:
+        raise run.place.fault(f"makes more than {MOST_POINTS} points", "Shorten its lists.")
     for turn in turns:
         axes = _Axes(*turn)
         name = unique((slug(run.name) + axes.suffix(swept))[:100], taken)

@@ -6,9 +6,10 @@ import re
 from collections.abc import Sequence
 
 from loadline.units import format_bytes
-from loadline.workload.dialects.text import Notes, fixed, seconds, unique
+from loadline.workload.dialects.text import Notes, fixed, one_line, seconds, unique
 from loadline.workload.plan import Point
 from loadline.workload.profile import Open, Profile, Workload
+from loadline.workload.suite import DEPTHS
 
 _SECTOR_BYTES = 512
 
@@ -31,24 +32,28 @@ def write(points: Sequence[Point], *, title: str = "", size_bytes: int | None = 
     Raises:
         InputError: a ramp.
     """
-    notes, taken, works = Notes(), set[str](), dict[str, str]()
-    runs = []
+    notes, taken, works = Notes(), set[str](), dict[tuple[str, int], str]()
+    runs: dict[str, str] = {}
     for point in fixed(points):
+        texts: list[str] = []
         names = []
-        for stream in point.streams:
+        for stream, share in zip(point.streams, _shares(point, notes), strict=True):
             _note_losses(stream, point.name, notes)
-            text = _work(stream, point.name, notes, size_bytes, share=_share(stream, point))
-            if text not in works:
-                works[text] = unique(_plain(point.name if len(point.streams) == 1 else stream.profile.name), taken)
-            names.append(works[text])
-        runs.append(_run(point, names, unique(_plain(point.name), set()), notes))
+            text = _work(stream, point.name, notes, size_bytes, share=share)
+            # A run takes each of its workloads once, and two may be alike.
+            key = (text, texts.count(text))
+            texts.append(text)
+            if key not in works:
+                works[key] = _unique(point.name if len(point.streams) == 1 else stream.profile.name, taken)
+            names.append(works[key])
+        runs[_unique(point.name, set(runs))] = _run(point, names, notes)
     size = "" if size_bytes is None else f",size={_text(size_bytes // _SECTOR_BYTES * _SECTOR_BYTES)}"
     rows = [
-        *(f"* {line}" for line in (" ".join(title.split())[:200], "vdbench -f FILE lun=TARGET") if line),
+        *(f"* {line}" for line in (one_line(title), "vdbench -f FILE lun=TARGET") if line),
         *_content(points, notes),
         f"sd=sd1,lun=$lun{size},openflags=o_direct",
-        *(f"wd={name},{text}" for text, name in works.items()),
-        *_unique_runs(runs),
+        *(f"wd={name},{text}" for (text, _), name in works.items()),
+        *(f"rd={name},{text}" for name, text in runs.items()),
     ]
     for point in points:
         if _plain(point.name) != point.name:
@@ -56,13 +61,9 @@ def write(points: Sequence[Point], *, title: str = "", size_bytes: int | None = 
     return "\n".join(rows) + "\n", notes
 
 
-def _unique_runs(runs: list[str]) -> list[str]:
-    taken: set[str] = set()
-    rows = []
-    for run in runs:
-        name, _, rest = run.partition(",")
-        rows.append(f"rd={unique(name, taken)},{rest}")
-    return rows
+def _unique(name: str, taken: set[str]) -> str:
+    """A name that vdbench takes, and that isn't taken yet; then it is."""
+    return _plain(unique(_plain(name), taken, _plain))
 
 
 def _plain(name: str) -> str:
@@ -71,9 +72,16 @@ def _plain(name: str) -> str:
     return plain if plain[:1].isalpha() else f"w_{plain}"
 
 
-def _share(stream: Workload, point: Point) -> float:
-    """Its share of the requests of streams that run together."""
-    return stream.outstanding / sum(one.outstanding for one in point.streams)
+def _shares(point: Point, notes: Notes) -> list[float]:
+    """The share of each stream in the requests of those that run together, by what says how many they are."""
+    arrivals = [stream.arrival for stream in point.streams]
+    rates = [arrival.rate_per_s for arrival in arrivals if isinstance(arrival, Open)]
+    if rates and len(rates) < len(arrivals):
+        notes.add(
+            "vdbench has one rate for all that run together: as not all have one, theirs are left out", point.name
+        )
+    asked = rates if len(rates) == len(arrivals) else [stream.outstanding for stream in point.streams]
+    return [each / sum(asked) for each in asked]
 
 
 def _work(stream: Workload, point: str, notes: Notes, size_bytes: int | None, *, share: float) -> str:
@@ -135,20 +143,28 @@ def _range(profile: Profile, point: str, notes: Notes, size_bytes: int | None) -
     ):
         notes.add("a range is in percent or in bytes: without --size the working set is all of the target", point)
         return ""
-    start = profile.start_of(known) // _SECTOR_BYTES * _SECTOR_BYTES
-    return f"({start},{start + profile.working_set_of(known)})"
+    asked = (profile.start_of(known), profile.working_set_of(known))
+    start = asked[0] // _SECTOR_BYTES * _SECTOR_BYTES
+    length = max(1, asked[1] // _SECTOR_BYTES) * _SECTOR_BYTES
+    if (start, length) != asked and in_bytes:
+        notes.add("ranges are multiples of 512 bytes: those below are taken, but of one at least", point)
+    return f"({start},{start + length})"
 
 
-def _run(point: Point, names: list[str], name: str, notes: Notes) -> str:
+def _run(point: Point, names: list[str], notes: Notes) -> str:
     if any(ns % 10**9 for ns in (point.runtime_ns, point.warmup_ns)) or point.runtime_ns < _SHORTEST_S * 10**9:
         notes.add(f"vdbench's times are whole seconds, at least {_SHORTEST_S}: rounded up", point.name)
     rates = [stream.arrival.rate_per_s for stream in point.streams if isinstance(stream.arrival, Open)]
-    rate = _number(sum(rates)) if len(rates) == len(point.streams) else "max"
-    threads = sum(stream.outstanding for stream in point.streams)
+    rate = _number(max(1, sum(rates))) if len(rates) == len(point.streams) else "max"
+    if rate != "max" and sum(rates) < 1:
+        notes.add("rates are 1 a second at least: that is taken", point.name)
+    threads = min(DEPTHS[1], sum(stream.outstanding for stream in point.streams))
+    if any(stream.outstanding > threads for stream in point.streams):
+        notes.add(f"threads are {DEPTHS[1]:,} at most: so many are taken", point.name)
     chosen = names[0] if len(names) == 1 else f"({','.join(names)})"
     warmup = f",warmup={seconds(point.warmup_ns)}" if point.warmup_ns else ""
     elapsed = max(_SHORTEST_S, seconds(point.runtime_ns))
-    return f"{name},wd={chosen},iorate={rate},elapsed={elapsed}{warmup},interval=1,forthreads=({threads})"
+    return f"wd={chosen},iorate={rate},elapsed={elapsed}{warmup},interval=1,forthreads=({threads})"
 
 
 def _content(points: Sequence[Point], notes: Notes) -> list[str]:
