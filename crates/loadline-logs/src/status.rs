@@ -40,13 +40,14 @@ pub struct Job {
 /// fio 3.33 counts I/Os and bytes from the start and zeroes them when the ramp ends, but takes no latency before that
 /// (`ramp_time_over` guards `add_clat_sample` and its like): I/Os without latencies, in a job that was told to ramp,
 /// are warm-up. The sentinel 2147483647 in `eta` says nothing of the kind: it stands there in the first 3 s of any
-/// run (`eta.c`), and at times within a ramp it doesn't.
+/// run (`eta.c`), and at times within a ramp it doesn't. Threads of one job (`numjobs`) end their ramps one after the other, some tenths of a
+/// second apart where I/Os take long, so that a status may hold the latencies of some and the I/Os of all.
 #[derive(Debug, Clone, Copy, Default, PartialEq, Eq)]
 pub(crate) enum Warmup {
     /// No ramp was asked for, or latencies show that it is over.
     #[default]
     Over,
-    /// A ramp was asked for and no latency has been taken.
+    /// A ramp was asked for, and of what was sent not even most has a latency.
     On,
 }
 
@@ -219,12 +220,24 @@ fn read_job(wire: WireJob, global_options: Options, warnings: &mut Warnings) -> 
     }
 }
 
+/// The share of a job's I/Os that have latencies by which its ramp is over; when all threads are measured it's about 1.
+const TIMED: f64 = 0.75;
+
 fn warmup_of(name: &str, options: Options, flows: &[&WireFlow], warnings: &mut Warnings) -> Warmup {
-    let timed = flows
+    let timed = |flow: &&WireFlow| {
+        let all = [&flow.slat_ns, &flow.clat_ns, &flow.lat_ns];
+        all.map(|latency| latency.samples.whole().unwrap_or(0))
+            .into_iter()
+            .max()
+            .unwrap_or(0)
+    };
+    let samples: u64 = flows.iter().map(timed).fold(0, u64::saturating_add);
+    let sent = flows
         .iter()
-        .flat_map(|flow| [&flow.slat_ns, &flow.clat_ns, &flow.lat_ns])
-        .any(|latency| latency.samples.whole().unwrap_or(0) > 0);
-    if !options.ramp || timed {
+        .map(|flow| flow.total_ios.whole().unwrap_or(0))
+        .fold(0, u64::saturating_add);
+    let over = samples > 0 && samples as f64 >= TIMED * sent as f64;
+    if !options.ramp || over {
         return Warmup::Over;
     }
     if options.no_total_latency && options.no_completion_latency {

@@ -180,6 +180,18 @@ fn a_ramp_ends_where_latencies_begin_even_if_no_total_falls() {
 }
 
 #[test]
+fn a_ramp_is_over_once_all_threads_of_a_job_are_measured() {
+    let ramping = one_job(1000, &format!(r#"{RAMP}"read": {}"#, flow(1000, 900, 0)));
+    let some = one_job(2000, &format!(r#"{RAMP}"read": {}"#, flow(1900, 1700, 97)));
+    let all = one_job(3000, &format!(r#"{RAMP}"read": {}"#, flow(999, 900, 897)));
+    let outcome = read(ramping + &some + &all);
+    assert_eq!(outcome.ios(), [900, 97, 897]);
+    let warmups = outcome.intervals.iter().map(|interval| interval.warmup);
+    assert_eq!(warmups.collect::<Vec<_>>(), [true, true, false]);
+    assert!(outcome.warnings().is_empty());
+}
+
+#[test]
 fn a_job_that_has_yet_to_start_makes_no_warm_up_of_what_another_measures() {
     let waiting = format!(
         r#"{{"jobname": "b", "job options": {{"ramp_time": "2s"}}, "read": {}}}"#,
