@@ -105,7 +105,14 @@ def test_a_warning_about_one_point_is_not_told_of_those_that_have_a_note() -> No
     rows = [result(f"p{n}", "random", findings=(note,)) for n, note in enumerate(notes)]
     bad = result("bad", "random", findings=({**finding("open-load", "not an open load"), "severity": "warning"},))
     table = results_table([*rows, bad])
-    assert table.notes == ("open-load, 5 points: 1% late (and 4 more like it)", "open-load, bad: not an open load")
+    assert table.notes == ("open-load, 5 points, p0 for one: 1% late", "open-load, bad: not an open load")
+
+
+def test_sentences_that_differ_in_more_than_figures_are_told_apart() -> None:
+    short_ = [finding("steady", f"it ran for {n} s") for n in range(1, 5)]
+    rows = [result(f"p{n}", "random", findings=(note,)) for n, note in enumerate(short_)]
+    table = results_table([*rows, result("few", "random", findings=(finding("steady", "9 I/Os in all"),))])
+    assert table.notes == ("steady, 4 points, p0 for one: it ran for 1 s", "steady, few: 9 I/Os in all")
 
 
 def test_twelve_profiles_swept_fit_80_columns() -> None:

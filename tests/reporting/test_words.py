@@ -191,12 +191,12 @@ def test_of_many_findings_of_a_check_the_worst_is_told_not_the_first() -> None:
     assert "emulation, p2: 31.0%" in doubtful and "(and 4 more" in doubtful
     (note,) = findings_notes(rows)
     assert note == (
-        "emulation, 5 points: 31.0% of the answers came later than modelled, which is 15.5% of the mean response"
-        " (and 4 more like it)"
+        "emulation, 5 points, p2 the worst: 31.0% of the answers came later than modelled, which is 15.5% of the mean"
+        " response"
     )
     # What is graver is told apart from what has larger figures.
     warning, note = findings_notes([*rows, late("p5", 0.9, 0.9, "note")])
-    assert "5 points: 31.0% of" in warning and "p5: 90.0% of" in note
+    assert "5 points, p2 the worst: 31.0% of" in warning and "p5: 90.0% of" in note
     # Of a time that is too short the shortest is worst.
     short = [
         replace(one, findings=({**one.findings[0], "message": f"it ran for {n} s", "numbers": {"runtime_ns": n}},))

@@ -62,17 +62,17 @@ def worst_first(several: Iterable[Mapping[str, Any]]) -> list[Mapping[str, Any]]
     found = list(several)
     kinds: dict[str, int] = {}
     for one in found:
-        kinds.setdefault(_kind(one), len(kinds))
+        kinds.setdefault(kind_of(one), len(kinds))
 
     def rank(one: Mapping[str, Any]) -> tuple[int, int, float]:
         severity = one.get("severity", "warning")
-        return (ORDER.index(severity) if severity in ORDER else len(ORDER), kinds[_kind(one)], -_worse(one))
+        return (ORDER.index(severity) if severity in ORDER else len(ORDER), kinds[kind_of(one)], -_worse(one))
 
     return sorted(found, key=rank)
 
 
-def _kind(one: Mapping[str, Any]) -> str:
-    """A sentence without its figures."""
+def kind_of(one: Mapping[str, Any]) -> str:
+    """A finding's sentence without its figures."""
     return _FIGURE.sub("", str(one.get("message", "")))
 
 

@@ -27,6 +27,9 @@ from loadline.workload.profile import Open
 # Above it too many are late for the estimate, and the load isn't called open.
 _TOO_BUSY = 0.10
 
+# Below, nobody needs to know.
+_TRIFLE = 0.001
+
 # Beyond it the estimate need not be good.
 _MOST_BUSY = 0.5
 
@@ -251,7 +254,7 @@ def _findings(row: Result, asked: Point, found: dict[str, Any], *, of_ramp: bool
     numbers = {"late_fraction": round(late, 4), "queued_mean_ns": round(queued_ns)}
     if late_ns is not None:
         numbers["late_mean_ns"] = round(late_ns)
-    severity, remedy = "note", "For exact responses ask a model: simulate."
+    severity, remedy, trifle = "note", "For exact responses ask a model: simulate.", False
     if found["overloaded"]:
         done, offered = row.total.iops or 0.0, found["offered_per_s"]
         message = f"{done:,.0f} of the {offered:,.0f} I/Os a second that were offered were done: the rest piled up"
@@ -263,6 +266,7 @@ def _findings(row: Result, asked: Point, found: dict[str, Any], *, of_ramp: bool
             remedy = "Give a longer --warmup, after which more jobs can share the rate; of sequences, more jobs."
         message = f"not an open load: {late:.0%} of the requests were sent late, for jobs were busy"
     else:
+        trifle = max(late, queued_ns / (row.total.latency_mean_ns or math.inf)) < _TRIFLE
         message = f"{late:.1%} of the requests were sent late, by {late_ns / 1e6:.3g} ms in the mean"
         message += (
             f"; sent in time they would have waited {queued_ns / 1e6:.3g} ms longer, which is in the responses that are"
@@ -274,6 +278,8 @@ def _findings(row: Result, asked: Point, found: dict[str, Any], *, of_ramp: bool
     if not of_ramp and half > _VAGUE and not found["overloaded"]:
         message += f"; the mean response is known to ±{half:.0%} only"
         severity, remedy = "warning", "Give a longer --runtime; let nothing else run meanwhile."
+    if trifle and severity == "note":
+        return ()
     return (
         {
             "check": "open-load",

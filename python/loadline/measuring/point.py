@@ -39,6 +39,8 @@ _STARTED_PER_S = 500
 
 # Answers of an emulated system later than modelled, as a share; and what they may add to the mean response.
 _LATE = 0.01
+# Below, what they add is nothing that anybody would see.
+_TRIFLE = 0.001
 
 # Of an open load's requests so many may find the cap of its queue depth reached.
 _CAPPED = 0.01
@@ -285,7 +287,7 @@ def _histograms(jobs: Sequence[_core.Job | _core.Interval]) -> dict[str, _core.H
 def _late(run: Run, point: Point, late: tuple[float, float] | None) -> Iterator[dict[str, Any]]:
     """What is to be said of an emulated system that couldn't keep up with its model."""
     share, response = late or (0.0, 0.0)
-    if share > _LATE:
+    if share > _LATE and response > _TRIFLE:
         severity = "warning" if response > _LATE else "note"
         message = (
             f"{share:.1%} of the answers came later than modelled, which is {response:.1%} of the mean response:"

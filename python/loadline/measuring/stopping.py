@@ -104,10 +104,10 @@ class Stopping:
     def findings(self, judged: Judgement) -> Iterator[tuple[str, str, str, dict[str, float], str]]:
         """What is doubtful of its length: check, severity, message, numbers, remedy.
 
-        Of what isn't steady the audit speaks.
+        Of what isn't steady the audit speaks, too.
         """
         wanted = self._point.precision_fraction
-        if wanted is not None and self._good is None and judged.steady and judged.ci95_fraction > wanted:
+        if wanted is not None and self._good is None and judged.ci95_fraction > wanted:
             message = f"its run time ended before IOPS and mean latency were known to ±{format_percent(wanted)}"
             numbers = {"ci95_fraction": round(judged.ci95_fraction, 4)}
             yield "precision", "note", message, numbers, "Give it a longer --runtime, or ask for less: --precision."

@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
-from loadline.judging.finding import worst_first
+from loadline.judging.finding import kind_of, worst_first
 from loadline.reporting.apart import called, counted, noun
 from loadline.result.repeats import Histograms, repeats_of
 from loadline.result.schema import Flow, Result
@@ -22,8 +22,8 @@ UNKNOWN = "–"
 #: Between two columns.
 _GAP = 2
 
-# Different messages of one check that are each shown.
-_FEW_MESSAGES = 3
+# Findings of one check that are each shown, if they differ in their figures.
+_FEW = 3
 
 # Loads that are named.
 _FEW_LOADS = 4
@@ -368,32 +368,33 @@ def best_note(result: Result) -> str:
 
 
 def findings_notes(results: Sequence[Result], without: Sequence[str] = ()) -> Iterator[str]:
-    """`check, 7 points: message` for what points share; few different messages each name theirs, of many the worst.
+    """`check, 7 points: message` for what points share; a few figures each name their point, of many the worst.
 
     Args:
         without: severities that are told elsewhere.
     """
-    # By check and severity: a warning about one point isn't one about those that have a note.
-    points: dict[tuple[str, str], dict[str, list[str]]] = {}
-    findings: dict[tuple[str, str], list[Mapping[str, Any]]] = {}
+    # By check, severity and sentence: a warning about one point isn't one about those that have a note.
+    alike: dict[tuple[str, str, str], list[tuple[Mapping[str, Any], str]]] = {}
     for result, name in zip(results, called(results), strict=True):
         for finding in result.findings:
-            severity = str(finding.get("severity"))
-            if severity in without:
-                continue
-            kind = str(finding.get("check", "finding")), severity
-            points.setdefault(kind, {}).setdefault(_message(finding), []).append(name)
-            findings.setdefault(kind, []).append(finding)
+            check, severity = str(finding.get("check", "finding")), str(finding.get("severity"))
+            if severity not in without:
+                alike.setdefault((check, severity, kind_of(finding)), []).append((finding, name))
     known, of = {result.point for result in results}, noun(results)
-    several = Counter(check for (check, _), messages in points.items() for _ in messages)
-    for (check, severity), messages in points.items():
-        if len(messages) > _FEW_MESSAGES:
-            every = {name for names in messages.values() for name in names}
-            worst = _message(worst_first(findings[check, severity])[0])
-            yield f"{check}, {counted(len(every), of)}: {worst} (and {len(messages) - 1} more like it)"
+    kinds = Counter(check for check, _, _ in alike)
+    for (check, _, _), found in alike.items():
+        messages: dict[str, list[str]] = {}
+        for finding, name in found:
+            messages.setdefault(_message(finding), []).append(name)
+        if len(messages) > 1 and len(found) > _FEW:
+            worst = worst_first(finding for finding, _ in found)[0]
+            name = next(name for finding, name in found if finding is worst)
+            several = counted(len({name for _, name in found}), of)
+            which = "the worst" if worst.get("numbers") else "for one"
+            yield f"{check}, {several}, {name} {which}: {_message(worst)}"
             continue
         for message, names in messages.items():
-            alone = len(names) == 1 and (several[check] > 1 or names[0] not in known)
+            alone = len(names) == 1 and (len(messages) > 1 or kinds[check] > 1 or names[0] not in known)
             whose = names[0] if alone else counted(len(set(names)), of)
             yield f"{check}, {whose}: {message}"
 

@@ -29,6 +29,9 @@ _FREE = 2.0
 # Marks that are no more pixels apart are one to the eye.
 _SAME = 8.0
 
+# Marks that are no more pixels apart are a crowd, in which a label may be nearer to another.
+_CROWD = 24.0
+
 # By so many pixels a label's own mark is nearer than others, if there is such a spot.
 _NEARER = 4.0
 
@@ -159,26 +162,29 @@ def placed(
             and not any(wide.crossed(*line) for line in lines[number])
         )
 
-    def nearest(label: Label, number: int, it: Box) -> bool:
+    def nearest(label: Label, number: int, it: Box, within: float) -> bool:
         assert label.of is not None, "only labels of marks are asked for"
         x, y = label.of[0] * widths[number], label.of[1]
         own, others = [0.0], [math.inf]
         for blot in blots:
             left, down = blot.x * widths[number], blot.y
-            (own if math.hypot(left - x, down - y) <= _SAME else others).append(it.off(left, down) - blot.half)
+            (own if math.hypot(left - x, down - y) <= within else others).append(it.off(left, down) - blot.half)
         return min(own[1:] or own) + _NEARER <= min(others)
 
     for label in labels:
-        # In a crowd a number beside all of them is better than none.
+        # In a crowd a number beside all of them is better than none, but none than one beside another mark.
         tried = (
-            (said, spot, only)
-            for only in (True, False)[label.of is None :]
+            (said, spot, within)
+            for within in ((_SAME, _CROWD) if label.of is not None else (None,))
             for said in label.said
             for spot in label.spots
         )
-        for said, spot, only in tried:
+        for said, spot, within in tried:
             boxes = tuple(box(label, said, spot, width) for width in widths)
-            if all(free(number, it) and (not only or nearest(label, number, it)) for number, it in enumerate(boxes)):
+            if all(
+                free(number, it) and (within is None or nearest(label, number, it, within))
+                for number, it in enumerate(boxes)
+            ):
                 taken.append(boxes)
                 found.append((said, spot))
                 break

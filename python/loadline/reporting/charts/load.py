@@ -106,7 +106,10 @@ class _Sheet:
         placed_in = Counter(label["said"] for label in data["labels"])
         marks = [mark for kind in ("line", "knee", "saturation") for mark in data.get(kind, ()) if mark["said"]]
         dots, kept = self._loads(data)
-        bare = [dot.said[0] for dot in dots[:kept] if placed_in[dot.said[0]] < len(ROOMS)]
+        lacking = {dot.said[0] for dot in dots if placed_in[dot.said[0]] < len(ROOMS)}
+        if len(lacking) > _FEW:
+            lacking &= {dot.said[0] for dot in dots[:kept]}
+        bare = [answer["at"] for answer in data["answers"] if answer["at"] in lacking]
         return [
             *(one["said"] for one in marks if placed_in[one["said"]] + placed_in[one.get("short")] < len(ROOMS)),
             *([f"dots that may lack their number: {', '.join(bare)}"] if bare else []),
@@ -185,8 +188,7 @@ class _Sheet:
         line, knee = curve.line, curve.knee
         both = line is not None and knee is not None and load_of(line) == knee.load
         if kind == "knee":
-            about = "~" if knee is not None and knee.row is None else ""
-            return "" if self.named or both or knee is None else f"knee {about}{count(knee.iops)}"
+            return "" if self.named or both or knee is None else f"knee {_about(curve, knee)}{count(knee.iops)}"
         assert line is not None, "a load line is marked"
         if self.named:
             return count(line.total.iops)
@@ -224,9 +226,9 @@ class _Sheet:
             lines = [
                 f"{curve.source} {count(curve.line.total.iops)}" for curve in self.curves if curve.line is not None
             ]
-            knees = [(curve.source, curve.knee) for curve in self.curves if curve.knee is not None]
+            knees = [(curve, curve.knee) for curve in self.curves if curve.knee is not None]
             fits = any(knee.row is None for _, knee in knees)
-            told = [f"{source} {'~' * (knee.row is None)}{count(knee.iops)}" for source, knee in knees]
+            told = [f"{curve.source} {_about(curve, knee)}{count(knee.iops)}" for curve, knee in knees]
             parts = [
                 *self._along(),
                 *([f"◇ knee: {', '.join(told)} IOPS" + ", ~: of a curve through the dots" * fits] if told else []),
@@ -452,6 +454,13 @@ def _response_ns(row: Result, limit: Limit) -> float | None:
 
 def _ms(row: Result, limit: Limit) -> float:
     return (_response_ns(row, limit) or 0.0) / 1e6
+
+
+def _about(curve: Curve, knee: Knee) -> str:
+    """What stands before a knee's number: `~` if a curve says it, `<=` if nothing lower was asked for."""
+    if knee.row is None:
+        return "~"
+    return "<=" if knee.load == min(map(load_of, curve.rows)) else ""
 
 
 def _title(limit: Limit) -> str:

@@ -70,7 +70,7 @@ def read(text: str, name: str, file: str) -> tuple[Suite, list[str]]:
         InputError: a line that isn't a name, or a number that can't be, with line and column.
     """
     taken: set[str] = set()
-    entries = []
+    entries: list[Entry] = []
     for number, line in enumerate(text.splitlines(), 1):
         word = line.strip()
         if word and word[0] not in "*#":
