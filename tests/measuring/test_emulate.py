@@ -306,3 +306,26 @@ def test_how_late_answers_were_is_told_of_the_time_that_is_watched() -> None:
     watch = emulate.Watch([cast(Emulator, Server()), None])
     assert watch.late(1) is None
     assert watch.late(0) == (10 / 200, 5 / 500)
+
+
+class _Looked:
+    """An emulator whose disks work for half of the time until it rests."""
+
+    def __init__(self, rests_from_ns: int) -> None:
+        self.rests_from_ns, self.now_ns = rests_from_ns, 0
+
+    def stats(self) -> dict[str, object]:
+        return {"elapsed_ns": self.now_ns, "busy_ns": {"disks": min(self.now_ns, self.rests_from_ns) // 2}}
+
+
+@pytest.mark.parametrize(
+    ("seconds", "found"),
+    [((1.0, 2.0, 3.0, 3.03), {"disks": pytest.approx(1 / 2.03)}), ((3.0, 3.03), {}), ((3.0,), {}), ((), {})],
+)
+def test_components_are_known_of_looks_that_saw_most_of_the_time(seconds: tuple[float, ...], found: object) -> None:
+    emulator = _Looked(3 * 10**9)
+    watch = emulate.Watch([emulator])  # type: ignore[list-item]
+    for second in seconds:
+        emulator.now_ns = round(second * 1e9)
+        watch.look(emulator.now_ns)
+    assert watch.utilisation(0, 10**9) == found

@@ -158,12 +158,12 @@ def test_no_results_make_an_empty_table() -> None:
 
 @pytest.mark.parametrize(
     ("load", "said"),
-    [({"offered_per_s": 2000.0}, "1,000 I/Os a second"), ({"outstanding_asked": 2000}, "1000 outstanding")],
+    [({"offered_per_s": 2000.0}, "1,000 I/Os a second"), ({"outstanding_asked": 2000}, "1,000 outstanding")],
 )
 def test_the_load_line_of_several_targets_is_told_for_each(load: dict[str, object], said: str) -> None:
     line = {"load_line": {"axis": "", "load": 1000, "next": 1010, "targets": 2}}
     (note,) = results_table([result("p", "random", limit="mean<=30ms", provenance=line, **load)]).notes
-    assert note.startswith(f"p: {said} on each of 2 targets keep mean<=30ms, 1")
+    assert note.startswith(f"p: {said} on each of 2 targets keep mean<=30ms (2.50 ms), 1,010")
 
 
 @pytest.mark.parametrize(
@@ -182,7 +182,8 @@ def test_a_load_line_is_told_with_how_sure_it_is(found: dict[str, float], limit:
     line = {"load_line": {"axis": "outstanding", "load": 27, "next": 28, **found}}
     asked = result("p", "random", limit=limit, provenance=line, outstanding_asked=27)
     (note,) = results_table([asked]).notes
-    assert said in note and f"keep {limit}, 28 don't" in note
+    there = {"mean": " (2.50 ms)", "p99<": " (1,000 ms)"}.get(limit[:4], "")
+    assert said in note and f"keep {limit}{there}, 28 don't" in note
     solved = replace(asked, origin="solved")
     assert not found or said in results_table([solved]).notes[0]
     assert found or "sure" not in results_table([solved]).notes[0]
@@ -198,8 +199,9 @@ def test_a_load_line_is_told_with_how_sure_it_is(found: dict[str, float], limit:
 )
 def test_a_limit_that_all_loads_keep_is_told_with_how_sure_it_is(limit: str, half_ns: float | None, said: str) -> None:
     line = {"load_line": {"axis": "outstanding", "load": 27, "next": None}}
+    there = " (2.50 ms)" if limit.startswith("mean") else ""
     held = result("p", "random", limit=limit, provenance=line, outstanding_asked=27, latency_mean_ci95_ns=half_ns)
-    assert results_table([held]).notes == (f"p: 27 outstanding keep {limit}, and more wasn't tried{said}",)
+    assert results_table([held]).notes == (f"p: 27 outstanding keep {limit}{there}, and more wasn't tried{said}",)
 
 
 def test_a_probe_is_not_told_as_a_load_line() -> None:
@@ -230,7 +232,7 @@ def test_where_luck_decides_the_probes_that_would_have_the_load_line_elsewhere_a
 ) -> None:
     line = {"load_line": {"axis": "rate", "load": 800.0, "next": 810.0, "against": against}}
     row = result("p", "random", limit="mean<=30ms", provenance=line, offered_per_s=800.0, latency_mean_ci95_ns=1.0)
-    assert f"800 I/Os a second keep mean<=30ms, 810 don't; {said}" in results_table([row]).notes[0]
+    assert f"800 I/Os a second keep mean<=30ms (2.50 ms), 810 don't; {said}" in results_table([row]).notes[0]
     assert f"p: {said}" in models_table([replace(row, origin="simulated")]).notes
 
 

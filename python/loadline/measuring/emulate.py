@@ -292,11 +292,16 @@ class Watch:
         return None if share is None else (share, late_ns / max(1, whole_ns))
 
     def utilisation(self, number: int, since_ns: int) -> dict[str, float]:
-        """Of the components of a target's system, from the first look since then to the last; nothing of one look."""
-        known = [one for at_ns, each in self._seen if at_ns >= since_ns and (one := each[number])]
-        if len(known) < 2:
+        """Of the components of a target's system, from the look next to then to the last one.
+
+        Nothing of one look, nor of two that saw less than half of that time: fio's last status comes some ms after the
+        one before.
+        """
+        looks = [(at_ns, one) for at_ns, each in self._seen if (one := each[number])]
+        first_ns, (from_ns, before) = min(looks, key=lambda look: abs(look[0] - since_ns), default=(0, (0, {})))
+        last_ns, (to_ns, after) = looks[-1] if looks else (0, (0, {}))
+        if to_ns <= from_ns or 2 * (last_ns - first_ns) < last_ns - since_ns:
             return {}
-        (from_ns, before), (to_ns, after) = known[0], known[-1]
         return {name: min(1.0, (busy - before[name]) / (to_ns - from_ns)) for name, busy in after.items()}
 
 

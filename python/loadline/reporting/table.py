@@ -13,6 +13,8 @@ from loadline.judging.finding import kind_of, worst_first
 from loadline.reporting.apart import called, counted, noun
 from loadline.result.repeats import Histograms, repeats_of
 from loadline.result.schema import Flow, Result
+from loadline.system.load_line import limited_response_ns
+from loadline.workload.limit import parse_limit
 from loadline.workload.profile import CLASSES
 
 Tone: TypeAlias = Literal["good", "bad"]
@@ -275,30 +277,32 @@ def fate(result: Result) -> str:
 
 
 def load_line_note(result: Result) -> str:
-    """The load line in words: `database: 27 outstanding keep mean<=30ms, 28 don't; 90% of the highest rate seen (948)`.
+    """The load line in words: `database: 27 outstanding keep mean<=30ms (29.6 ms), 28 don't; 90% of the highest rate`.
 
     And how sure that is.
     """
     line = result.provenance.get("load_line") or {}
-    beyond = f", {line['next']} don't" if line.get("next") else ", and more wasn't tried"
-    load, each = f"{result.outstanding_asked} outstanding", ""
+    beyond = f", {line['next']:,} don't" if line.get("next") else ", and more wasn't tried"
+    load, each = f"{result.outstanding_asked or 0:,} outstanding", ""
     if result.offered_per_s is not None:
         load = f"{count(result.offered_per_s)} I/Os a second"
         beyond = f", {count(line['next'])} don't" if line.get("next") else beyond
     if line.get("targets"):
         each = f" on each of {line['targets']} targets"
         of_rate = result.offered_per_s is not None
-        load = f"{count(line['load'])} I/Os a second" if of_rate else f"{line['load']} outstanding"
+        load = f"{count(line['load'])} I/Os a second" if of_rate else f"{line['load']:,} outstanding"
     told = (saturation_share(result), load_line_luck(result), load_line_range(result))
     more = "".join(f"; {one}" for one in told if one)
-    return f"{result.point}: {load}{each} keep {result.limit}{beyond}{more}"
+    response_ns = limited_response_ns(result, parse_limit(result.limit or ""))
+    there = "" if response_ns is None else f" ({milliseconds(response_ns)} ms)"
+    return f"{result.point}: {load}{each} keep {result.limit}{there}{beyond}{more}"
 
 
 def saturation_share(result: Result) -> str | None:
     """What a load line is of saturation, in words: `91% of the highest rate seen (948, at 64 outstanding)`, or None."""
     if not result.saturation_iops or not result.total.iops:
         return None
-    found = "" if result.saturation_outstanding is None else f", at {result.saturation_outstanding} outstanding"
+    found = "" if result.saturation_outstanding is None else f", at {result.saturation_outstanding:,} outstanding"
     known = saturation_named(result)
     whole = f"{'' if known == 'saturation' else 'the '}{known} ({count(result.saturation_iops)}{found})"
     return f"{result.total.iops / result.saturation_iops:.0%} of {whole}"

@@ -166,7 +166,7 @@ def _line(line: Result) -> str:
     load = (
         f"{count(line.offered_per_s)} I/Os a second offered"
         if line.offered_per_s is not None
-        else f"{line.outstanding_asked} outstanding"
+        else f"{line.outstanding_asked:,} outstanding"
     )
     return f"{line.point} keeps {line.limit} up to {count(line.total.iops)} IOPS, at {load}{share}."
 

@@ -111,13 +111,13 @@ class LoadLine(Generic[Load, Answer]):
 
 def keeps(result: Result, limit: Limit) -> bool:
     """Whether a result keeps the limit; one with an error, or without the figure that is limited, doesn't."""
-    response_ns = _limited_ns(result, limit)
+    response_ns = limited_response_ns(result, limit)
     return response_ns is not None and limit.holds(response_ns)
 
 
 def share(result: Result, limit: Limit) -> float:
     """The limited figure as a share of its bound; infinite of a result with an error, or without the figure."""
-    response_ns = _limited_ns(result, limit)
+    response_ns = limited_response_ns(result, limit)
     return math.inf if response_ns is None else response_ns / limit.bound_ns
 
 
@@ -130,7 +130,8 @@ def luck(result: Result) -> float:
     return math.log1p(half_ns / mean_ns) / _T_975 if mean_ns and half_ns is not None else _ERROR
 
 
-def _limited_ns(result: Result, limit: Limit) -> float | None:
+def limited_response_ns(result: Result, limit: Limit) -> float | None:
+    """The figure of a result's response that a limit is about, ns; None of a failed one, and where it isn't known."""
     flow = {"all": result.total, "reads": result.read, "writes": result.write}[limit.of]
     response_ns: float | None = getattr(flow, f"latency_{limit.statistic}_ns")
     return None if result.error is not None else response_ns
@@ -177,7 +178,7 @@ def _bent(answer: Result, limit: Limit, sign: int, rate: bool) -> float | None:
     if answer.error is not None:
         # Above saturation the response has no bound.
         return 0.0
-    limited_ns, half_ns = _limited_ns(answer, limit), _half_ns(answer, limit)
+    limited_ns, half_ns = limited_response_ns(answer, limit), _half_ns(answer, limit)
     if limited_ns is None or half_ns is None:
         return None
     response_ns = max(1.0, limited_ns + sign * half_ns)
@@ -188,7 +189,7 @@ def _half_ns(answer: Result, limit: Limit) -> float | None:
     """The half-width of the 95 % interval of the limited figure."""
     if limit.figure == "latency_mean_ns":
         return answer.latency_mean_ci95_ns
-    found, limited_ns = answer.provenance.get(LIMITED) or {}, _limited_ns(answer, limit)
+    found, limited_ns = answer.provenance.get(LIMITED) or {}, limited_response_ns(answer, limit)
     known = limited_ns is not None and found.get("figure") == limit.figure
     return limited_ns * float(found["ci95_fraction"]) if limited_ns is not None and known else None
 

@@ -33,6 +33,7 @@ from loadline.reporting.contents import Contents
 from loadline.reporting.table import count, listed, saturation_named
 from loadline.result.schema import Result
 from loadline.system.knee import Knee
+from loadline.system.load_line import limited_response_ns
 from loadline.workload.limit import Limit
 
 # More lines than that in one panel can't be told apart.
@@ -437,7 +438,7 @@ def _figure(several: Sequence[Curve], limits: Sequence[Limit]) -> Limit:
     """What is drawn of the response: what all limits are about, if it's known of every row; else the mean."""
     if limits and all(_same(limit, limits[0]) for limit in limits):
         rows = [row for curve in several for row in curve.rows]
-        if all(_response_ns(row, limits[0]) for row in rows):
+        if all(limited_response_ns(row, limits[0]) for row in rows):
             return limits[0]
     return _MEAN
 
@@ -446,14 +447,8 @@ def _same(one: Limit, other: Limit) -> bool:
     return (one.statistic, one.of) == (other.statistic, other.of)
 
 
-def _response_ns(row: Result, limit: Limit) -> float | None:
-    flow = {"all": row.total, "reads": row.read, "writes": row.write}[limit.of]
-    response_ns: float | None = getattr(flow, f"latency_{limit.statistic}_ns")
-    return response_ns
-
-
 def _ms(row: Result, limit: Limit) -> float:
-    return (_response_ns(row, limit) or 0.0) / 1e6
+    return (limited_response_ns(row, limit) or 0.0) / 1e6
 
 
 def _about(curve: Curve, knee: Knee) -> str:
