@@ -14,6 +14,7 @@ import duckdb
 import pytest
 from cli.program import Loadline
 from devices import loop_device, needs_root
+from measuring.served import SLOW, described
 from measuring.suites import reads, suite, three
 
 import loadline as package
@@ -285,9 +286,9 @@ def test_flushes_between_writes_at_a_rate_are_refused_where_fio_dies_of_them(loa
     assert said.code == 2 and "fio's nbd engine dies by a rate of writes with flushes between them" in said.err
 
 
-def test_an_open_load_offers_its_rate_and_says_from_when_it_counts(loadline: Loadline, filled_file: Path) -> None:
+def test_an_open_load_offers_its_rate_and_says_from_when_it_counts(loadline: Loadline) -> None:
     path = suite(loadline.folder, "reads 4k 100% 100%", runtime="2s", rate='"400/s"', jobs="4")
-    said = loadline("run", path, filled_file, "--json")
+    said = loadline("run", path, f"emulated:{described(loadline.folder, SLOW, 'slow')}", "--size", "64M", "--json")
     (row,) = said.json["results"]
     assert row["offered_per_s"] == 400
     assert row["iops"] == pytest.approx(400, rel=0.2)
@@ -374,6 +375,13 @@ class TestOnDevices:
             first.terminate()
             first.communicate()
         assert first.returncode == 130
+
+
+def test_loads_of_a_rate_write_no_more_than_they_are_asked_to(loadline: Loadline, filled_file: Path) -> None:
+    path = suite(loadline.folder, "mixed 4k 50% 100%", runtime="60s", rate='"500/s"')
+    said = loadline("run", path, filled_file)
+    (line,) = [line for line in said.err.splitlines() if line.startswith("writes")]
+    assert line == "writes   mostly far less than 65.5 MB in all, which would be 1.02 MB/s throughout"
 
 
 def test_what_is_written_at_most_says_by_which_rate(loadline: Loadline, filled_file: Path) -> None:

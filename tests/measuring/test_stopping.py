@@ -119,7 +119,7 @@ def test_a_point_that_isnt_steady_runs_to_its_end_and_is_judged_so() -> None:
     assert not any(stopping.enough(one) for one in falling)
     judged = stopping.judged(falling)
     assert judged.steady is False
-    assert list(stopping.findings(judged)) == []
+    assert [check for check, *_ in stopping.findings(judged)] == ["precision"]
 
 
 def test_a_fixed_time_is_judged_too_and_leaves_nothing_out() -> None:

@@ -224,7 +224,7 @@ def _start(profile: Profile, size_bytes: int | None, name: str) -> list[str]:
     return [f"offset={percent}%"]
 
 
-_IN_PERCENT = "Take a larger target, or give the working set in percent."
+_IN_PERCENT = "Take a larger target or --size, or give the working set in percent."
 
 
 def working_set(profile: Profile, size_bytes: int | None) -> int:
