@@ -51,6 +51,8 @@ impl Question {
 pub(super) struct Known {
     pub(super) times: Memo<Question, ServiceTime>,
     pub(super) arrivals: Memo<Arrivals, Arrived>,
+    /// Accesses per ns, by what hosts ask, with their number, and the most destages beside them.
+    pub(super) destages: Memo<(Question, u32), f64>,
 }
 
 /// What is drawn of a load, bits of how much of it a second, whose turn it is, and how many writes may be there.
@@ -61,6 +63,7 @@ impl Default for Known {
         Known {
             times: Memo::new(MOST),
             arrivals: Memo::new(MOST),
+            destages: Memo::new(MOST),
         }
     }
 }
