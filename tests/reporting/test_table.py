@@ -268,6 +268,13 @@ def test_only_a_search_that_got_answers_says_that_no_load_keeps_the_limit() -> N
     assert "load line: the highest load that keeps mean<=1ms (held and over), p95<=1ms (failed)" in table.notes
 
 
+def test_loads_of_which_any_is_a_rate_are_no_outstanding_requests() -> None:
+    rate = result("rate", "random", origin="solved", offered_per_s=30.0)
+    closed = result("closed", "random", origin="solved", outstanding_asked=4)
+    assert [row[1] for row in models_table([rate, closed]).groups[0].rows] == ["30.0/s", "4"]
+    assert (models_table([rate, closed]).heads[1], models_table([closed]).heads[1]) == ("load", "out-\nstanding")
+
+
 def test_control_characters_of_names_reach_no_table() -> None:
     table = Table(("a\x1bb",), (Group("t\r", (("p\n\x1b[31m",),)),), notes=("n\n\x07",))
     for text in (table.plain(), table.markdown(), table.stacked()):

@@ -106,6 +106,9 @@ _COLUMNS: tuple[tuple[str, Callable[[Answer], str], bool], ...] = (
     ("bottleneck", lambda answer: answer.asked.bottleneck or UNKNOWN, True),
 )
 
+# Heads where any load is a rate.
+_OF_RATES = {"out-\nstanding": "load", "at out-\nstanding": "at\nload"}
+
 
 def models_table(results: Sequence[Result]) -> Table:
     """A line for each point: figures at the asked load, saturation, the load line, the bottleneck.
@@ -118,6 +121,7 @@ def models_table(results: Sequence[Result]) -> Table:
     for key in swept:
         heads.append(key.replace(".", ".\n"))
         cells.append([answer.asked.tags.get(key, UNKNOWN) for answer in answers])
+    rates = any(answer.asked.offered_per_s is not None for answer in answers)
     ramps = all(answer.line is answer.asked for answer in answers)
     for head, cell, is_text in _COLUMNS:
         column = [cell(answer) for answer in answers]
@@ -125,7 +129,7 @@ def models_table(results: Sequence[Result]) -> Table:
             continue
         if is_text:
             text.add(len(heads))
-        heads.append(head)
+        heads.append(_OF_RATES.get(head, head) if rates else head)
         cells.append(column)
     rows = tuple(zip(*cells, strict=True))
     notes = tuple(_notes(answers, swept))
