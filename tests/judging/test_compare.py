@@ -67,6 +67,12 @@ def test_one_run_that_is_no_measurement_carries_no_verdict(changes: dict[str, An
     assert cell(compare([run("a"), run("b", 2000.0, **changes)])).verdict == "can't tell"
 
 
+def test_where_both_sides_are_quick_none_is_named_alone() -> None:
+    quick = [run("a", quick=True), run("b", 2000.0, quick=True)]
+    assert cell(compare(quick)).why.startswith("one quick run of each")
+    assert cell(compare([run("a"), quick[1]])).why.startswith("one quick run of b")
+
+
 def test_repetitions_of_unknown_error_tell_by_their_spread() -> None:
     def side(name: str, *rates: float) -> Source:
         return Source(name, tuple(run(name, rate, None, repeat=n + 1).rows[0] for n, rate in enumerate(rates)))

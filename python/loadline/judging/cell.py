@@ -237,6 +237,8 @@ def _compared(
     pair = ((cell.side, value), (baseline, before))
     for why in (other_mix(mine, theirs, figure), unfit(mine, cell.side, value), unfit(theirs, baseline, before)):
         if why is not None:
+            if why == _quick(cell.side) and unfit(theirs, baseline, before) == _quick(baseline):
+                why = "one quick run of each, an impression: run them in full, or repeat them"
             longer = max(_to_be_fit(one) for one in (value, before))
             cell = replace(cell, why=why, longer=times_longer(longer) if longer > 1 else None)
             return Pending(cell, figure, found, grain, fit=False)
@@ -268,10 +270,14 @@ def unfit(rows: Sequence[Result], side: str, estimate: Estimate | None = None) -
     if good[0].steady is False:
         return f"one run of {side}, which wasn't steady: run it longer, or repeat it"
     if good[0].quick:
-        return f"one quick run of {side}, an impression: run it in full, or repeat it"
+        return _quick(side)
     if estimate is not None and estimate.error is not None and _to_be_fit(estimate) > 1:
         return f"one run of {side}, known to {give_or_take(estimate.error)} only"
     return None
+
+
+def _quick(side: str) -> str:
+    return f"one quick run of {side}, an impression: run it in full, or repeat it"
 
 
 def _to_be_fit(estimate: Estimate) -> float:
