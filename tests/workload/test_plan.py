@@ -251,6 +251,14 @@ def test_points_of_rounds_are_swept_over_reads_first_and_know_their_rounds() -> 
         plan(HEAD + ROUNDS + swept.replace('"0%"', '"5%"'))
 
 
+def test_depths_change_no_rate_that_many_jobs_share() -> None:
+    text = HEAD + 'queue_depth = 4\nrate = "100/s"\n' + PROFILE.format("a")
+    (point,) = plan(text, Options(queue_depths=(1, 32)))
+    assert (point.name, point.streams[0].arrival) == ("a", Open(100.0, 4))
+    paced = plan(text + 'think_time = "1ms"\n', Options(queue_depths=(1, 32)))
+    assert [one.name for one in paced] == ["a-qd1", "a-qd32"]
+
+
 def test_a_best_depth_is_one_point_that_tries_them_all_unless_depths_are_given() -> None:
     text = HEAD + "queue_depth = [8, 1, 64]\n" + PROFILE.format("a") + 'jobs = 2\nbest = "latency"\n'
     (point,) = plan(text)

@@ -424,6 +424,10 @@ def _touching(load: tuple[Workload, ...], published: Published) -> tuple[Workloa
 
 
 def _loaded(load: tuple[Workload, ...], queue_depth: int | None, jobs: int | None) -> tuple[Workload, ...]:
+    if jobs is None and all(isinstance(stream.arrival, Open) and stream.unshared is None for stream in load):
+        # As many jobs share its rate as need no depth: another one would be the same load again.
+        return load
+
     def change(stream: Workload) -> Workload:
         arrival = stream.arrival
         depth = arrival.queue_depth if queue_depth is None else queue_depth
