@@ -6,9 +6,11 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, TypeAlias
 
+from loadline.errors import InputError
 from loadline.judging.finding import kind_of, worst_first
 from loadline.reporting.apart import called, counted, noun
 from loadline.result.repeats import Histograms, repeats_of
@@ -293,8 +295,11 @@ def load_line_note(result: Result) -> str:
         load = f"{count(line['load'])} I/Os a second" if of_rate else f"{line['load']:,} outstanding"
     told = (saturation_share(result), load_line_luck(result), load_line_range(result))
     more = "".join(f"; {one}" for one in told if one)
-    response_ns = limited_response_ns(result, parse_limit(result.limit or ""))
-    there = "" if response_ns is None else f" ({milliseconds(response_ns)} ms)"
+    there = ""
+    # Rows of others may have anything for a limit.
+    with suppress(InputError):
+        response_ns = limited_response_ns(result, parse_limit(result.limit))
+        there = "" if response_ns is None else f" ({milliseconds(response_ns)} ms)"
     return f"{result.point}: {load}{each} keep {result.limit}{there}{beyond}{more}"
 
 
