@@ -237,10 +237,9 @@ def _compared(
     pair = ((cell.side, value), (baseline, before))
     for why in (other_mix(mine, theirs, figure), unfit(mine, cell.side, value), unfit(theirs, baseline, before)):
         if why is not None:
-            if why == _quick(cell.side) and unfit(theirs, baseline, before) == _quick(baseline):
-                why = "one quick run of each, an impression: run them in full, or repeat them"
+            both = why == _quick(cell.side) and unfit(theirs, baseline, before) == _quick(baseline)
             longer = max(_to_be_fit(one) for one in (value, before))
-            cell = replace(cell, why=why, longer=times_longer(longer) if longer > 1 else None)
+            cell = replace(cell, why=_BOTH_QUICK if both else why, longer=times_longer(longer) if longer > 1 else None)
             return Pending(cell, figure, found, grain, fit=False)
     if found.error is None:
         unknown = [name for name, one in pair if one.error is None]
@@ -274,6 +273,9 @@ def unfit(rows: Sequence[Result], side: str, estimate: Estimate | None = None) -
     if estimate is not None and estimate.error is not None and _to_be_fit(estimate) > 1:
         return f"one run of {side}, known to {give_or_take(estimate.error)} only"
     return None
+
+
+_BOTH_QUICK = "one quick run of each, an impression: run them in full, or repeat them"
 
 
 def _quick(side: str) -> str:
