@@ -315,6 +315,26 @@ def test_with_luck_of_one_percent_a_rate_is_mostly_found_to_two_percent_in_nine_
     assert sum(saturating + len(line.probes) <= 9 for line, _ in found) >= 0.97 * len(found)
 
 
+def test_a_rate_far_below_is_no_line_because_none_near_it_held_by_luck() -> None:
+    ceiling, true, chance = 1157.0, 645.0, random.Random(1)
+
+    def response(load: float) -> float:
+        return 4.2 + 25.8 * (load / true) ** 1.2 * ((ceiling - true) / (ceiling - load)) ** 0.35
+
+    def ask(load: float) -> float:
+        return response(load) * math.exp(chance.gauss(0, 0.009)) if load < ceiling else math.inf
+
+    for _ in range(500):
+        line = search_rate(
+            *(ask, lambda answer: answer <= response(true), 10.0, 1e6, lambda answer: answer / response(true)),
+            lambda answer: ceiling if answer == math.inf else None,
+            expected=ceiling * math.exp(chance.gauss(0, 0.01)),
+            error=lambda _: 0.009,
+        )
+        assert line.highest is not None
+        assert abs(line.highest.load / true - 1) <= 0.05
+
+
 def queued(seed: int) -> tuple[LoadLine[float, Result], float]:
     """A search over rates of eight servers with one queue (M/M/8), each probe 40 s of them; and its true load line.
 
