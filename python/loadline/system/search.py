@@ -55,8 +55,8 @@ _SURE = 0.5
 # Answers that tell how much luck there is.
 _NEAREST = 3
 
-# After enough probes one that holds is looked for so many standard errors lower, then twice and so on; at most so often, for
-# to end with one far below, as no nearer one held by luck, is worse than a few probes more.
+# After enough probes one that holds is looked for so many standard errors lower, then twice and so on; at most so often:
+# a few probes more are better than one that held far below because none nearer did by luck.
 _SAFE = 0.7
 _LATE = 6
 
