@@ -55,7 +55,7 @@ _SURE = 0.5
 # Answers that tell how much luck there is.
 _NEAREST = 3
 
-# After enough probes one that holds is looked for so many standard errors lower, then twice and so on; at most so often:
+# After enough one that holds is looked for so many standard errors lower, then twice and so on; at most so often:
 # a few probes more are better than one that held far below because none nearer did by luck.
 _SAFE = 0.7
 _LATE = 6
