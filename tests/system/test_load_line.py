@@ -335,6 +335,32 @@ def test_a_rate_far_below_is_no_line_because_none_near_it_held_by_luck() -> None
         assert abs(line.highest.load / true - 1) <= 0.05
 
 
+@pytest.mark.parametrize("stalled", [350.0, 500.0, 600.0])
+def test_a_probe_that_stalls_once_decides_nothing(stalled: float) -> None:
+    ceiling, true, chance = 1157.0, 645.0, random.Random(1)
+    asked: list[float] = []
+
+    def ask(load: float) -> tuple[float, float]:
+        """Response and its relative standard error. One probe near `stalled` takes three times as long, and says so."""
+        if load >= ceiling:
+            return math.inf, 0.0
+        first = 0.9 * stalled < load < 1.1 * stalled and not any(0.9 * stalled < one < 1.1 * stalled for one in asked)
+        asked.append(load)
+        response = 4 + 12 / (1 - load / ceiling) * math.exp(chance.gauss(0, 0.005))
+        return (3 * response, 0.3) if first else (response, 0.005)
+
+    limit = 4 + 12 / (1 - true / ceiling)
+    line = search_rate(
+        *(ask, lambda answer: answer[0] <= limit, 10.0, 1e6, lambda answer: answer[0] / limit),
+        lambda answer: ceiling if answer[0] == math.inf else None,
+        expected=ceiling,
+        error=lambda answer: answer[1],
+    )
+    assert line.highest is not None
+    assert abs(line.highest.load / true - 1) <= 0.02
+    assert line.monotone
+
+
 def queued(seed: int) -> tuple[LoadLine[float, Result], float]:
     """A search over rates of eight servers with one queue (M/M/8), each probe 40 s of them; and its true load line.
 

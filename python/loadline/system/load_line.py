@@ -406,6 +406,8 @@ class _Probes(Generic[Load, Answer]):
         self, at: Load | None, fails: Probe[Load, Answer] | None, *, complete: bool = True
     ) -> LoadLine[Load, Answer]:
         ordered = tuple(self.asked[load] for load in sorted(self.asked))
-        first = min((probe.load for probe in ordered if self._surely_fails(probe)), default=math.inf)
+        # What fails below the line did so by luck, or for once.
+        fail = (one.load for one in ordered if self._surely_fails(one) and (at is None or one.load > at))
+        first = min(fail, default=math.inf)
         monotone = not any(probe.holds and probe.load > first for probe in ordered)
         return LoadLine(None if at is None else self.asked[at], fails, monotone, ordered, complete)

@@ -6,8 +6,8 @@ Knows neither loads nor answers; `load_line` says what a step is. Start reading 
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
-from dataclasses import dataclass
+from collections.abc import Callable, Set
+from dataclasses import dataclass, field
 from itertools import count, pairwise
 from statistics import median
 
@@ -107,9 +107,11 @@ def highest(see: Callable[[int], Seen], scale: Scale, last: int, start: int = 0)
     way = _Way(see, scale, {}, -1, last + 1, last)
     way.probe(start)
     while True:
-        hidden = way.hidden()
+        hidden, doubted = way.hidden(), way.doubted()
         if hidden is not None:
             way.probe(hidden)
+        elif doubted is not None:
+            way.ask_beyond(doubted)
         elif way.above not in way.seen and way.below < last:
             way.climb()
         elif way.below == last and 0 not in way.seen:
@@ -135,6 +137,7 @@ class _Way:
         last: the highest step that there is.
         most: so many probes there may be at the end of it.
         slow: how many of the last ones weren't expected and left more than half of the gap.
+        stalled: failed for once, as the step above it holds.
     """
 
     see: Callable[[int], Seen]
@@ -145,13 +148,35 @@ class _Way:
     last: int
     most: float = math.inf
     slow: int = 0
+    stalled: set[int] = field(default_factory=set)
 
     def probe(self, step: int) -> Seen:
         one = self.seen[step] = self.see(step)
-        if not one.holds:
-            self.above = min(self.above, step)
-        self.below = max((step for step, one in self.seen.items() if one.holds and step < self.above), default=-1)
+        self.place()
         return one
+
+    def place(self) -> None:
+        known = {step: one.holds for step, one in self.seen.items() if step not in self.stalled}
+        self.above = min((step for step, holds in known.items() if not holds), default=self.last + 1)
+        self.below = max((step for step, holds in known.items() if holds and step < self.above), default=-1)
+
+    def doubted(self) -> int | None:
+        """The lowest step that fails, if a curve through all others surely holds there: it may fail for once."""
+        step = self.above
+        beside = {other < step for other in self.seen if other != step}
+        if step >= self.last or step + 1 in self.seen or len(beside) < 2 or not self.error:
+            return None
+        curve = self.curve({*self.stalled, step})
+        if curve is None:
+            return None
+        value, deviation = self.expected(curve, step)
+        return step if value + _LUCK * deviation < -_UNLIKE * self.error else None
+
+    def ask_beyond(self, step: int) -> None:
+        """Asks the step above one that fails: queues don't get better with more to do."""
+        if self.probe(step + 1).holds:
+            self.stalled.add(step)
+            self.place()
 
     def hidden(self) -> int | None:
         """A step that may hide something: more than a doubling below one that has a better answer than one below it.
@@ -309,9 +334,10 @@ class _Way:
         nearest = sorted((abs(_part(one)), one.error) for one in self.seen.values())
         return median(error for _, error in nearest[:_NEAREST])
 
-    def curve(self) -> Curve | None:
+    def curve(self, without: Set[int] | None = None) -> Curve | None:
         """Through all that is known."""
-        known = sorted((self.scale.depth(step), max(one.part, _TINY), one.error) for step, one in self.seen.items())
+        seen = [item for item in self.seen.items() if item[0] not in (self.stalled if without is None else without)]
+        known = sorted((self.scale.depth(step), max(one.part, _TINY), one.error) for step, one in seen)
         finite = [one for one in known if math.isfinite(one[0]) and math.isfinite(one[1])]
         return fit(finite) if finite else None
 
