@@ -100,6 +100,7 @@ def highest(see: Callable[[int], Seen], scale: Scale, last: int, start: int = 0)
 
     If it isn't `last`, the next one was asked for and fails. Where answers have luck and the scale says what is enough,
     it's the step that holds nearest to where a curve through all of them meets the limit. No step is asked for twice.
+    A step that fails though the curve through the others surely holds there, and the one above it does, counts no more.
 
     Args:
         start: where to begin. Step 0 is asked for only if everything above it fails, or nothing does.
@@ -335,7 +336,7 @@ class _Way:
         return median(error for _, error in nearest[:_NEAREST])
 
     def curve(self, without: Set[int] | None = None) -> Curve | None:
-        """Through all that is known."""
+        """Through all that is known but some steps, else those that stalled."""
         seen = [item for item in self.seen.items() if item[0] not in (self.stalled if without is None else without)]
         known = sorted((self.scale.depth(step), max(one.part, _TINY), one.error) for step, one in seen)
         finite = [one for one in known if math.isfinite(one[0]) and math.isfinite(one[1])]
