@@ -20,6 +20,9 @@ MOST = 4096
 CURVES = 30
 LIMITS = 4
 ERRORS = (0.0, 0.005, 0.01, 0.02)
+#: Such a share of probes stalls, the others are known to that; how many times as long these take, and what part of its
+#: logarithm their standard error is.
+STALLS, STALL_ERROR, STALLED, SHOWN = 0.1, 0.01, (1.5, 3.0), 0.3
 #: A limit where response rises by less than this for a load twice as high says nothing of load.
 RISING = 0.02
 
@@ -142,7 +145,8 @@ def compare(seed: int = 1000) -> list[Compared]:
     rows = [_closed("a load line", curves, error, luck) for error in ERRORS]
     rows += [_closed("one of other curves", others, error, luck) for error in ERRORS]
     rows.append(_cliffs(curves, luck))
-    return [*rows, *(_rates(error, known, luck) for known in (True, False) for error in ERRORS)]
+    rows += [_rates(error, known, luck) for known in (True, False) for error in ERRORS]
+    return [*rows, _rates(STALL_ERROR, True, luck, STALLS)]
 
 
 def _closed(what: str, curves: Sequence[Sequence[float]], error: float, luck: random.Random) -> Compared:
@@ -187,7 +191,7 @@ def _count(curve: Callable[[int], float], limit: float, error: float, luck: rand
     return len(line.probes), line.highest.load if line.highest else None
 
 
-def _rates(error: float, known: bool, luck: random.Random) -> Compared:
+def _rates(error: float, known: bool, luck: random.Random, stalls: float = 0.0) -> Compared:
     """Searches that are told a saturation known to 1 %, which counts as a probe, or have to find it."""
     probes, off = [], []
     for _ in range(CURVES * 10):
@@ -195,19 +199,34 @@ def _rates(error: float, known: bool, luck: random.Random) -> Compared:
         limit = curve(busy)
         if limit < 1.1 * curve(0.001):
             continue
-        line = _open(curve, top, limit, error, known, luck)
+        line = _open(curve, top, limit, error, known, luck, stalls)
         probes.append(known + len(line.probes))
         off.append(abs(line.highest.load / top / busy - 1) if line.highest else 1.0)
     within = sum(one <= 0.02 for one in off) / len(off)
     said = "" if known else ", saturation not known"
+    said += f", {stalls:.0%} of the probes stalled" if stalls else ""
     return _row(f"probes of a rate{said}, answers known to {error:.1%}", probes, f"within 2 %: {within:.1%}")
 
 
 def _open(
-    curve: Callable[[float], float], top: float, limit: float, error: float, known: bool, luck: random.Random
+    curve: Callable[[float], float],
+    top: float,
+    limit: float,
+    error: float,
+    known: bool,
+    luck: random.Random,
+    stalls: float,
 ) -> LoadLine[float, float]:
+    stalled: dict[float, float] = {}
+
     def ask(load: float) -> float:
-        return curve(load / top) * math.exp(luck.gauss(0, error)) if load < top else math.inf
+        if load >= top:
+            return math.inf
+        slow = luck.uniform(*STALLED) if stalls and luck.random() < stalls else 1.0
+        response = slow * curve(load / top) * math.exp(luck.gauss(0, error))
+        if slow > 1:
+            stalled[response] = SHOWN * math.log(slow)
+        return response
 
     return search_rate(
         ask,
@@ -216,7 +235,7 @@ def _open(
         lambda response: response / limit,
         lambda response: top if response == math.inf else None,
         expected=top * math.exp(luck.gauss(0, 0.01)) if known else None,
-        error=lambda _: error,
+        error=lambda response: stalled.get(response, error),
     )
 
 
