@@ -98,7 +98,7 @@ def _forecasts(runs: list[dict[str, float]], bare_per_s: float, bare_cores: list
         for when, bar_ms in (("cold", PROFILES_MS), ("warm", PROFILES_MS), ("load lines", None))
     ]
     sweep = timed("sweep of 1,000 configurations: cold, 2 cores", "sweep cold", SWEEP_MS)
-    return [*twelve, sweep, cores("sweep"), cores("replications")]
+    return [*twelve, sweep, *map(cores, ("sweep", "sweep over walks", "replications"))]
 
 
 def _lines(example: str, *arguments: str) -> list[list[str]]:

@@ -102,8 +102,9 @@ impl PyDescription {
         clippy::needless_pass_by_value,
         reason = "Python's lists come as values"
     )]
-    fn new(py: Python<'_>, text: &str, settings: Pairs) -> PyResult<Self> {
-        let description = py.detach(|| SystemDescription::from_toml(text, &settings));
+    fn new(text: &str, settings: Pairs) -> PyResult<Self> {
+        // It takes some 30 µs: to hand over the interpreter's lock and wait for it again costs a sweep on two cores more.
+        let description = SystemDescription::from_toml(text, &settings);
         description.map(Self).map_err(|error| refused(&error))
     }
 
@@ -129,9 +130,9 @@ pub struct PySystem(pub System);
 impl PySystem {
     #[new]
     #[pyo3(signature = (description, drive = None))]
-    fn new(py: Python<'_>, description: &PyDescription, drive: Option<&PyDrive>) -> PyResult<Self> {
+    fn new(description: &PyDescription, drive: Option<&PyDrive>) -> PyResult<Self> {
         let model = drive.map(|drive| Arc::clone(&drive.model));
-        let system = py.detach(|| System::with_model(description.0.clone(), model));
+        let system = System::with_model(description.0.clone(), model);
         system.map(Self).map_err(|error| refused(&error))
     }
 
