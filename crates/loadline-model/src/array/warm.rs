@@ -109,13 +109,11 @@ impl Warming {
     /// # Errors
     /// Those of a profile.
     pub(crate) fn new(array: &Array, streams: &[Stream], seed: Seed) -> Result<Self, Error> {
-        let mean = streams
+        let taken: f64 = streams
             .iter()
-            .map(|stream| stream.profile.mean_bytes())
-            .sum::<f64>()
-            / (streams.len().max(1) as f64);
-        let page = array.page_bytes as f64;
-        let draws = (1.5 * array.cache_bytes as f64 / (mean / page).ceil().max(1.0) / page) as u64;
+            .map(|stream| array.taken(&stream.profile))
+            .sum();
+        let draws = (1.5 * array.cache_bytes as f64 * streams.len() as f64 / taken) as u64;
         let seed = seed.replication(u32::MAX);
         let requests: Result<_, _> = (0..)
             .zip(streams)
@@ -266,9 +264,22 @@ impl Array {
         self.ios_that_write(bytes as f64, streams)
     }
 
+    /// Space of the cache that an I/O takes, in bytes: at a random place whole pages, of which the next one in order takes the rest.
+    fn taken(&self, profile: &Profile) -> f64 {
+        let weights: f64 = profile.blocks.iter().map(|block| block.1).sum();
+        let paged = |bytes: u64| (bytes.div_ceil(self.page_bytes) * self.page_bytes) as f64;
+        let pages: f64 = profile
+            .blocks
+            .iter()
+            .map(|(size, weight)| weight * paged(size.0))
+            .sum();
+        let random = profile.random_fraction;
+        random * pages / weights + (1.0 - random) * profile.mean_bytes()
+    }
+
     fn ios_that_write(&self, bytes: f64, streams: &[Stream]) -> u64 {
         let written =
-            |stream: &Stream| (1.0 - stream.profile.read_fraction) * stream.profile.mean_bytes();
+            |stream: &Stream| (1.0 - stream.profile.read_fraction) * self.taken(&stream.profile);
         let each = streams.iter().map(written).sum::<f64>() / (streams.len().max(1) as f64);
         if !self.writes_back || each <= 0.0 {
             return 0;
@@ -356,6 +367,30 @@ volume = { layout = "raid5", size = "64GiB" }
             .share_of_sweep(volume / 4, &(0..volume))
             .unwrap();
         assert!((share - 0.25).abs() < 0.001, "{share}");
+    }
+
+    #[test]
+    fn a_sweep_counts_the_pages_that_scattered_writes_take() {
+        let swept = |page: &str, random_fraction: f64| {
+            let settings = [("cache.page".to_owned(), page.to_owned())];
+            let description = SystemDescription::from_toml(ARRAY, &settings).unwrap();
+            let drive = DriveDescription::from_toml(DRIVE).unwrap();
+            let system = System::new(description.clone(), Some(&drive)).unwrap();
+            let drive = system.drive().unwrap();
+            let (array, ..) = Array::assemble(&description, drive, Seed(1)).unwrap();
+            let stream = Stream {
+                profile: Profile {
+                    read_fraction: 0.0,
+                    random_fraction,
+                    ..Profile::random_reads(Bytes(8192), Bytes(64 << 30))
+                },
+                arrival: Arrival::outstanding(1),
+            };
+            array.ios_of_a_sweep(&[stream]) as f64
+        };
+        assert!((swept("4KiB", 1.0) / swept("64KiB", 1.0) - 8.0).abs() < 0.05);
+        // Half of the writes go on in a page that is there.
+        assert!((swept("4KiB", 0.5) / swept("64KiB", 0.5) - 4.5).abs() < 0.05);
     }
 
     #[test]

@@ -241,7 +241,7 @@ fn open_loads_are_solved_within_a_tenth_of_what_is_simulated() {
 #[test]
 fn two_outstanding_on_one_drive_are_served_in_turn() {
     // While one is on its way back there is only the other one to choose.
-    let drive = system("hdd-7k2", &[]);
+    let drive = system("hdd-7k2", &[("pool.scheduling", "sptf")]);
     let error = error(&drive, (8192, 1.0, 1.0), 2);
     assert!(error.abs() < 0.05, "{error:+.3}");
     let per_s = |n| {

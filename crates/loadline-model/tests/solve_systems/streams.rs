@@ -299,7 +299,7 @@ fn small_working_sets_find_what_drives_keep_of_them_in_their_own_buffers() {
 
 #[test]
 fn writes_in_order_count_once_the_drive_has_no_more_room_for_them_in_its_buffer() {
-    let system = system("hdd-7k2", &[]);
+    let system = system("hdd-7k2", &[("pool.scheduling", "sptf")]);
     for (block, working_set, ios) in [(512, 1 << 20, 100_000), (4096, 1 << 27, 60_000)] {
         let mut asked = stream(&system, block, 0.0, 0.0, Arrival::outstanding(32));
         asked.profile.working_set = Bytes(working_set);
