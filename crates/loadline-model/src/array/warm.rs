@@ -267,11 +267,11 @@ impl Array {
     /// Space of the cache that an I/O takes, in bytes: at a random place whole pages, of which the next one in order takes the rest.
     fn taken(&self, profile: &Profile) -> f64 {
         let weights: f64 = profile.blocks.iter().map(|block| block.1).sum();
-        let paged = |bytes: u64| (bytes.div_ceil(self.page_bytes) * self.page_bytes) as f64;
+        let taken = |bytes: u64| (bytes.div_ceil(self.page_bytes) * self.page_bytes) as f64;
         let pages: f64 = profile
             .blocks
             .iter()
-            .map(|(size, weight)| weight * paged(size.0))
+            .map(|(size, weight)| weight * taken(size.0))
             .sum();
         let random = profile.random_fraction;
         random * pages / weights + (1.0 - random) * profile.mean_bytes()
