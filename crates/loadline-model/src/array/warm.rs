@@ -369,28 +369,47 @@ volume = { layout = "raid5", size = "64GiB" }
         assert!((share - 0.25).abs() < 0.001, "{share}");
     }
 
+    fn array_with_pages_of(page: &str) -> Array {
+        let settings = [("cache.page".to_owned(), page.to_owned())];
+        let description = SystemDescription::from_toml(ARRAY, &settings).unwrap();
+        let drive = DriveDescription::from_toml(DRIVE).unwrap();
+        let system = System::new(description.clone(), Some(&drive)).unwrap();
+        Array::assemble(&description, system.drive().unwrap(), Seed(1))
+            .unwrap()
+            .0
+    }
+
+    fn writes(bytes: u64, random_fraction: f64) -> Stream {
+        Stream {
+            profile: Profile {
+                read_fraction: 0.0,
+                random_fraction,
+                ..Profile::random_reads(Bytes(bytes), Bytes(64 << 30))
+            },
+            arrival: Arrival::outstanding(1),
+        }
+    }
+
     #[test]
     fn a_sweep_counts_the_pages_that_scattered_writes_take() {
         let swept = |page: &str, random_fraction: f64| {
-            let settings = [("cache.page".to_owned(), page.to_owned())];
-            let description = SystemDescription::from_toml(ARRAY, &settings).unwrap();
-            let drive = DriveDescription::from_toml(DRIVE).unwrap();
-            let system = System::new(description.clone(), Some(&drive)).unwrap();
-            let drive = system.drive().unwrap();
-            let (array, ..) = Array::assemble(&description, drive, Seed(1)).unwrap();
-            let stream = Stream {
-                profile: Profile {
-                    read_fraction: 0.0,
-                    random_fraction,
-                    ..Profile::random_reads(Bytes(8192), Bytes(64 << 30))
-                },
-                arrival: Arrival::outstanding(1),
-            };
-            array.ios_of_a_sweep(&[stream]) as f64
+            array_with_pages_of(page).ios_of_a_sweep(&[writes(8192, random_fraction)]) as f64
         };
         assert!((swept("4KiB", 1.0) / swept("64KiB", 1.0) - 8.0).abs() < 0.05);
         // Half of the writes go on in a page that is there.
         assert!((swept("4KiB", 0.5) / swept("64KiB", 0.5) - 4.5).abs() < 0.05);
+    }
+
+    #[test]
+    fn writes_smaller_than_a_page_fill_the_cache_too_in_order_or_not() {
+        for (page, random_fraction) in [("4KiB", 0.0), ("64KiB", 0.0), ("64KiB", 1.0)] {
+            let mut array = array_with_pages_of(page);
+            let stream = writes(2048, random_fraction);
+            let mut warming = Warming::new(&array, &[stream], Seed(1)).unwrap();
+            while !warming.work(&mut array, 1000) {}
+            let room = array.cache.unwrap().room();
+            assert!(room.0 < 1 << 20, "{page} {random_fraction}: {room}");
+        }
     }
 
     #[test]
