@@ -28,7 +28,7 @@ impl Drives {
     pub(super) fn in_line_ns(&self, per_ns: f64, scv: f64) -> f64 {
         let most = self.saturation();
         let used = (per_ns / most).min(0.99);
-        used / (1.0 - used) * f64::midpoint(scv, self.curve.last().scv) / most
+        used / (1.0 - used) * f64::midpoint(scv, self.curve.best().1.scv) / most
     }
 
     /// The same of sets that come one by one: each group alone.
@@ -54,7 +54,7 @@ impl Drives {
         choosing: f64,
     ) -> f64 {
         let single = self.curve.at(self.each);
-        let settled = (self.curve.tags() / self.each).ceil() as usize + 1;
+        let settled = (self.curve.best().0 / self.each).ceil() as usize + 1;
         let services = (1..=settled).map(|queued| {
             // The curve's number has one more than can be chosen among: who was served last, and is on the way back.
             let last = if queued == 1 { 0.0 } else { 1.0 };

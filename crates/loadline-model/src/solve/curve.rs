@@ -65,8 +65,15 @@ impl Curve {
         curve
     }
 
-    /// With any number of accesses.
-    pub(super) fn last(&self) -> ServiceTime {
-        self.points[self.points.len() - 1].1
+    /// With the number at which they are shortest: beyond that more make no difference, or some have waited so long that they go first, wherever
+    /// they lie.
+    pub(super) fn best(&self) -> (f64, ServiceTime) {
+        let shorter =
+            |a: &&(f64, ServiceTime), b: &&(f64, ServiceTime)| a.1.mean_ns.total_cmp(&b.1.mean_ns);
+        *self
+            .points
+            .iter()
+            .min_by(shorter)
+            .unwrap_or(&self.points[0])
     }
 }

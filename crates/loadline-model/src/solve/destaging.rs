@@ -27,7 +27,7 @@ impl Part<'_> {
             };
             let onward = match place {
                 Place::Random if full => self.onward().max(1.0 - 1.0 / a_write.max(1.0)),
-                Place::Random => self.onward(),
+                Place::Random => self.onward().max(self.goes_on(&destage)),
                 _ => self.goes_on(&destage),
             };
             let beside = self.beside(&destage);
@@ -77,6 +77,9 @@ impl Part<'_> {
         let bytes = if destage.share < 1.0 {
             // Between the parts of a large one lie full stripes, which have gone.
             return 1.0;
+        } else if scattered(self.profile) && self.by_age() {
+            // Of neighbours only those of the same write are as old.
+            self.profile.mean_bytes()
         } else if scattered(self.profile) {
             destage.run_bytes
         } else if streams < 2.0 || self.by_age() {

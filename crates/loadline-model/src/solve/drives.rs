@@ -157,7 +157,7 @@ impl Drives {
         if self.order.is_some() {
             return self.rates(ENDLESS).at(ENDLESS);
         }
-        (self.groups() / (self.each * self.curve.last().mean_ns)).min(self.most_per_ns)
+        (self.groups() / (self.each * self.curve.best().1.mean_ns)).min(self.most_per_ns)
     }
 
     /// The number of sets among which so many are in the background.

@@ -231,7 +231,7 @@ impl Solver<'_> {
     }
 
     fn explain_drives(&self, drives: &Drives, working: &mut Working) {
-        let (alone, crowded) = (drives.curve.at(1.0), drives.curve.last());
+        let (alone, crowded) = (drives.curve.at(1.0), drives.curve.best().1);
         working.add(
             "S(1)",
             "service of an access, alone",

@@ -338,7 +338,7 @@ impl Mix {
         let (curve, rested) = self.curve(view, groups, turnaround_ns);
         // No rate exceeds that at which the busiest drive is full.
         let (evenness, _) = self.evenness(view);
-        let busiest = groups * evenness / (accesses / wide * curve.last().mean_ns);
+        let busiest = groups * evenness / (accesses / wide * curve.best().1.mean_ns);
         let most_sets_per_ns = if self.on_few() {
             busiest.min(most_per_ns * sets)
         } else {

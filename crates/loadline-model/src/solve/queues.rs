@@ -70,7 +70,7 @@ impl Drives {
 
     fn find_queues(&self, choosing: f64) -> Queues {
         let single_ns = self.curve.at(self.each).mean_ns;
-        let step_ns = self.each * self.curve.last().mean_ns;
+        let step_ns = self.each * self.curve.best().1.mean_ns;
         let found = USED.map(|used| {
             let per_ns = used / step_ns;
             let residence = self.arriving_ns(per_ns, 1.0, single_ns, choosing);

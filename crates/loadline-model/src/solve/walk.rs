@@ -197,12 +197,11 @@ impl<'a> Walk<'a> {
                     if count >= before && !self.levels() {
                         self.count_from(count, now);
                     }
-                } else if count >= MOST {
-                    break;
-                } else if passed >= counts && self.has_come_round(now) {
-                    if self.balances() {
+                } else if passed >= counts {
+                    let has_come_round = self.has_come_round(now);
+                    if count >= MOST || has_come_round && self.balances() {
                         break;
-                    } else if passed >= 2 * counts {
+                    } else if has_come_round && passed >= 2 * counts {
                         counts *= 2;
                         self.count_from(count, now);
                     }

@@ -121,6 +121,20 @@ fn closed_loads_are_solved_within_a_tenth_of_what_is_simulated() {
         ("md-raid5-8x2tb", &[], (65536, 0.0, 0.0), 1),
         ("md-raid5-8x2tb", &[], (65536, 0.0, 0.0), 64),
         ("md-raid5-8x2tb", &[], (65536, 0.9, 0.0), 8),
+        // So many in a drive's queue would wait for longer than it lets any, but never come there.
+        (
+            "dl360-g6-p410i",
+            &[("pool.tags", "600")],
+            (8192, 0.7, 1.0),
+            8,
+        ),
+        // Of what is written back by age the parts of one large write lie side by side.
+        (
+            "perc-h730-1x4tb",
+            &[("cache.destage_order", "oldest")],
+            (1 << 18, 0.0, 1.0),
+            8,
+        ),
     ] {
         let error = error(&system(name, settings), load, outstanding);
         assert!(

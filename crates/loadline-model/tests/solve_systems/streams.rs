@@ -349,3 +349,21 @@ fn reads_in_order_need_not_stay_behind_as_many_writes() {
     let behind = (1..=4).filter(|&seed| per_s(0.5, seed) > 2.0 * per_s(0.45, seed));
     assert!(behind.count() < 4);
 }
+
+#[test]
+fn windows_count_also_where_it_took_most_of_them_to_find_how_much_is_dirty() {
+    let changes = [("volume.layout", "raid5"), ("pool.drives", "8")];
+    let system = system("dl360p-g8-p420i", &changes);
+    let [less, here] = [600, 640].map(|outstanding| {
+        let reads = stream(
+            &system,
+            1 << 16,
+            0.98,
+            0.0,
+            Arrival::outstanding(outstanding),
+        );
+        let solution = system.solve(&[reads], outstanding, false).unwrap();
+        solution.at.unwrap().throughput_per_s
+    });
+    assert!((here / less - 1.0).abs() < 0.1, "{here} {less}");
+}
