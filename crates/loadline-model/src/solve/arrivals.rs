@@ -34,10 +34,10 @@ impl Drives {
     /// The same of sets that come one by one: each group alone.
     fn apart(&self, per_ns: f64, scv: f64) -> f64 {
         let single_ns = self.curve.at(self.each).mean_ns;
-        let first_ns = self.rested.map_or(single_ns, |rested| {
+        let first_ns = self.rested.as_ref().map_or(single_ns, |rested| {
             // The more a drive has to do, the less it rests.
             let used = self.busy(per_ns, 0.0, f64::INFINITY) / self.count;
-            rested.mean_ns * (1.0 - used) + single_ns * used
+            rested.first().mean_ns * (1.0 - used) + single_ns * used
         });
         let residence = self.arriving_ns(per_ns / self.groups(), scv, first_ns, self.choice.share);
         let sets_ns = self.sets_ns(residence, per_ns * residence);

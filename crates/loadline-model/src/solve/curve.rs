@@ -58,13 +58,6 @@ impl Curve {
         self.points[self.points.len() - 1].0
     }
 
-    /// The same with another time of a single access.
-    pub(super) fn starting(&self, single: ServiceTime) -> Self {
-        let mut curve = self.clone();
-        curve.points[0].1 = single;
-        curve
-    }
-
     /// With the number at which they are shortest: beyond that more make no difference, or some have waited so long that they go first, wherever
     /// they lie.
     pub(super) fn best(&self) -> (f64, ServiceTime) {

@@ -11,6 +11,7 @@ use super::fork::Largest;
 use super::network::Class;
 use super::parts::Passing;
 use super::placed::Placed;
+use super::rested::rested;
 use super::shapes::Shape;
 use super::sweep::Sweep;
 use super::uneven::Uneven;
@@ -344,13 +345,17 @@ impl Mix {
         } else {
             most_per_ns * sets
         };
-        let largest = |background: bool| {
+        let largest = |background: bool, step: usize| {
             let asked = self.asked().filter(|asked| asked.background == background);
-            let steps = asked.flat_map(|asked| asked.ask.steps.map(|step| (asked.share, step)));
-            let all = all(Ask::steps, background).max(1e-300);
-            steps.fold(Largest::default(), |sum, (share, step)| {
-                sum.plus(share * step.share / all, step.largest)
-            })
+            let steps = asked.map(|asked| (asked.share, asked.ask.steps[step]));
+            let (count, largest) =
+                steps.fold((0.0, Largest::default()), |(all, sum), (share, step)| {
+                    (
+                        all + share * step.share,
+                        sum.plus(share * step.share, step.largest),
+                    )
+                });
+            Largest::default().plus(1.0 / count.max(1e-300), largest)
         };
         let shape = |background: bool| Shape {
             share: all(Ask::steps, background) / sets,
@@ -361,7 +366,7 @@ impl Mix {
                     / all(Ask::count, background).max(1e-300),
             ],
             drives: a_set(Ask::drives, background),
-            largest: largest(background),
+            largest: [0, 1].map(|step| largest(background, step)),
         };
         Some(Drives {
             curve,
@@ -550,14 +555,10 @@ impl Mix {
     }
 
     /// Times of one drive, and of its single accesses if it has a buffer for writes, and others of `groups` to leave it in peace.
-    fn curve(
-        &self,
-        view: &View<'_>,
-        groups: f64,
-        turnaround_ns: f64,
-    ) -> (Curve, Option<service::ServiceTime>) {
+    fn curve(&self, view: &View<'_>, groups: f64, turnaround_ns: f64) -> (Curve, Option<Curve>) {
         let (options, load) = self.load(view, turnaround_ns);
-        let tags = disk::Disk::new(Arc::clone(view.model), &options).tags() as u32;
+        let disk = disk::Disk::new(Arc::clone(view.model), &options);
+        let tags = disk.tags() as u32;
         // Streams settle at a few requests.
         let most = if self.order.is_some() {
             tags.min(16)
@@ -584,19 +585,19 @@ impl Mix {
             // A drive that has nothing to go on with turns to what is written back.
             times[1..].copy_from_slice(&phases[1..]);
         }
-        let writes = load
-            .accesses
-            .iter()
-            .any(|access| access.kind != service::Kind::Read);
         // A stream stays with its drives for a while, which don't rest then.
-        let rested =
-            (groups > 1.0 && self.order.is_none() && writes && view.pool.write_cache == Some(true))
-                .then(|| {
-                    let pause_ns = (groups - 1.0) * times[0].mean_ns;
-                    service::alone(view.model, &options, &load, Time::from_ns(pause_ns as u64))
-                });
+        let sets = |of: fn(&Ask) -> f64| -> f64 {
+            self.asked().map(|asked| asked.share * of(asked.ask)).sum()
+        };
+        let reading = sets(|ask| ask.steps[0].share) / sets(Ask::steps);
+        let rests = view.pool.drives > 1 && self.order.is_none() && disk.buffers_writes();
+        let rested = rests
+            .then(|| rested(view.model, &options, &load, &queued, groups, reading))
+            .flatten();
         let together = load.together();
         let queued = queued.iter().map(|&queued| f64::from(queued) * together);
+        let queued: Vec<f64> = queued.collect();
+        let rested = rested.map(|times| Curve::new(queued.clone(), &times));
         (Curve::new(queued, &times), rested)
     }
 }

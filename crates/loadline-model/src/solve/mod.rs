@@ -6,7 +6,7 @@
 //!   nothing else.
 //! - Described systems: `view` finds what a workload asks for (`ask`, `content`, `popularity`, `runs`, `uneven`, `parts`), which is a `mix`;
 //!   `solver` puts it on components, `points` finds what it gets there, `explained` says how. `system` asks for it, `load_line` and `bursts` too.
-//! - Drives as one center: `drives`, from a `curve` of service times that the modelled drive tells (`driven`); `queues`, `shapes`, `fork` and `arrivals` say what waits there,
+//! - Drives as one center: `drives`, from a `curve` of service times that the modelled drive tells (`driven`), `rested` of those with buffers; `queues`, `shapes`, `fork` and `arrivals` say what waits there,
 //!   `away` what doesn't.
 //! - Followed one by one: `procession` before the drives; over several modelled drives (`bench`) `course`, in a `walk` or more, and `direct`.
 //! - `rule` is the rule of thumb, `ruled` its numbers.
@@ -40,6 +40,7 @@ mod popularity;
 mod procession;
 mod queues;
 mod reading;
+mod rested;
 mod rise;
 mod rule;
 mod ruled;

@@ -8,23 +8,38 @@ use crate::device::disk::service::ServiceTime;
 const EXACT: f64 = 1e-9;
 const MOST_ROUNDS: u32 = 50;
 
-/// Sets of a kind: which share of all they are, and accesses of one, the drives that it is at and the slowest of them, as means; and how many of
-/// the sets, and of their accesses, are reads.
+/// Sets of a kind: which share of all they are, and accesses of one and the drives that it is at, as means; how many of
+/// the sets, and of their accesses, are reads; and the slowest of the drives of those that read and of those that write.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Shape {
     pub(super) share: f64,
     pub(super) accesses: f64,
     pub(super) reads: [f64; 2],
     pub(super) drives: f64,
-    pub(super) largest: Largest,
+    pub(super) largest: [Largest; 2],
+}
+
+impl Shape {
+    /// The slowest of the drives of a set, as a mean over sets that read and sets that write, where one takes so long with such a squared
+    /// coefficient of variation.
+    fn slowest_ns(&self, of: impl Fn(usize) -> [f64; 2]) -> f64 {
+        let shares = [self.reads[0], 1.0 - self.reads[0]];
+        let ways = shares.into_iter().zip(self.largest).enumerate();
+        ways.filter(|(_, (share, _))| *share > 0.0)
+            .map(|(way, (share, largest))| {
+                let [mean_ns, scv] = of(way);
+                share * largest.slowest_ns(mean_ns, scv)
+            })
+            .sum()
+    }
 }
 
 /// Sets of each kind that are alone at their drives.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Alone {
     time: ServiceTime,
-    /// Time of a set at one drive where that takes so long as a mean, and until the slowest of its drives is done.
-    whole_ns: [f64; 2],
+    /// Time at one drive of a set that reads and of one that writes, and of a set until the slowest of its drives is done.
+    ways_ns: [[f64; 2]; 2],
     fork_ns: [f64; 2],
     /// The latter as a mean over accesses.
     own_ns: f64,
@@ -35,11 +50,10 @@ impl Drives {
     fn alone(&self) -> &Alone {
         self.known.alone.get_or_init(|| {
             let time = self.curve.at(self.each);
-            let whole_ns = self.whole_ns(time);
             let fork_ns = self.fork_ns(time);
             Alone {
                 time,
-                whole_ns,
+                ways_ns: self.ways_ns(time),
                 fork_ns,
                 own_ns: self.mean(fork_ns),
             }
@@ -51,8 +65,9 @@ impl Drives {
         self.mean(self.fork_ns(time))
     }
 
-    /// What a set that hosts wait for has at one of its drives, and one in the background, where accesses take so long as a mean.
-    fn whole_ns(&self, time: ServiceTime) -> [f64; 2] {
+    /// What a set that hosts wait for has at one of its drives, and one in the background, of each those that read and those that write, where
+    /// accesses take so long as a mean.
+    fn ways_ns(&self, time: ServiceTime) -> [[f64; 2]; 2] {
         let background = self.curve.first().background_fraction;
         // What a set of all takes at its drives together, by kind.
         let whole_ns = self.wide * self.each * time.mean_ns;
@@ -60,23 +75,22 @@ impl Drives {
             |shape: Shape, part: f64| part * whole_ns / (shape.share * shape.drives).max(1e-300);
         let [hosts, others] = self.shapes;
         // Of hosts' sets: of what is in the background reads don't take what reads of all do.
-        let [sets_ns, accesses_ns] = hosts
-            .reads
-            .map(|reads| reads * time.read_ns + (1.0 - reads) * time.write_ns);
-        let apart = sets_ns / accesses_ns;
+        let reads = hosts.reads[1];
+        let accesses_ns = reads * time.read_ns + (1.0 - reads) * time.write_ns;
+        let of_hosts = of(hosts, 1.0 - background) / accesses_ns;
         [
-            of(hosts, (1.0 - background) * apart),
-            of(others, background),
+            [of_hosts * time.read_ns, of_hosts * time.write_ns],
+            [of(others, background); 2],
         ]
     }
 
     /// The same until the slowest of the set's drives is done.
     fn fork_ns(&self, time: ServiceTime) -> [f64; 2] {
-        let whole_ns = self.whole_ns(time);
+        let ways_ns = self.ways_ns(time);
         std::array::from_fn(|kind| {
             let shape = self.shapes[kind];
             let scv = time.way_scv * shape.drives / shape.accesses.max(1e-300);
-            shape.largest.slowest_ns(whole_ns[kind], scv)
+            shape.slowest_ns(|way| [ways_ns[kind][way], scv])
         })
     }
 
@@ -115,13 +129,14 @@ impl Drives {
     /// the set is at itself; of what is written back to mirrors all that is written back, which both drives have in the same order.
     fn joins_ns(&self, kind: usize, wait_ns: f64, alike: f64) -> f64 {
         let (shape, alone) = (self.shapes[kind], self.alone());
-        let whole_ns = alone.whole_ns[kind];
-        let mean_ns = whole_ns + wait_ns;
-        let own =
-            whole_ns * whole_ns * alone.time.way_scv * shape.drives / shape.accesses.max(1e-300);
-        let scv = (own + (1.0 - alike) * wait_ns * wait_ns) / (mean_ns * mean_ns).max(1e-300);
-        let fork_ns = alone.fork_ns[kind] - whole_ns;
-        shape.largest.slowest_ns(mean_ns, scv) - mean_ns - fork_ns
+        let own_scv = alone.time.way_scv * shape.drives / shape.accesses.max(1e-300);
+        let slowest_ns = shape.slowest_ns(|way| {
+            let own_ns = alone.ways_ns[kind][way];
+            let mean_ns = own_ns + wait_ns;
+            let squares = own_ns * own_ns * own_scv + (1.0 - alike) * wait_ns * wait_ns;
+            [mean_ns, squares / (mean_ns * mean_ns).max(1e-300)]
+        });
+        slowest_ns - wait_ns - alone.fork_ns[kind]
     }
 
     /// Accesses at a drive where one is: who is there is there with those that others have there.
@@ -203,7 +218,7 @@ impl Drives {
         let scv = self.curve.at(self.each).way_scv / self.each;
         let [hosts, background] = self
             .shapes
-            .map(|shape| shape.accesses / shape.largest.slowest_ns(1.0, scv));
+            .map(|shape| shape.accesses / shape.slowest_ns(|_| [1.0, scv]).max(1e-300));
         if background > 0.0 {
             background / hosts.max(1e-300)
         } else {

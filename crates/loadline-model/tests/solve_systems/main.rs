@@ -153,6 +153,24 @@ fn destages_wait_alike_at_both_drives_of_a_mirror() {
 }
 
 #[test]
+fn drives_with_buffers_write_back_while_hosts_wait_for_others() {
+    for layout in ["raid0", "raid10"] {
+        let changes = [("volume.layout", layout), ("pool.drive", "sata-7k2-2tb")];
+        let system = system("sas-10k-jbod", &changes);
+        for read in [0.0, 0.2, 0.8] {
+            for outstanding in [1, 8] {
+                let asked = stream(&system, 4096, read, 1.0, Arrival::outstanding(outstanding));
+                let off = off(&system, asked, outstanding, 30_000);
+                assert!(
+                    off.abs() < 0.1,
+                    "{layout}, {read} x {outstanding}: {off:+.3}"
+                );
+            }
+        }
+    }
+}
+
+#[test]
 fn no_choice_of_a_copy_avoids_what_is_written_back_to_both() {
     let system = system("dl360p-g8-p420i", &[]);
     let mix = stream(&system, 8192, 0.67, 1.0, Arrival::outstanding(1));

@@ -2,7 +2,7 @@
 //!
 //! Loads are rounded first, always. So neighbours share their times, and no answer depends on what was asked before, or by whom.
 
-use super::service::{Access, Arrived, Kind, Load, Place, ServiceTime, Turns};
+use super::service::{Access, Arrived, Kind, Load, Pause, Place, ServiceTime, Turns};
 use super::{Model, Options};
 use crate::device::SECTOR_BYTES;
 use crate::memo::Memo;
@@ -28,11 +28,11 @@ pub(super) struct Question {
     chunk: u64,
     streams: u32,
     queued: u32,
-    pause: Time,
+    pause: Pause,
 }
 
 impl Question {
-    pub(super) fn new(options: &Options, load: &Load, queued: u32, pause: Time) -> Self {
+    pub(super) fn new(options: &Options, load: &Load, queued: u32, pause: Pause) -> Self {
         let of = |a: &Access| (a.weight.to_bits(), a.kind, a.bytes, a.place, a.background);
         Question {
             options: options.clone(),

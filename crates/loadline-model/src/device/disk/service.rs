@@ -53,6 +53,15 @@ const PRIME: u32 = 509;
 const PLACES: u32 = 134;
 const KINDS: u32 = 421;
 
+/// From an answer to the next request.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Hash)]
+pub(super) enum Pause {
+    /// Always so long.
+    Even(Time),
+    /// So long as a mean, exponentially distributed.
+    Drawn(Time),
+}
+
 /// Times between the ends of two requests, for each of the numbers of outstanding requests (no more than the drive has tags).
 ///
 /// A request follows its answer after the turnaround, which isn't counted where there is one request only. The mean is within 5 % of a
@@ -69,14 +78,14 @@ pub fn service(
     queued: &[u32],
 ) -> Vec<ServiceTime> {
     load.check(model);
-    let turnaround = known::rounded_time(load.turnaround);
+    let turnaround = Pause::Even(known::rounded_time(load.turnaround));
     let load = load.rounded(model);
     let ask = |&queued: &u32| ask(model, options, &load, queued, turnaround);
     queued.iter().map(ask).collect()
 }
 
-/// Response times of a single host that pauses for so long after each answer: of a drive that has time to empty its buffer, as
-/// drives of a large array with little to do have.
+/// Response times of a single host that pauses for so long as a mean after each answer, exponentially distributed, but at once rewrites what it has read: of a drive that has time to
+/// empty its buffer, as drives have that a host comes back to when it has been at others, by chance.
 ///
 /// # Panics
 /// As [`service`].
@@ -87,7 +96,7 @@ pub fn alone(model: &Arc<Model>, options: &Options, load: &Load, pause: Time) ->
         options,
         &load.rounded(model),
         1,
-        known::rounded_time(pause),
+        Pause::Drawn(known::rounded_time(pause)),
     )
 }
 
@@ -96,7 +105,7 @@ fn ask(
     options: &Options,
     load: &Load,
     queued: u32,
-    pause: Time,
+    pause: Pause,
 ) -> ServiceTime {
     let question = Question::new(options, load, queued, pause);
     let find = || Closed::new(model, options, load, queued, pause).measure();
@@ -149,7 +158,7 @@ struct Closed<'a> {
     coming: VecDeque<(Time, u64)>,
     free_at: Time,
     /// Between an answer and the next request.
-    pause: Time,
+    pause: Pause,
 }
 
 impl<'a> Closed<'a> {
@@ -158,7 +167,7 @@ impl<'a> Closed<'a> {
         options: &Options,
         load: &'a Load,
         queued: u32,
-        pause: Time,
+        pause: Pause,
     ) -> Self {
         let mut closed = Self::empty(model, options, load, queued, pause);
         if load.accesses.iter().any(Access::is_beside) {
@@ -176,15 +185,14 @@ impl<'a> Closed<'a> {
         options: &Options,
         load: &'a Load,
         queued: u32,
-        pause: Time,
+        pause: Pause,
     ) -> Self {
         let disk = Disk::new(Arc::clone(model), options);
         let queued = (queued as usize).clamp(1, disk.tags());
         // Of several at the drive one is on its way at a time, however long that takes; after a revolution the head is where it was.
-        let pause = if queued > 1 {
-            pause.min(model.revolution())
-        } else {
-            pause
+        let pause = match pause {
+            Pause::Even(time) if queued > 1 => Pause::Even(time.min(model.revolution())),
+            _ => pause,
         };
         let sum: f64 = load.accesses.iter().map(|access| access.weight).sum();
         let mut running = 0.0;
@@ -289,11 +297,22 @@ impl<'a> Closed<'a> {
                 if self.together.is_some() {
                     self.answered(now, token);
                 } else {
-                    self.coming.push_back((now + self.pause, token));
+                    let follows = self.rewrites[token as usize].is_some();
+                    self.come_back(now, token, follows);
                 }
                 return (now, done);
             }
         }
+    }
+
+    /// The next request is on its way: what rewrites what a single host has just read, at once.
+    fn come_back(&mut self, now: Time, number: u64, rewrites: bool) {
+        let pause = match self.pause {
+            Pause::Even(time) => time,
+            Pause::Drawn(_) if rewrites => Time::ZERO,
+            Pause::Drawn(mean) => Time::from_ns((mean.ns() as f64 * self.rng.exponential()) as u64),
+        };
+        self.coming.push_back((now + pause, number));
     }
 
     /// The next answer before a time.

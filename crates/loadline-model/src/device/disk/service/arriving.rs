@@ -1,7 +1,7 @@
 //! One drive under requests that arrive from outside: where a buffer for writes, or the order of a stream, makes a queueing
 //! formula say too little.
 
-use super::{Closed, Load, Model, Options, Question, Submitted};
+use super::{Closed, Load, Model, Options, Pause, Question, Submitted};
 use crate::sim::{Purpose, Seed};
 use crate::units::Time;
 use std::collections::VecDeque;
@@ -60,10 +60,10 @@ pub fn arriving(
     load.check(model);
     assert!(per_s > 0.0, "{per_s} a second never arrive");
     let tags = super::Disk::new(Arc::clone(model), options).tags() as u32;
-    let asked = Question::new(options, load, tags, load.turnaround);
+    let asked = Question::new(options, load, tags, Pause::Even(load.turnaround));
     let question = (asked, per_s.to_bits(), turns, writing);
     let open = || Open {
-        closed: Closed::empty(model, options, load, tags, load.turnaround),
+        closed: Closed::empty(model, options, load, tags, Pause::Even(load.turnaround)),
         free: (0..u64::from(tags)).collect(),
         waiting: VecDeque::new(),
         turns,
@@ -214,9 +214,7 @@ impl Open<'_> {
                 *sums = [sums[0] + 1.0, sums[1] + ns, sums[2] + ns * ns];
             }
             if self.closed.rewrites[token as usize].is_some() {
-                self.closed
-                    .coming
-                    .push_back((now + self.closed.pause, token));
+                self.closed.come_back(now, token, true);
             } else if self.ends_writing(done) && self.write_held() {
                 self.closed.submit(now, token);
             } else if let Some(arrived) = self.waiting.pop_front() {

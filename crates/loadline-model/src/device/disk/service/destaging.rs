@@ -2,7 +2,7 @@
 
 use super::arriving::CROWD;
 use super::counting::SWEPT;
-use super::{Closed, Load, Model, Options, Question};
+use super::{Closed, Load, Model, Options, Pause, Question};
 use crate::units::Time;
 use std::collections::VecDeque;
 use std::sync::Arc;
@@ -18,13 +18,22 @@ const COUNTED: usize = 512;
 /// As [`service`](super::service), and without a host, a destage, an access of either kind or a tag for each.
 pub fn destaging(model: &Arc<Model>, options: &Options, load: &Load, hosts: u32, most: u32) -> f64 {
     load.check(model);
-    let question = (Question::new(options, load, hosts, load.turnaround), most);
+    let question = (
+        Question::new(options, load, hosts, Pause::Even(load.turnaround)),
+        most,
+    );
     let find = || driven(model, options, load, hosts, most);
     model.known.destages.ask(question, find)
 }
 
 fn driven(model: &Arc<Model>, options: &Options, load: &Load, hosts: u32, most: u32) -> f64 {
-    let closed = Closed::empty(model, options, load, hosts + most, load.turnaround);
+    let closed = Closed::empty(
+        model,
+        options,
+        load,
+        hosts + most,
+        Pause::Even(load.turnaround),
+    );
     let (hosts, most) = (hosts as usize, most as usize);
     assert!(hosts > 0 && most > 0 && closed.rewrites.len() == hosts + most);
     for background in [false, true] {
@@ -88,9 +97,7 @@ impl Destaging<'_> {
                 continue;
             };
             if self.closed.rewrites[token as usize].is_some() {
-                self.closed
-                    .coming
-                    .push_back((now + self.closed.pause, token));
+                self.closed.come_back(now, token, true);
                 continue;
             }
             if (token as usize) < self.hosts {

@@ -87,7 +87,8 @@ impl Closed<'_> {
         }));
         set.left -= 1;
         if set.left == 0 {
-            self.coming.push_back((now + self.pause, number as u64));
+            let rewrites = !set.writes.is_empty();
+            self.come_back(now, number as u64, rewrites);
         }
         self.feed(now);
     }
