@@ -49,11 +49,10 @@ impl Part<'_> {
         if count <= 1.0 || !scattered(self.profile) {
             return Behind::default();
         }
-        Behind::of(
-            count,
-            bytes_each(destage),
-            self.view.layout.chunk_bytes() as f64,
-        )
+        // What is written back of a JBOD, all of whose bytes lie together, is a part of that.
+        let layout = &self.view.layout;
+        let together = layout.chunk_bytes().min(layout.stripe_bytes());
+        Behind::of(count, bytes_each(destage), together as f64)
     }
 
     /// Share of the accesses of destaging that go on from the last one, where several streams or large scattered I/Os are written.

@@ -21,7 +21,7 @@ impl Mix {
         let (options, load) = self.load(view, turnaround_ns);
         let buffered = self.are_buffered(view);
         // Of one drive destaging has one write under way at a time, where it keeps up.
-        let alone = view.pool.drives == 1 && !self.destaging.is_empty();
+        let alone = self.is_on_one(view) && !self.destaging.is_empty();
         if !buffered && self.order.is_none() && !alone {
             return None;
         }

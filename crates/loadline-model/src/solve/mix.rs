@@ -403,6 +403,11 @@ impl Mix {
         }
     }
 
+    /// Whether one drive has all of the work.
+    pub(super) fn is_on_one(&self, view: &View<'_>) -> bool {
+        self.count(view) <= 1.0
+    }
+
     /// Whether all that is in the background is a sweep over mirrors.
     fn paired(&self, view: &View<'_>) -> bool {
         let sweep = |work: &Background| matches!(work.place, Place::Ascending { .. });
@@ -573,10 +578,10 @@ impl Mix {
         let (_, torn) = self.load_staying(view, turnaround_ns, self.staying());
         let mut times = [times(&load, &queued[..1]), times(&torn, &queued[1..])].concat();
         // A stream that goes round several drives leaves arms idle, which destaging takes at once.
-        let one = view.pool.drives == 1;
+        let one = self.is_on_one(view);
         if one && self.order.is_some() && !self.destaging.is_empty() {
             // As many destages at a time as there can be at a drive.
-            let deep = (self.most_destages / f64::from(view.pool.drives)) as u32;
+            let deep = (self.most_destages / self.count(view)) as u32;
             let destaged: Vec<u32> = queued.iter().map(|&queued| queued.max(deep)).collect();
             let phases = in_phases(&load, |load, reads| {
                 let queued = if reads { &queued } else { &destaged };
@@ -590,7 +595,7 @@ impl Mix {
             self.asked().map(|asked| asked.share * of(asked.ask)).sum()
         };
         let reading = sets(|ask| ask.steps[0].share) / sets(Ask::steps);
-        let rests = view.pool.drives > 1 && self.order.is_none() && disk.buffers_writes();
+        let rests = !one && self.order.is_none() && disk.buffers_writes();
         let rested = rests
             .then(|| rested(view.model, &options, &load, &queued, groups, reading))
             .flatten();

@@ -102,7 +102,7 @@ impl<'a> Solver<'a> {
                 let background = mix.most_destages * (destaging + ahead) / destaging;
                 if sets.foreground > 0.0 {
                     // With one drive there are always destages at it; elsewhere they come and go.
-                    if view.pool.drives == 1 {
+                    if mix.is_on_one(view) {
                         let held = background * drives.background_accesses();
                         beside = mix.beside_destages(view, turnaround_ns, held);
                     }
