@@ -225,6 +225,12 @@ impl Mix {
         Some(sweep.busy_ns(Self::ground(view, &Self::options(view)), per_ns))
     }
 
+    /// I/Os per ns of these that drives can do at most.
+    pub(super) fn most_swept_per_ns(&self, view: &View<'_>) -> Option<f64> {
+        let sweep = self.sweep.as_ref()?;
+        Some(sweep.most_per_ns(Self::ground(view, &Self::options(view))))
+    }
+
     fn ground<'a>(view: &'a View<'_>, options: &'a Options) -> Ground<'a> {
         Ground {
             layout: &view.layout,

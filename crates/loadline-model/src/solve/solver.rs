@@ -265,7 +265,9 @@ impl<'a> Solver<'a> {
         } else {
             drives.saturation()
         };
-        most.min(drives.saturation()) / self.sets.all()
+        let most = most.min(drives.saturation()) / self.sets.all();
+        let swept = self.mix.most_swept_per_ns(self.view);
+        swept.map_or(most, |swept| swept.min(most))
     }
 
     /// What the system can do at most: with the controllers that work at a time, and under any load.

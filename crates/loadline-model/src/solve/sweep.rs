@@ -12,7 +12,7 @@ use std::ops::Range;
 use std::sync::LazyLock;
 
 /// In how many ways the spindles of few drives stand to each other, each for its part of what counts; many stand in any.
-const WALKS: u64 = 4;
+const WALKS: u64 = 8;
 const FEW: u32 = 32;
 
 /// Stripes before it counts and those that count of a walk, or rounds of accesses at all drives if that is more.
@@ -20,9 +20,12 @@ const BEFORE: f64 = 64.0;
 const COUNTED: f64 = 128.0;
 const ROUNDS: f64 = 8.0;
 
+/// Stripes per ns that become dirty where more are than any drives can write.
+const ENDLESS: f64 = 1.0;
+
 /// Times that were found before: site, numbers of stripes and bits of all figures.
 type Question = (Site, [u64; 4], [u64; 5]);
-static FOLLOWED: LazyLock<Memo<Question, f64>> = LazyLock::new(|| Memo::new(1 << 10));
+static FOLLOWED: LazyLock<Memo<Question, [f64; 2]>> = LazyLock::new(|| Memo::new(1 << 10));
 
 /// A cache that writes back, and nothing else at the drives.
 #[derive(Debug, Clone, PartialEq)]
@@ -46,7 +49,18 @@ pub(super) struct Sweep {
 impl Sweep {
     /// Time for which drives have work for an I/O, all together, ns, at so many I/Os per ns.
     pub(super) fn busy_ns(&self, ground: Ground<'_>, per_ns: f64) -> f64 {
-        let stripes_per_ns = per_ns * self.per_io;
+        let [busy_ns, _] = self.found(ground, per_ns * self.per_io);
+        busy_ns * self.per_io
+    }
+
+    /// I/Os per ns that drives can do at most: with as many stripes under way as there can be.
+    pub(super) fn most_per_ns(&self, ground: Ground<'_>) -> f64 {
+        let [_, stripes_per_ns] = self.found(ground, ENDLESS);
+        stripes_per_ns / self.per_io
+    }
+
+    /// Time for which drives have work for a stripe, all together, ns, and stripes that end per ns, as means over walks.
+    fn found(&self, ground: Ground<'_>, stripes_per_ns: f64) -> [f64; 2] {
         let figures = [
             self.accesses,
             self.most,
@@ -56,20 +70,20 @@ impl Sweep {
         ];
         let numbers = [self.stripes.start, self.stripes.end, self.streams, self.run];
         let question = (Site::of(ground), numbers, figures.map(f64::to_bits));
-        let a_stripe = FOLLOWED.ask(question, || {
+        FOLLOWED.ask(question, || {
             let walks = if ground.layout.disks() > FEW {
                 1
             } else {
                 WALKS
             };
-            let busy = (0..walks).map(|number| self.walk(ground, stripes_per_ns, number));
-            busy.sum::<f64>() / walks as f64
-        });
-        a_stripe * self.per_io
+            let found = (0..walks).map(|number| self.walk(ground, stripes_per_ns, number));
+            let sum = found.fold([0.0; 2], |sum, one| [sum[0] + one[0], sum[1] + one[1]]);
+            sum.map(|sum| sum / walks as f64)
+        })
     }
 
-    /// Busy time of a stripe, of one walk.
-    fn walk(&self, ground: Ground<'_>, stripes_per_ns: f64, number: u64) -> f64 {
+    /// The same of one walk.
+    fn walk(&self, ground: Ground<'_>, stripes_per_ns: f64, number: u64) -> [f64; 2] {
         let step = self.band / self.most;
         let apart = (self.stripes.end - self.stripes.start) / self.streams;
         Walk {
@@ -120,8 +134,8 @@ struct Walk<'a> {
 }
 
 impl Walk<'_> {
-    /// Busy time of a stripe that is written, with the marks so far apart in the end.
-    fn go(mut self, step: f64) -> f64 {
+    /// What is found of stripes that are written, with the marks so far apart in the end.
+    fn go(mut self, step: f64) -> [f64; 2] {
         self.look(0);
         let laps = ROUNDS * f64::from(self.ground.layout.disks()) / self.sweep.accesses;
         let (before, counted) = (BEFORE.max(laps), COUNTED.max(2.0 * laps));
@@ -155,11 +169,15 @@ impl Walk<'_> {
             } else if let Some((from, busy_ns)) = since
                 && self.ended >= before + counted
             {
-                let stripes = self.stripes_per_ns * (now - from) as f64;
-                return (self.bench.busy_ns(now) - busy_ns) / stripes;
+                let passed_ns = (now - from) as f64;
+                let stripes = self.stripes_per_ns * passed_ns;
+                return [
+                    (self.bench.busy_ns(now) - busy_ns) / stripes,
+                    counted / passed_ns,
+                ];
             }
         }
-        0.0
+        [0.0; 2]
     }
 
     /// Dirty stripes above the low water mark, but for those under way.
