@@ -287,6 +287,8 @@ def test_a_key_that_is_missing_is_named(loadline: Loadline) -> None:
         (["simulate", "hdd-7k2", "typical-21"], "Did you mean 'typical-12'?"),
         (["simulate", "hdd-7k2", "typical-12", "--set", "pool.drvies=2"], "Did you mean 'drives'?"),
         (["simulate", "hdd-7k2", "typical-12", "--set", "volume.layout=raid5"], "at least 3"),
+        (["systems", "eva-v2-10k", "--set", "drives=84"], "Did you mean pool.drives?"),
+        (["systems", "hdd-7k2", "--set", "pool.drives=2\npool.tags=4"], "a whole number"),
         *(
             (["simulate", "hdd-7k2", "typical-12", f"--until-precision={share}"], "--until-precision: ")
             for share in ("-1%", "1", "nan", "0.5", "100%")

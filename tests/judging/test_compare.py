@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import re
+from collections.abc import Callable
 from dataclasses import replace
 from pathlib import Path
 from typing import Any
@@ -11,7 +12,7 @@ from typing import Any
 import pytest
 from results import failed, flow, measured, run_of, solved
 
-from loadline import compare
+from loadline import audit, compare
 from loadline.errors import InputError
 from loadline.judging.cell import Cell
 from loadline.judging.compare import Comparison, check_common
@@ -342,3 +343,11 @@ def test_a_search_was_asked_for_no_depth() -> None:
     found = compare([at_depth("a", 1), at_depth("b", 2), at_depth("c", 4, limit="mean<=30ms")], by="queue_depth")
     assert len(found.sides) == 2
     assert found.notes == ("1 of 3 rows don't say queue_depth and are left out",)
+
+
+@pytest.mark.parametrize("judge", [audit, compare])
+@pytest.mark.parametrize("given", ["results.json", [Path("a.json"), Path("b.json")]])
+def test_a_path_is_no_result(judge: Callable[[Any], object], given: object) -> None:
+    with pytest.raises(InputError, match="is no result") as refused:
+        judge(given)
+    assert "import_results" in (refused.value.remedy or "")

@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
+from pathlib import Path
 from typing import Any
 
+from loadline.errors import InputError
 from loadline.judging.checks import CHECKS
 from loadline.judging.finding import Doubt, finding
 from loadline.judging.setup import Setup, setup_of
@@ -29,7 +31,13 @@ def audit(
     Args:
         documents: run.json of the runs that the rows are of, by run: what was captured and declared.
         series: by run and point, where they are at hand.
+
+    Raises:
+        InputError: what is no row.
     """
+    for one in [results] if isinstance(results, str | Path) else results:
+        if not isinstance(one, Result):
+            raise no_result(one)
     documents, series = documents or {}, series or {}
     subjects = _subjects(results, documents, series)
     doubts: list[dict[str, list[Doubt]]] = [{} for _ in subjects]
@@ -65,6 +73,14 @@ def _with(result: Result, doubts: Mapping[str, list[Doubt]]) -> Result:
     made = [finding(name, result.run, result.point, found) for name, found in doubts.items()]
     kept = [one for one in result.findings if one.get("check") not in doubts]
     return replace(result, findings=(*kept, *made))
+
+
+def no_result(one: object) -> InputError:
+    """What is said of something that was given as a result."""
+    return InputError(
+        f"{one!r} is no result",
+        "Read files with loadline.import_results, whose run has `results`; loadline.run and loadline.simulate return them.",
+    )
 
 
 def has_error(results: Sequence[Result]) -> bool:

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loadline.errors import InputError
-from loadline.judging.audit import audit
+from loadline.judging.audit import audit, no_result
 from loadline.judging.cell import (
     MOST_LONGER,
     Cell,
@@ -99,7 +99,7 @@ def compare(
         figures: names such as `iops`, `read_p99`, `latency_mean_ns`; else the usual ones.
 
     Raises:
-        InputError: fewer than two sides, or an unknown tag, side or figure.
+        InputError: what is no result, fewer than two sides, or an unknown tag, side or figure.
     """
     if not 0 <= resolution < 1:
         raise InputError(f"a resolution of {resolution:g} can't be", "Give a share below 1, such as 0.01.")
@@ -187,11 +187,16 @@ def _some(names: Sequence[str]) -> str:
 def _sources(results: Sequence[Result | Run | Source]) -> list[Source]:
     found: dict[str, list[Result]] = {}
     sources = []
-    for one in results:
-        if isinstance(one, Result):
-            found.setdefault(one.run or one.system or "results", []).append(one)
-        else:
-            sources.append(one if isinstance(one, Source) else source_of(one))
+    for one in [results] if isinstance(results, str) else results:
+        match one:
+            case Result():
+                found.setdefault(one.run or one.system or "results", []).append(one)
+            case Source():
+                sources.append(one)
+            case Run():
+                sources.append(source_of(one))
+            case _:
+                raise no_result(one)
     return sources + [Source(name, tuple(rows)) for name, rows in found.items()]
 
 

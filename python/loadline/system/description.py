@@ -89,7 +89,7 @@ class System:
 
     def _refused(self, error: ValueError) -> InputError:
         """What the core says; of a table that only settings have, that the description has none."""
-        told, table = refusal(self.said, error), str(error.args[0]).partition(".")[0]
+        told, table = refusal(self.said, error, settable), str(error.args[0]).partition(".")[0]
         given = [key for key, _ in self.settings if key.startswith(f"{table}.")]
         if not given or not is_missing(error) or f"[{table}" in self.text:
             return told

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable, Iterable
 
 from loadline.errors import InputError
 from loadline.workload.suite import nearest
@@ -38,10 +39,11 @@ _SHOWN = 120
 _SENTENCE = 3 * _SHOWN
 
 
-def refusal(where: str, error: ValueError) -> InputError:
+def refusal(where: str, error: ValueError, keys: Callable[[], Iterable[str]] = tuple) -> InputError:
     """The core's `ValueError` about `where`: a file, with what was set in it.
 
-    Its arguments are the dotted key and what is wrong. Of a name that isn't known the nearest one is suggested.
+    Its arguments are the dotted key and what is wrong. Of a name that isn't known the nearest one is suggested, before
+    it those of `keys` that end in it.
     """
     if isinstance(error, UnicodeEncodeError):
         return InputError(f"{where}: {error.object!r} isn't UTF-8", "Write it in UTF-8.")
@@ -75,6 +77,9 @@ def refusal(where: str, error: ValueError) -> InputError:
         return _sentence(at, why)
     name, expected = unknown[1][:_SHOWN], unknown[2]
     known = re.findall(r"`([^`]*)`", expected)
+    elsewhere = [key for key in keys() if key.endswith(f".{name}")]
+    if elsewhere:
+        return InputError(f"{at}{name!r} isn't known there", f"Did you mean {' or '.join(elsewhere)}?")
     return InputError(f"{at}{name!r} isn't known there", nearest(name, known, f"Known: {', '.join(known)}."))
 
 

@@ -175,6 +175,8 @@ pub(super) fn apply(table: &mut toml::Table, key: &str, value: &str) -> Result<(
     let parsed: Result<toml::Table, _> = format!("value = {value}").parse();
     let value = parsed
         .ok()
+        // A line behind the value would be another key, or none at all.
+        .filter(|parsed| parsed.len() == 1)
         .and_then(|mut parsed| parsed.remove("value"))
         .unwrap_or_else(|| toml::Value::String(value.to_owned()));
     let mut steps: Vec<&str> = key.split('.').collect();
