@@ -1,13 +1,63 @@
 //! What only the modelled drive can tell a solver: streams, buffers for writes, and the cliff of a cache that must write back.
 
+use super::curve::Curve;
 use super::mix::Mix;
 use super::points::looked_at;
+use super::rested::rested;
 use super::view::View;
 use crate::device::disk;
 use crate::device::disk::service::{self, Access, Load};
 use std::sync::Arc;
 
 impl Mix {
+    /// Times of one drive of `groups`, and those where it has time to empty its buffer of writes, if it has one.
+    pub(super) fn curve(
+        &self,
+        view: &View<'_>,
+        groups: f64,
+        turnaround_ns: f64,
+    ) -> (Curve, Option<Curve>) {
+        let (options, load) = self.load(view, turnaround_ns);
+        let disk = disk::Disk::new(Arc::clone(view.model), &options);
+        let tags = disk.tags() as u32;
+        // Streams settle at a few requests.
+        let most = if self.order.is_some() {
+            tags.min(16)
+        } else {
+            tags
+        };
+        let mut queued: Vec<u32> = (0..most.ilog2()).map(|power| 1 << power).collect();
+        queued.push(tags);
+        let times =
+            |load: &Load, queued: &[u32]| service::service(view.model, &options, load, queued);
+        // Who is alone finds all queues empty, and stays.
+        let (_, torn) = self.load_staying(view, turnaround_ns, self.staying());
+        let mut times = [times(&load, &queued[..1]), times(&torn, &queued[1..])].concat();
+        // A stream that goes round several drives leaves arms idle, which destaging takes at once.
+        let one = self.is_on_one(view);
+        if one && self.order.is_some() && !self.destaging.is_empty() {
+            // As many destages at a time as there can be at a drive.
+            let deep = (self.most_destages / self.count(view)) as u32;
+            let destaged: Vec<u32> = queued.iter().map(|&queued| queued.max(deep)).collect();
+            let phases = in_phases(&load, |load, reads| {
+                let queued = if reads { &queued } else { &destaged };
+                service::service(view.model, &options, load, queued)
+            });
+            // A drive that has nothing to go on with turns to what is written back.
+            times[1..].copy_from_slice(&phases[1..]);
+        }
+        // A stream stays with its drives for a while, which don't rest then.
+        let rests = !one && self.order.is_none() && disk.buffers_writes();
+        let rested = rests
+            .then(|| rested(view.model, &options, &load, &queued, groups, self.reading()))
+            .flatten();
+        let together = load.together();
+        let queued = queued.iter().map(|&queued| f64::from(queued) * together);
+        let queued: Vec<f64> = queued.collect();
+        let rested = rested.map(|times| Curve::new(queued.clone(), &times));
+        (Curve::new(queued, &times), rested)
+    }
+
     /// Time that a mean I/O waits for the drives, and keeps them busy, ns, when so many arrive per ns, where the modelled drive itself must tell: of a load in order,
     /// where drives acknowledge writes from their buffers, or beside the destages of a single one; `None` elsewhere.
     ///

@@ -3,23 +3,20 @@
 use super::ask::Ask;
 use super::bench::Ground;
 use super::course::{Course, Streams};
-use super::curve::Curve;
 use super::direct::{Coming, Direct, Followed};
-use super::driven::in_phases;
 use super::drives::{Choice, Drives, Known, Order};
 use super::fork::Largest;
 use super::network::Class;
 use super::parts::Passing;
 use super::placed::Placed;
-use super::rested::rested;
 use super::shapes::Shape;
 use super::sweep::Sweep;
 use super::uneven::Uneven;
 use super::view::View;
 use super::windows::{Ahead, Pace};
 use crate::array::flow::REGION;
+use crate::device::disk::Options;
 use crate::device::disk::service::{self, Access, Load, Place};
-use crate::device::disk::{self, Options};
 use crate::layout;
 use crate::sim::Way;
 use crate::units::Time;
@@ -431,7 +428,7 @@ impl Mix {
 
     /// Share of the reads that go on from another one and find no shorter queue than that of its drive. Of runs that are read ahead of it was
     /// counted which copies they go on at.
-    fn staying(&self) -> f64 {
+    pub(super) fn staying(&self) -> f64 {
         let chooses = self.choice.shortest && self.choice.copies > 1;
         if chooses && self.order.is_none() && self.ahead.is_empty() {
             STAYING
@@ -454,6 +451,14 @@ impl Mix {
             share: choosing / sets,
             ..self.choice
         }
+    }
+
+    /// Share of all sets that read.
+    pub(super) fn reading(&self) -> f64 {
+        let sum = |of: fn(&Ask) -> f64| -> f64 {
+            self.asked().map(|asked| asked.share * of(asked.ask)).sum()
+        };
+        sum(|ask| ask.steps[0].share) / sum(Ask::steps)
     }
 
     /// Share of the accesses that read, each counted as the share of those like it that go on from the last one says.
@@ -483,7 +488,12 @@ impl Mix {
     }
 
     /// The same where such a share of the reads that go on from another one stays with its copy.
-    fn load_staying(&self, view: &View<'_>, turnaround_ns: f64, staying: f64) -> (Options, Load) {
+    pub(super) fn load_staying(
+        &self,
+        view: &View<'_>,
+        turnaround_ns: f64,
+        staying: f64,
+    ) -> (Options, Load) {
         let mut accesses: Vec<Access> = Vec::new();
         for Asked {
             share,
@@ -563,52 +573,5 @@ impl Mix {
             return 1;
         }
         (self.onward_streams / self.count(view)).round().max(1.0) as u32
-    }
-
-    /// Times of one drive, and of its single accesses if it has a buffer for writes, and others of `groups` to leave it in peace.
-    fn curve(&self, view: &View<'_>, groups: f64, turnaround_ns: f64) -> (Curve, Option<Curve>) {
-        let (options, load) = self.load(view, turnaround_ns);
-        let disk = disk::Disk::new(Arc::clone(view.model), &options);
-        let tags = disk.tags() as u32;
-        // Streams settle at a few requests.
-        let most = if self.order.is_some() {
-            tags.min(16)
-        } else {
-            tags
-        };
-        let mut queued: Vec<u32> = (0..most.ilog2()).map(|power| 1 << power).collect();
-        queued.push(tags);
-        let times =
-            |load: &Load, queued: &[u32]| service::service(view.model, &options, load, queued);
-        // Who is alone finds all queues empty, and stays.
-        let (_, torn) = self.load_staying(view, turnaround_ns, self.staying());
-        let mut times = [times(&load, &queued[..1]), times(&torn, &queued[1..])].concat();
-        // A stream that goes round several drives leaves arms idle, which destaging takes at once.
-        let one = self.is_on_one(view);
-        if one && self.order.is_some() && !self.destaging.is_empty() {
-            // As many destages at a time as there can be at a drive.
-            let deep = (self.most_destages / self.count(view)) as u32;
-            let destaged: Vec<u32> = queued.iter().map(|&queued| queued.max(deep)).collect();
-            let phases = in_phases(&load, |load, reads| {
-                let queued = if reads { &queued } else { &destaged };
-                service::service(view.model, &options, load, queued)
-            });
-            // A drive that has nothing to go on with turns to what is written back.
-            times[1..].copy_from_slice(&phases[1..]);
-        }
-        // A stream stays with its drives for a while, which don't rest then.
-        let sets = |of: fn(&Ask) -> f64| -> f64 {
-            self.asked().map(|asked| asked.share * of(asked.ask)).sum()
-        };
-        let reading = sets(|ask| ask.steps[0].share) / sets(Ask::steps);
-        let rests = !one && self.order.is_none() && disk.buffers_writes();
-        let rested = rests
-            .then(|| rested(view.model, &options, &load, &queued, groups, reading))
-            .flatten();
-        let together = load.together();
-        let queued = queued.iter().map(|&queued| f64::from(queued) * together);
-        let queued: Vec<f64> = queued.collect();
-        let rested = rested.map(|times| Curve::new(queued.clone(), &times));
-        (Curve::new(queued, &times), rested)
     }
 }
