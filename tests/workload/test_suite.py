@@ -202,6 +202,9 @@ def test_every_key_means_what_the_reference_says() -> None:
         ("a = [", "not TOML"),
         ("a = " + "9" * 5000, "not TOML"),
         ("a = " + "[" * 5000, "not TOML"),
+        (".".join("a" * 101) + " = 1", "a key has more than 100 parts"),
+        ("[" + ' . "="'.join(["a"] * 101) + "]", "a key has more than 100 parts"),
+        ("a = {b" + ".'c'" * 100 + " = 1}", "a key has more than 100 parts"),
         (HEAD, "profile: missing"),
         (HEAD + "profile = []", "profile: "),
         (HEAD + "profile = 3", "profile: .*list"),
@@ -288,6 +291,12 @@ def test_a_fault_is_said_with_its_file_key_and_value(text: str, said: str) -> No
         parse_suite(text, "my", "my.toml")
     assert error.value.remedy
     assert len(error.value.message) < 300
+
+
+def test_dots_in_texts_are_no_parts_of_keys() -> None:
+    dots = "." * 101
+    text = f'# {dots}\nanalysis = """it\'s\n{dots}"""\nsource = "\\"{dots}" # {dots}\n'
+    assert parse_suite(text + HEAD + PROFILE, "my", "my.toml").source == f'"{dots}'
 
 
 def test_the_nearest_key_is_suggested() -> None:

@@ -5,6 +5,7 @@ Pydantic says where a fault is; `_fault` says it in one sentence. Every key is i
 
 from __future__ import annotations
 
+import re
 import tomllib
 from collections import Counter
 from collections.abc import Callable
@@ -44,6 +45,20 @@ _RATE_PER_S = 1e9
 
 _RAMP = 'ramp = { axis = "rate", from = "100/s", to = "50k/s" }'
 _FORM = "The form of a suite is in docs/reference/suite.md."
+
+# Of a dotted key's parts tomllib takes the square, in time and in memory; no key of a suite has more than three.
+_MOST_PARTS = 100
+
+# What holds dots beside keys, text and comments, and what keys stand between. Text that isn't closed goes to the end,
+# so that no place is looked at twice.
+_TEXT = re.compile(
+    r'"""(?s:.*?)(?:"""|\Z)'
+    r"|'''(?s:.*?)(?:'''|\Z)"
+    r'|"(?:[^"\\\n]|\\.)*+"?'
+    r"|'[^'\n]*+'?"
+    r"|#.*"
+)
+_BETWEEN = re.compile(r"[=,{\[\n]")
 
 
 def _with(parse: Callable[[Any], T]) -> BeforeValidator:
@@ -338,6 +353,8 @@ def parse(text: str, name: str, file: str) -> Suite:
     Raises:
         InputError: not TOML, or a key that is unknown, missing, or has a value that can't be.
     """
+    if max(key.count(".") for key in _BETWEEN.split(_TEXT.sub("", text))) >= _MOST_PARTS:
+        raise InputError(f"{file}: a key has more than {_MOST_PARTS} parts", _FORM)
     try:
         data = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # a fault in the form, a number of thousands of digits, deep nesting
