@@ -346,7 +346,7 @@ def test_a_search_was_asked_for_no_depth() -> None:
 
 
 @pytest.mark.parametrize("judge", [audit, compare])
-@pytest.mark.parametrize("given", ["results.json", [Path("a.json"), Path("b.json")]])
+@pytest.mark.parametrize("given", ["results.json", Path("results.json"), [Path("a.json"), Path("b.json")], None])
 def test_a_path_is_no_result(judge: Callable[[Any], object], given: object) -> None:
     with pytest.raises(InputError, match="is no result") as refused:
         judge(given)

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import replace
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from loadline.errors import InputError
@@ -35,7 +34,8 @@ def audit(
     Raises:
         InputError: what is no row.
     """
-    for one in [results] if isinstance(results, str | Path) else results:
+    results = each_of(results)
+    for one in results:
         if not isinstance(one, Result):
             raise no_result(one)
     documents, series = documents or {}, series or {}
@@ -75,11 +75,17 @@ def _with(result: Result, doubts: Mapping[str, list[Doubt]]) -> Result:
     return replace(result, findings=(*kept, *made))
 
 
+def each_of(results: object) -> list[Any]:
+    """What was given as results, one that was given alone, too."""
+    return list(results) if isinstance(results, Iterable) and not isinstance(results, str) else [results]
+
+
 def no_result(one: object) -> InputError:
     """What is said of something that was given as a result."""
     return InputError(
         f"{one!r} is no result",
-        "Read files with loadline.import_results, whose run has `results`; loadline.run and loadline.simulate return them.",
+        "Read files with loadline.import_results, whose run has `results`; loadline.run and loadline.simulate return"
+        " them.",
     )
 
 

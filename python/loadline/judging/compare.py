@@ -11,7 +11,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 
 from loadline.errors import InputError
-from loadline.judging.audit import audit, no_result
+from loadline.judging.audit import audit, each_of, no_result
 from loadline.judging.cell import (
     MOST_LONGER,
     Cell,
@@ -187,7 +187,7 @@ def _some(names: Sequence[str]) -> str:
 def _sources(results: Sequence[Result | Run | Source]) -> list[Source]:
     found: dict[str, list[Result]] = {}
     sources = []
-    for one in [results] if isinstance(results, str) else results:
+    for one in each_of(results):
         match one:
             case Result():
                 found.setdefault(one.run or one.system or "results", []).append(one)

@@ -78,9 +78,9 @@ def refusal(where: str, error: ValueError, keys: Callable[[], Iterable[str]] = t
     name, expected = unknown[1][:_SHOWN], unknown[2]
     known = re.findall(r"`([^`]*)`", expected)
     elsewhere = [key for key in keys() if key.endswith(f".{name}")]
-    if elsewhere:
-        return InputError(f"{at}{name!r} isn't known there", f"Did you mean {' or '.join(elsewhere)}?")
-    return InputError(f"{at}{name!r} isn't known there", nearest(name, known, f"Known: {', '.join(known)}."))
+    there = nearest(name, known, f"Known: {', '.join(known)}.")
+    remedy = f"Did you mean {' or '.join(elsewhere)}?" if elsewhere else there
+    return InputError(f"{at}{name!r} isn't known there", remedy)
 
 
 def is_missing(error: ValueError) -> bool:
