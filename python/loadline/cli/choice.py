@@ -106,7 +106,8 @@ set_option = click.option(
     "settings",
     multiple=True,
     metavar="KEY=VALUE",
-    help="Change the system; VALUE,VALUE or FIRST:LAST:STEP sweeps. May be repeated: all combinations.",
+    help="Change the system; VALUE,VALUE or FIRST:LAST:STEP, up to LAST if a step ends there, sweeps. May be repeated:"
+    " all combinations.",
 )
 
 
