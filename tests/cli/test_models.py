@@ -355,6 +355,11 @@ def test_a_key_that_is_missing_is_named(loadline: Loadline) -> None:
         (["forecast", "./mine.toml", "hdd-7k2"], "hdd-7k2 is a system, not a suite"),
         (["forecast", "hdd-7k2", MD_RAID5], "is a system, not a suite"),
         (["run", "hdd-7k2", "scratch"], "loadline run SUITE emulated:hdd-7k2"),
+        (["run", "hdd-7k2", "typical-12"], "loadline run SUITE emulated:hdd-7k2"),
+        (["run", ".", "typical-12"], "The suite comes before the targets: typical-12 ."),
+        (["run", "/dev/null", "x", "mine.toml"], "The suite comes before the targets: mine.toml /dev/null."),
+        (["run", "typical-12", "mine.toml", "--set", "pool.drives=2"], "emulated as emulated:mine.toml"),
+        (["run", "typical-12", "hdd-7k2"], "emulated as emulated:hdd-7k2"),
         (["systems", "typical-12"], "typical-12 is a suite, not a system"),
         (
             ["forecast", "dl360-g6-p410i", "web-ramp", "--set", "pool.failed=1", "--set", "pool.rebuild_rate=50MB/s"],

@@ -16,7 +16,7 @@ from loadline.cli.progress import counted, is_screen
 from loadline.errors import InputError
 from loadline.units import parse_bytes, parse_duration, parse_fraction
 from loadline.workload.plan import Options, Point, make_plan
-from loadline.workload.suite import DEPTHS, Stop, Suite, load_suite, suite_names
+from loadline.workload.suite import DEPTHS, ENDINGS, Stop, Suite, load_suite, suite_names
 
 _SYSTEMS = Path(__file__).parent.parent / "catalog" / "systems"
 
@@ -120,6 +120,25 @@ def check_order(system: str, suite: str) -> None:
     suites = suite_names()
     if system in suites and suite not in suites:
         raise InputError(f"{system} is a suite, not a system", f"The system comes first: {suite} {system}.")
+
+
+def check_suite_first(suite: str, targets: Sequence[str]) -> None:
+    """Refuses a target where the suite stands, if one of what follows can only be the suite.
+
+    Raises:
+        InputError: with the two in their order.
+    """
+    known, path = suite_names(), Path(suite)
+    if (
+        suite in known
+        or path.suffix in ENDINGS
+        or ("/" in suite and path.is_file())
+        or (_SYSTEMS / f"{suite}.toml").is_file()
+    ):
+        return
+    for target in targets:
+        if (target in known and not Path(target).exists()) or Path(target).suffix in ENDINGS:
+            raise InputError(f"{suite} is no suite", f"The suite comes before the targets: {target} {suite}.")
 
 
 def warn_of_idle(system: str, settings: Sequence[str], method: str) -> None:

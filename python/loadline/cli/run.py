@@ -77,6 +77,7 @@ def command(
     Several targets are loaded at once, each with the whole load of a point, and have a row each and one together,
     whose target is `*`. With --order interleaved they are loaded in turn: each point on the first, then on the next.
     """
+    choice.check_suite_first(suite, targets)
     with display(progress) as listen:
         made = run(
             suite,

@@ -16,6 +16,7 @@ from loadline.errors import InputError, RefusedError, TargetError
 from loadline.host.device import SECTOR_BYTES, BlockDevice, block_device, device_under, identity, still_there
 from loadline.host.roots import HERE, Roots
 from loadline.measuring import block, emulate, guard, nbd, open_load
+from loadline.system.description import system_names
 from loadline.units import format_bytes, format_size
 from loadline.workload.dialects import fio_job
 from loadline.workload.plan import Point
@@ -127,13 +128,19 @@ def locate(given: str, size_bytes: int | None, roots: Roots = HERE, settings: Se
         settings: what to set in an emulated system, such as `cache.mode=off`.
 
     Raises:
-        InputError: missing, of another kind, smaller than `size_bytes`, or an emulated system that can't be.
+        InputError: missing, of another kind, a description, smaller than `size_bytes`, or an emulated system that
+            can't be.
         TargetError: a directory without room for the scratch file, or no server at the address.
     """
     if not given:
         raise InputError("the target has no name", "Name a block device, a file or a directory; is a variable unset?")
     if given.startswith(emulate.PREFIX):
         return _emulated(given, size_bytes, settings)
+    if Path(given).suffix == ".toml" or (given in system_names() and not os.path.lexists(given)):
+        raise InputError(
+            f"target {given} is a description, nothing that can be loaded",
+            f"A described system is emulated as {emulate.PREFIX}{given}; a suite comes before the targets.",
+        )
     if settings:
         raise InputError(
             f"--set changes emulated systems, and {given} is none", f"Name a system: {emulate.PREFIX}dl360-g6-p410i."
