@@ -145,6 +145,14 @@ def test_the_log_says_what_was_done(loadline: Loadline, filled_file: Path) -> No
         assert "point 1 of 1: reads" in file.read_text()
 
 
+def test_a_log_begins_with_the_command_and_one_that_takes_nothing_is_told_once(loadline: Loadline) -> None:
+    assert loadline("ls", "--store", "a b", "--log", "my.log").err == ""
+    assert (loadline.folder / "my.log").read_text().endswith(" INFO loadline ls --store 'a b' --log my.log\n")
+    said = loadline("ls", "--log", "/dev/full")
+    assert said.code == 0 and said.out
+    assert said.err == "--log /dev/full can't be written: No space left on device; lines of it are missing\n"
+
+
 def test_progress_as_json_is_one_event_a_line(loadline: Loadline, filled_file: Path) -> None:
     said = loadline("run", reads(loadline.folder, "2s"), filled_file, "--progress", "json", "--json")
     names = [json.loads(line)["event"] for line in said.err.splitlines()]

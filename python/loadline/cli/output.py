@@ -6,6 +6,7 @@ import json
 import logging
 import os
 import re
+import shlex
 import shutil
 import signal
 import sys
@@ -245,8 +246,21 @@ def terminal(*, err: bool = False) -> Console:
     return Console(stderr=err, highlight=False, markup=False, emoji=False)
 
 
+class _LogFile(logging.FileHandler):
+    """A log that says once that it can't be written; the work goes on without it."""
+
+    _told = False
+
+    def handleError(self, record: logging.LogRecord) -> None:  # noqa: N802 - logging's name
+        error = sys.exc_info()[1]
+        if not self._told:
+            self._told = True
+            why = getattr(error, "strerror", None) or error
+            warn(f"--log {self.baseFilename} can't be written: {why}; lines of it are missing")
+
+
 def log_to(path: str | None) -> None:
-    """Sends loadline's log to a file.
+    """Sends loadline's log to a file, which begins with the command.
 
     Raises:
         InputError: it can't be written.
@@ -258,11 +272,12 @@ def log_to(path: str | None) -> None:
         log.addHandler(logging.NullHandler())
         return
     try:
-        handler = logging.FileHandler(path, encoding="utf-8", errors="backslashreplace")
+        handler = _LogFile(path, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise InputError(f"--log {path}: {error.strerror}", "Name a file that can be written.") from None
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     log.addHandler(handler)
+    log.info("%s", shlex.join(["loadline", *sys.argv[1:]]))
 
 
 def common(function: F) -> F:
