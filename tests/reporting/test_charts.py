@@ -16,6 +16,7 @@ from loadline.reporting.charts.panel import Panel, looks
 from loadline.reporting.charts.theme import DARK, LIGHT, Palette
 from loadline.reporting.contents import Contents
 from loadline.reporting.detail import Detail, details
+from loadline.reporting.picture import picture
 from loadline.result.schema import Flow, Result
 
 CHARTS = {chart.name: chart for chart in OF_ALL}
@@ -183,6 +184,20 @@ def test_rows_of_one_name_are_told_apart_by_what_differs() -> None:
     ]
     same = [measured("p", target="/mnt/a/disk"), measured("p", target="/mnt/b/disk")]
     assert names(same) == ["p · /mnt/a/disk", "p · /mnt/b/disk"]
+
+
+def test_labels_of_a_sweep_over_several_settings_have_lines_enough_to_say_all(tmp_path: Path) -> None:
+    rows = [
+        solved("p", system="eva", tags={"pool.drives": drives, "volume.layout": layout, "cache.mode": mode})
+        for drives in ("84", "168")
+        for layout in ("vraid1", "vraid5")
+        for mode in ("write-back", "write-through")
+    ]
+    assert names(rows)[0] == "p · drives 84, layout vraid1 · mode write-back"
+    (panel,) = panels("iops", rows)
+    assert panel.height == 8 * 48
+    svg = picture(Contents("t", (), rows, ()), "iops", None, as_svg=True).decode()
+    assert "layout vraid5<" in svg and "mode write-through<" in svg and "…" not in svg
 
 
 def test_a_wide_range_asks_for_a_logarithmic_scale() -> None:

@@ -15,6 +15,9 @@ from loadline.workload.profile import CLASSES
 #: Between a point's name and what tells it from others of that name; a label breaks there.
 SEPARATOR = " · "
 
+#: Letters of a line of a label, and the most lines of one.
+LETTERS, LINES = 30, 6
+
 # From there on a linear scale hides the small ones.
 _WIDE = 30.0
 
@@ -48,13 +51,16 @@ def together(results: Sequence[Result]) -> list[Result]:
 
 
 def names(results: Sequence[Result]) -> list[str]:
-    """A label for each row, no two alike: the point, a star if quick, and what tells it from others of its name."""
+    """A label for each row, no two alike: the point, a star if quick, and what tells it from others of its name.
+
+    What is too long for a line goes on behind the next separator.
+    """
     labels: list[str] = []
     for result, origin in zip(results, source(results), strict=True):
-        parts = [result.point + ("*" if result.quick else ""), origin]
+        parts = [result.point + ("*" if result.quick else ""), _in_lines(origin)]
         label = SEPARATOR.join(filter(None, parts))
         if label in labels:
-            parts[1] = ", ".join(filter(None, [origin, "at the load line" if result.limit else ""]))
+            parts[1] = _in_lines(", ".join(filter(None, [origin, "at the load line" if result.limit else ""])))
             label = SEPARATOR.join(filter(None, parts))
         number = 2
         unlike = label
@@ -62,6 +68,17 @@ def names(results: Sequence[Result]) -> list[str]:
             unlike, number = f"{label} ({number})", number + 1
         labels.append(unlike)
     return labels
+
+
+def _in_lines(told: str) -> str:
+    lines = [""]
+    for part in told.split(", "):
+        longer = ", ".join(filter(None, [lines[-1], part]))
+        if lines[-1] and len(longer) > LETTERS and len(lines) < LINES - 1:
+            lines.append(part)
+        else:
+            lines[-1] = longer
+    return SEPARATOR.join(lines)
 
 
 def by_class(results: Sequence[Result]) -> dict[str, list[int]]:

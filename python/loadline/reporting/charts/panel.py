@@ -10,7 +10,7 @@ from typing import Any
 import altair as alt
 
 from loadline.reporting.apart import cut_runs
-from loadline.reporting.charts.frame import SEPARATOR
+from loadline.reporting.charts.frame import LETTERS, LINES, SEPARATOR
 from loadline.reporting.charts.theme import SHAPES, Palette
 
 #: Vega's name for the width of the plot in pixels, without its axes; pages and pictures define it.
@@ -20,14 +20,15 @@ ROOM = "room"
 SIDE = alt.ExprRef("datum.far ? 'right' : 'left'")
 
 # Names often differ at their ends: what is too long loses its middle.
-_CUT = "truncate({}, 30, 'center')"
-_PARTS = [f"split(datum.label, '{SEPARATOR}')[{n}]" for n in (0, 1)]
+_PARTS = f"split(datum.label, '{SEPARATOR}')"
+_CUT = ", ".join(f"truncate({_PARTS}[{n}], {LETTERS}, 'center')" for n in range(LINES))
+_LABEL = f"slice([{_CUT}], 0, length({_PARTS}))"
 
-_ONE_LINE = f"indexof(datum.label, '{SEPARATOR}') < 0"
-_LABEL = f"{_ONE_LINE} ? {_CUT.format('datum.label')} : [{', '.join(_CUT.format(part) for part in _PARTS)}]"
-
-# Vega sets the first of two lines beside the row; half a line up, the row is between them.
-_LABEL_OFFSET = {"condition": {"test": _ONE_LINE, "value": 0}, "value": -7}
+# Vega sets the first of several lines beside the row; half a line up for each other, the row is amid them.
+_LABEL_OFFSET = {
+    "condition": [{"test": f"length({_PARTS}) == {lines}", "value": -7 * (lines - 1)} for lines in range(2, LINES + 1)],
+    "value": 0,
+}
 
 # Between two points whose sides stand beside each other, in pixels.
 _GAP = 10
@@ -62,7 +63,7 @@ def chart_of(name: str) -> alt.Chart:
 
 
 def named(**more: Any) -> alt.Y:
-    """A row a name, in two lines if need be: the point, and below it what tells it from others of that name."""
+    """A row a name, in lines if need be: the point, and below it what tells it from others of that name."""
     axis = alt.Axis(labelExpr=_LABEL, labelOffset=_LABEL_OFFSET, **more)
     return alt.Y("name:N", sort=None, title=None, axis=axis)
 
@@ -102,6 +103,7 @@ def sides_height(names: Sequence[str], sides: Sequence[str], least: int = 15) ->
 
 
 def rows_height(labels: Sequence[str], least: int = 22) -> int:
-    """Room for a row a label; labels of two lines get more."""
+    """Room for a row a label; labels of several lines get more."""
     # A step would do, but Vega-Lite warns of it where the width is the container's.
-    return len(set(labels)) * (34 if any(SEPARATOR in label for label in labels) else least)
+    lines = 1 + max((label.count(SEPARATOR) for label in labels), default=0)
+    return len(set(labels)) * max(least, 6 + 14 * min(lines, LINES))
