@@ -143,6 +143,16 @@ def test_more_curves_than_can_be_told_apart_are_spread_over_panels() -> None:
     assert titles("load", rows) == ["Response against load: p, 1 to 6", "Response against load: p, 7 to 8"]
 
 
+def test_a_legend_of_curves_says_all_of_a_sweep_over_several_settings() -> None:
+    of_modes = {mode: {"volume.layout": "vraid5", "cache.mode": mode} for mode in ("write-back", "write-through")}
+    tags = [{"pool.drives": "84", "pool.scheduling": "sptf", **said} for said in of_modes.values()]
+    rows = [row for said in (*tags, {"pool.drives": "8", "pool.scheduling": "fifo", "volume.layout": "vraid1"})
+            for row in of_depths(1, 2, tags=said, system="a", origin="solved")]  # fmt: skip
+    svg = picture(Contents("t", (), rows, ()), "load", None, as_svg=True).decode()
+    for mode in of_modes:
+        assert f">drives 84, scheduling sptf, layout vraid5, mode {mode}<" in svg
+
+
 def test_three_sizes_are_a_sweep_and_two_are_none() -> None:
     assert titles("block-size", of_sizes(4096, 8192, 65536)) == ["IOPS over block size", "MB/s over block size"]
     assert titles("block-size", of_sizes(4096, 8192)) == []

@@ -83,11 +83,13 @@ def looks(channel: Any, field: str, domain: Sequence[str], each: Sequence[str]) 
     said = f"{json.dumps(short)}[datum.label]" if short else alt.Undefined
     # Side by side they need a page's width; one below the other they fit a phone.
     wide = sum(len(short.get(name, name)) for name in domain) > _BESIDE
+    # Beside their symbols, all of the width: what tells settings apart may stand at the end.
+    limit = alt.ExprRef(f"max(150, {ROOM} - 30)")
     return channel(
         f"{field}:N",
         title=None,
         scale=alt.Scale(domain=list(domain), range=[each[n % len(each)] for n in range(len(domain))]),
-        legend=alt.Legend(columns=1 if wide else len(domain), labelLimit=330, symbolOpacity=1, labelExpr=said),
+        legend=alt.Legend(columns=1 if wide else len(domain), labelLimit=limit, symbolOpacity=1, labelExpr=said),
     )
 
 
