@@ -159,6 +159,22 @@ def test_three_sizes_are_a_sweep_and_two_are_none() -> None:
     assert titles("block-size", [*of_sizes(4096, 8192), *of_sizes(65536, random=0.0)]) == []
 
 
+def test_more_patterns_than_can_be_told_apart_are_spread_over_panels() -> None:
+    rows = [
+        dataclasses.replace(row, point=f"{row.point}-{n}")
+        for n in range(7)
+        for row in of_sizes(4096, 8192, 65536, random=n / 10)
+    ]
+    iops, mb, more, _ = panels("block-size", rows)
+    assert [panel.title for panel in (iops, mb, more)] == [
+        "IOPS over block size, 1 to 6",
+        "MB/s over block size, 1 to 6",
+        "IOPS over block size, 7 to 7",
+    ]
+    assert len({row["line"] for row in iops.data["points"]}) == 6
+    assert {row["line"] for row in more.data["points"]} == {"60 % random 70 % read"}
+
+
 def test_components_come_with_the_busiest_first_and_idle_ones_not_at_all() -> None:
     rows = [solved("a", {"bus": 0.4, "disks": 0.2, "links": 0.001}), solved("b", {"bus": 0.3, "disks": 0.9})]
     (panel,) = panels("components", rows)

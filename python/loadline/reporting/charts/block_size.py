@@ -11,6 +11,7 @@ from loadline.reporting.apart import source
 from loadline.reporting.charts.frame import scale, ticks
 from loadline.reporting.charts.panel import Panel, chart_of, told_apart
 from loadline.reporting.charts.theme import Palette
+from loadline.reporting.compared import MOST_SIDES
 from loadline.reporting.contents import Contents
 from loadline.result.schema import Result
 from loadline.units import format_bytes
@@ -22,7 +23,7 @@ _FIGURES = (("iops", "IOPS over block size", "I/Os a second", "~s"), ("mb", "MB/
 
 
 def draw(contents: Contents, palette: Palette) -> list[Panel]:
-    """Two panels a load: a line a pattern of access that has answers at three sizes or more."""
+    """Two panels a load: a line a pattern of access that has answers at three sizes or more, at most six of them."""
     lines: dict[tuple[str, str, str], dict[int, Result]] = {}
     points = contents.means
     for result, origin in zip(points, source(points), strict=True):
@@ -34,21 +35,25 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
     swept = {key: rows for key, rows in lines.items() if len(rows) >= _SWEEP}
     patterns, origins = ({key[n] for key in swept} for n in (0, 1))
     for load in dict.fromkeys(load for *_, load in swept):
-        values = [
-            {
-                "line": ", ".join([pattern] * (len(patterns) > 1) + [origin] * (len(origins) > 1)),
-                "bytes": size,
-                "size": format_bytes(size),
-                "iops": row.total.iops,
-                "mb": (row.total.bytes_per_s or 0.0) / 1e6,
-            }
-            for (pattern, origin, at), rows in swept.items()
-            if at == load
-            for size, row in sorted(rows.items())
-        ]
+        several = [key for key in swept if key[2] == load]
         note = ", ".join([*(patterns if len(patterns) == 1 else ()), load])
-        for field, title, unit, form in _FIGURES:
-            panels.append(Panel(title, _panel(values, field, unit, form, palette), {"points": values}, 280, note))
+        for first in range(0, len(several), MOST_SIDES):
+            shown = several[first : first + MOST_SIDES]
+            part = f", {first + 1} to {first + len(shown)}" if len(several) > MOST_SIDES else ""
+            values = [
+                {
+                    "line": ", ".join([pattern] * (len(patterns) > 1) + [origin] * (len(origins) > 1)),
+                    "bytes": size,
+                    "size": format_bytes(size),
+                    "iops": row.total.iops,
+                    "mb": (row.total.bytes_per_s or 0.0) / 1e6,
+                }
+                for pattern, origin, _ in shown
+                for size, row in sorted(swept[pattern, origin, load].items())
+            ]
+            for field, title, unit, form in _FIGURES:
+                layers = _panel(values, field, unit, form, palette)
+                panels.append(Panel(f"{title}{part}", layers, {"points": values}, 280, note))
     return panels
 
 
