@@ -105,6 +105,16 @@ def test_several_panels_and_curves_stand_in_one_picture(tmp_path: Path) -> None:
     assert "layout raid10" in svg
 
 
+@pytest.mark.parametrize(
+    ("chart", "shown"), [("iops", "the first 354 of 400 points"), ("load", "the first 15 of 200 panels")]
+)
+def test_of_a_large_sweep_a_picture_has_what_can_be_looked_at_and_says_so(chart: str, shown: str) -> None:
+    rows = [solved(f"p{n}", profile=f"p{n // 2}", outstanding_asked=1 + n % 2) for n in range(400)]
+    svg = picture(Contents("t", (), rows, ()), chart, None, as_svg=True)
+    assert 4000 < float(ET.fromstring(svg).attrib["height"]) < 10_000
+    assert f"{shown}, a picture holds no more: write .html for all of them" in words(svg)
+
+
 def test_a_report_with_the_ending_of_a_picture_is_one(tmp_path: Path) -> None:
     run = run_of(tmp_path, [measured("a")])
     assert report([run], tmp_path / "x.PNG").read_bytes().startswith(b"\x89PNG")

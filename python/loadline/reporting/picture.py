@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
+from dataclasses import replace
+from itertools import accumulate
 from textwrap import wrap
 from typing import Any
 
@@ -21,6 +23,12 @@ _LETTERS = 95
 
 _PIXELS = 2
 
+# Pixels of a picture's height, before they are doubled: few programs show more, and nobody scrolls so far.
+_HIGHEST = 8000
+
+# Of them what a panel's title, note, axes and legend take, about.
+_AROUND = 200
+
 # Points that a message names.
 _MOST_NAMES = 20
 
@@ -28,10 +36,23 @@ _MOST_NAMES = 20
 def picture(contents: Contents, chart: str | None, point: str | None, *, as_svg: bool, dark: bool = False) -> bytes:
     """The panels of one chart below each other; of a chart of single points, those of `point`.
 
+    Where they would be too high together, the first of them, or of their rows: the first one's note says so.
+
     Raises:
         InputError: no such chart or point, nothing to be drawn, or `loadline[full]` isn't installed.
     """
-    return _stacked(lambda palette: _panels(contents, chart, point, palette), as_svg=as_svg, dark=dark)
+
+    def panels(palette: Any) -> list[Any]:
+        found = _panels(contents, chart, point, palette)
+        if all(panel.height <= _HIGHEST for panel in found):
+            return found
+        rows = contents.repeats
+        room = _HIGHEST - _AROUND * len(found)
+        kept = max(1, len(rows) * room // sum(panel.height for panel in found))
+        some = replace(contents, results=[row for one in rows[:kept] for row in one.rows])
+        return _noted(_panels(some, chart, point, palette), f"the first {kept:,} of {len(rows):,} points")
+
+    return _stacked(panels, as_svg=as_svg, dark=dark)
 
 
 def comparison_picture(compared: Compared, chart: str | None, *, as_svg: bool, dark: bool = False) -> bytes:
@@ -63,7 +84,7 @@ def _stacked(panels: Callable[[Any], list[Any]], *, as_svg: bool, dark: bool) ->
 
     palette = theme.DARK if dark else theme.LIGHT
     stacked = []
-    for panel in panels(palette):
+    for panel in _first(panels(palette)):
         title = {"text": panel.title, "offset": 12, **({"subtitle": wrap(panel.note, _LETTERS)} if panel.note else {})}
         spec = panel.spec(_WIDTH)
         # Data sets are found at the top of a specification only, and a picture stacks several.
@@ -83,6 +104,19 @@ def _stacked(panels: Callable[[Any], list[Any]], *, as_svg: bool, dark: bool) ->
         return svg.encode()
     png: bytes = vl_convert.vegalite_to_png(whole, scale=_PIXELS, allowed_base_urls=[])
     return png
+
+
+def _first(panels: list[Any]) -> list[Any]:
+    """As many of the panels as a picture holds, one at least."""
+    high = list(accumulate(panel.height + _AROUND for panel in panels))
+    fit = max(1, sum(height <= _HIGHEST for height in high))
+    return panels if fit >= len(panels) else _noted(panels[:fit], f"the first {fit} of {len(panels)} panels")
+
+
+def _noted(panels: list[Any], shown: str) -> list[Any]:
+    first, *others = panels
+    note = f"{shown}, a picture holds no more: write .html for all of them"
+    return [replace(first, note="; ".join(filter(None, (note, first.note)))), *others]
 
 
 def _drawable(part: Any) -> Any:
