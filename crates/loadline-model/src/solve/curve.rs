@@ -59,14 +59,11 @@ impl Curve {
     }
 
     /// With the number at which they are shortest: beyond that more make no difference, or some have waited so long that they go first, wherever
-    /// they lie.
+    /// they lie. One counts only where there is no other number, for until the next comes its drive rests.
     pub(super) fn best(&self) -> (f64, ServiceTime) {
+        let several = &self.points[usize::from(self.points.len() > 1)..];
         let shorter =
             |a: &&(f64, ServiceTime), b: &&(f64, ServiceTime)| a.1.mean_ns.total_cmp(&b.1.mean_ns);
-        *self
-            .points
-            .iter()
-            .min_by(shorter)
-            .unwrap_or(&self.points[0])
+        *several.iter().min_by(shorter).unwrap_or(&self.points[0])
     }
 }
