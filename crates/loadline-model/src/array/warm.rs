@@ -14,6 +14,13 @@ const MOST: u64 = 4_000_000;
 /// The most stripes under way, a drive: more than any drive has tags, `assumed` so that a slip isn't answered for an hour.
 const DEEPEST: u32 = 1024;
 
+/// Where places are popular, most draws find theirs in the cache already: more are drawn until as many as would fill it with other places add less than
+/// such a share of it.
+const LEAST: f64 = 0.01;
+
+/// By how much more than a cache holds it is filled, so that all in it comes from these draws.
+const FILLED: f64 = 1.5;
+
 /// The golden ratio, less 1.
 const GOLDEN: f64 = 0.618_033_988_749_894_9;
 
@@ -76,7 +83,7 @@ pub(crate) fn cache(cache: &system::Cache, layout: &Layout) -> Result<Cache, Err
 /// hardly any is written twice, that is drawn at once: at the end of a sweep a write is still dirty with the probability
 /// that it came after the sweep had passed its place, which is the share of the sweep that lies behind it. Reads in order are then taken to where their
 /// share would have brought them, for behind the writes they'd find all that these have left. Then I/Os are drawn as they come, reads and writes, until
-/// what reads leave has been replaced.
+/// what reads leave has been replaced. Where some places are popular most draws change nothing, and there are more of them.
 ///
 /// The draws are others than those of the run, whose sequential I/Os go on where these end.
 #[derive(Debug, Clone)]
@@ -89,6 +96,12 @@ pub(crate) struct Warming {
     drawn: u64,
     most: u64,
     scattered: bool,
+    /// Some places are more popular than others; draws of this stage at which to look next whether they were enough, what of the cache is
+    /// dirty by then or was filled, and what was when it was last looked, bytes.
+    popular: bool,
+    until: u64,
+    filled: u64,
+    filled_before: u64,
     reads_hit: bool,
     /// Where all writes go, if evenly and hardly ever twice.
     even: Option<Range<u64>>,
@@ -113,7 +126,7 @@ impl Warming {
             .iter()
             .map(|stream| array.taken(&stream.profile))
             .sum();
-        let draws = (1.5 * array.cache_bytes as f64 * streams.len() as f64 / taken) as u64;
+        let draws = (FILLED * array.cache_bytes as f64 * streams.len() as f64 / taken) as u64;
         let seed = seed.replication(u32::MAX);
         let requests: Result<_, _> = (0..)
             .zip(streams)
@@ -147,6 +160,12 @@ impl Warming {
             scattered: streams
                 .iter()
                 .any(|stream| stream.profile.random_fraction > 0.0),
+            popular: streams
+                .iter()
+                .any(|stream| stream.profile.spread != Spread::Uniform),
+            until: 0,
+            filled: 0,
+            filled_before: 0,
             reads_hit,
             even,
             ranges: Vec::new(),
@@ -165,21 +184,25 @@ impl Warming {
                 Stage::Reading if self.reads_hit => self.most,
                 Stage::Reading => 0,
             };
-            if self.drawn >= enough {
+            if self.drawn >= enough.max(self.until) && !self.goes_on(array.cache_bytes) {
                 if self.stage == Stage::Reading {
                     let requests = self.requests.iter_mut();
                     requests.for_each(|requests| requests.align_reads(cache.read_ahead()));
                     return true;
                 }
                 self.requests.iter_mut().for_each(Requests::catch_up);
-                (self.stage, self.drawn) = (Stage::Reading, 0);
+                self.enter(Stage::Reading);
                 continue;
             }
             let (way, address, bytes) = self.draw();
             self.drawn += 1;
+            if self.stage == Stage::Filling {
+                self.filled = cache.dirty_space_bytes();
+            }
             if way == Way::Read {
                 if cache.read(address, bytes) != Found::All {
                     cache.fill(address, bytes);
+                    self.filled += u64::from(bytes).next_multiple_of(array.page_bytes);
                 }
             } else if !array.writes_back {
                 cache.fill(address, bytes);
@@ -187,10 +210,29 @@ impl Warming {
             } else if self.write(cache, address, bytes) && self.stage == Stage::Filling {
                 let sweeps = self.scattered && self.even.is_none();
                 let sweep = if sweeps { 2 * self.drawn } else { 0 };
-                (self.stage, self.drawn) = (Stage::Sweeping(sweep), 0);
+                self.enter(Stage::Sweeping(sweep));
             }
         }
         false
+    }
+
+    fn enter(&mut self, stage: Stage) {
+        (self.stage, self.drawn, self.until) = (stage, 0, 0);
+        (self.filled, self.filled_before) = (0, 0);
+    }
+
+    /// Whether more draws of this stage are needed than bring as much as the cache holds, for most have found popular places there.
+    fn goes_on(&mut self, cache_bytes: u64) -> bool {
+        let added = self.filled - self.filled_before.min(self.filled);
+        self.filled_before = self.filled;
+        self.until = self.drawn + self.most;
+        let full = match self.stage {
+            Stage::Filling => false,
+            Stage::Sweeping(_) => true,
+            Stage::Reading => !self.reads_hit || self.filled as f64 > FILLED * cache_bytes as f64,
+        };
+        let more = added as f64 > LEAST * cache_bytes as f64;
+        self.popular && !full && more && self.drawn < MOST
     }
 
     /// What was drawn, to go on from.
@@ -409,6 +451,27 @@ volume = { layout = "raid5", size = "64GiB" }
             while !warming.work(&mut array, 1000) {}
             let room = array.cache.unwrap().room();
             assert!(room.0 < 1 << 20, "{page} {random_fraction}: {room}");
+        }
+    }
+
+    #[test]
+    fn popular_places_fill_a_cache_as_others_do_after_more_draws() {
+        for (write, read, read_fraction) in [("32MiB", "0B", 0.0), ("0B", "32MiB", 1.0)] {
+            let settings = [("cache.write", write), ("cache.read", read)]
+                .map(|(key, value)| (key.to_owned(), value.to_owned()));
+            let description = SystemDescription::from_toml(ARRAY, &settings).unwrap();
+            let drive = DriveDescription::from_toml(DRIVE).unwrap();
+            let system = System::new(description.clone(), Some(&drive)).unwrap();
+            let (mut array, ..) =
+                Array::assemble(&description, system.drive().unwrap(), Seed(1)).unwrap();
+            let mut stream = writes(8192, 1.0);
+            stream.profile.spread = Spread::Zipf { theta: 1.2 };
+            stream.profile.read_fraction = read_fraction;
+            let mut warming = Warming::new(&array, &[stream], Seed(1)).unwrap();
+            while !warming.work(&mut array, 1000) {}
+            let (dirty, filled) = (array.cache.unwrap().dirty_space_bytes(), warming.filled);
+            let most = 32 << 20;
+            assert!(dirty.max(filled) > most - (most >> 4), "{dirty} {filled}");
         }
     }
 
