@@ -11,6 +11,9 @@ use crate::units::Bytes;
 /// Steps of a bisection: as many as a double has digits, and some for the exponent.
 const HALVINGS: u32 = 100;
 
+/// Steps of a mean over the time of a sweep.
+const STEPS: u32 = 8;
+
 /// Bins of a popularity that isn't given in steps.
 const BINS: u32 = 200;
 
@@ -30,8 +33,53 @@ pub(super) struct Popularity {
     place_bytes: f64,
     /// Places that share a page of the cache, from 1: one of them that is held takes all of the page.
     page_places: f64,
-    /// Places of equal popularity lie all over the working set, not side by side.
-    strewn: bool,
+    /// Where places of equal popularity lie all over the working set, not side by side.
+    strewn: Option<Strewn>,
+}
+
+/// Places that lie all over the working set, at each of which I/Os of all sizes begin.
+#[derive(Debug, Clone, PartialEq)]
+struct Strewn {
+    /// Sizes' shares of the I/Os, each with that of those that are as large or larger, which bring as much.
+    sizes: Vec<(f64, f64)>,
+    /// Places that begin before another one and reach it, each with the share of the I/Os that do.
+    reaching: Vec<(f64, f64)>,
+    /// Places that begin in a page of the cache, or take it by themselves.
+    in_page: f64,
+}
+
+impl Strewn {
+    fn of(profile: &Profile, page: Bytes) -> Self {
+        let align = profile.align.0 as f64;
+        let all: f64 = profile.blocks.iter().map(|block| block.1).sum();
+        let mut blocks: Vec<_> = (profile.blocks.iter())
+            .map(|&(size, weight)| (size.0 as f64, weight / all))
+            .collect();
+        blocks.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let (mut sizes, mut reaching) = (Vec::new(), Vec::new());
+        let (mut larger, mut before) = (1.0, align);
+        for (size, share) in blocks {
+            sizes.push((share, larger));
+            reaching.push(((size - before).max(0.0) / align, larger));
+            (larger, before) = (larger - share, size.max(before));
+        }
+        Strewn {
+            sizes,
+            reaching,
+            in_page: (page.0 as f64 / align).max(1.0),
+        }
+    }
+
+    /// Share of pieces that hold something, in each of which so many places begin, where a place has been asked for by so large a share of I/Os with
+    /// this probability.
+    fn taken(&self, beginning: f64, asked: impl Fn(f64) -> f64) -> f64 {
+        let reached = self.reaching.iter().filter(|reaching| reaching.0 > 0.0);
+        let none = reached.fold(
+            (1.0 - asked(1.0)).powf(beginning),
+            |none, &(places, share)| none * (1.0 - asked(share)).powf(places),
+        );
+        1.0 - none
+    }
 }
 
 /// When a place that was written to leaves the cache again.
@@ -56,10 +104,29 @@ impl Leaving {
     }
 }
 
+impl Leaving {
+    /// What is held after so many I/Os at the most, as a mean over them, where it is so much after each number.
+    fn over(self, ios: f64, held: impl Fn(f64) -> f64) -> f64 {
+        match self {
+            Leaving::LeastRecent => held(ios),
+            Leaving::Swept => {
+                let steps = (0..STEPS).map(|step| (f64::from(step) + 0.5) / f64::from(STEPS));
+                steps.map(|part| held(part * ios)).sum::<f64>() / f64::from(STEPS)
+            }
+        }
+    }
+}
+
 impl Popularity {
     /// Of the random places of a profile, before a cache that allocates such pages.
     pub(super) fn of(profile: &Profile, page: Bytes) -> Self {
-        let place_bytes = profile.mean_bytes().max(profile.align.0 as f64);
+        let strewn = matches!(profile.spread, Spread::Zipf { .. } | Spread::Pareto { .. })
+            .then(|| Strewn::of(profile, page));
+        let align = profile.align.0 as f64;
+        let place_bytes = match strewn {
+            Some(_) => align,
+            None => profile.mean_bytes().max(align),
+        };
         let places = (profile.working_set.0 as f64 / place_bytes).max(1.0);
         let bins = match &profile.spread {
             Spread::Uniform => vec![Bin { share: 1.0, places }],
@@ -97,7 +164,7 @@ impl Popularity {
             bins,
             place_bytes,
             page_places: (page.0 as f64 / place_bytes).max(1.0),
-            strewn: matches!(profile.spread, Spread::Zipf { .. } | Spread::Pareto { .. }),
+            strewn,
         }
     }
 
@@ -111,10 +178,23 @@ impl Popularity {
         let Some(span) = self.span(bytes, leaving) else {
             return if bytes > 0.0 { 1.0 } else { 0.0 };
         };
-        self.bins
-            .iter()
-            .map(|bin| bin.share * leaving.held(bin.share / bin.places * span))
-            .sum()
+        let found = |share: f64| -> f64 {
+            let bins = self.bins.iter();
+            bins.map(|bin| bin.share * leaving.held(share * bin.share / bin.places * span))
+                .sum()
+        };
+        let sizes = self.strewn.as_ref().map(|strewn| strewn.sizes.as_slice());
+        let sizes = sizes.unwrap_or(&[(1.0, 1.0)]).iter();
+        sizes.map(|&(share, larger)| share * found(larger)).sum()
+    }
+
+    /// Share of places that so large a share of the I/Os has asked for in so many I/Os.
+    fn asked(&self, share: f64, ios: f64) -> f64 {
+        let (asked, all) = self.bins.iter().fold((0.0, 0.0), |(asked, all), bin| {
+            let here = -(-share * bin.share / bin.places * ios).exp_m1();
+            (asked + bin.places * here, all + bin.places)
+        });
+        asked / all
     }
 
     /// Share of places that are held when the sweep comes by, near those that it finds: how densely they lie. Popular ones have popular
@@ -123,11 +203,11 @@ impl Popularity {
         let Some(span) = self.span(bytes, Leaving::Swept) else {
             return 1.0;
         };
+        if let Some(strewn) = &self.strewn {
+            return strewn.taken(1.0, |share| self.asked(share, span));
+        }
         let found = |bin: &Bin| -(-bin.share / bin.places * span).exp_m1();
         let all: f64 = self.bins.iter().map(|bin| bin.places * found(bin)).sum();
-        if self.strewn {
-            return all / self.bins.iter().map(|bin| bin.places).sum::<f64>();
-        }
         let squares: f64 = self
             .bins
             .iter()
@@ -142,6 +222,10 @@ impl Popularity {
             return None;
         }
         let held = |span: f64| {
+            if let Some(strewn) = &self.strewn {
+                let taken = |ios: f64| strewn.taken(strewn.in_page, |share| self.asked(share, ios));
+                return self.bytes() * leaving.over(span, taken);
+            }
             let page_share = |bin: &Bin| self.page_places * bin.share / bin.places;
             let held = |bin: &Bin| bin.places * leaving.held(page_share(bin) * span);
             self.place_bytes * self.bins.iter().map(held).sum::<f64>()

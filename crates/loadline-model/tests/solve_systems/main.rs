@@ -5,7 +5,8 @@ mod solved;
 mod streams;
 
 use loadline_model::System;
-use loadline_model::sim::{Arrival, Plan, Seed, Stream};
+use loadline_model::sim::{Arrival, Plan, Seed, Spread, Stream};
+use loadline_model::units::Bytes;
 use solved::{solve, stream, system};
 
 /// How far the throughput that is solved is off that of so many simulated I/Os, as a share.
@@ -150,6 +151,24 @@ fn destages_wait_alike_at_both_drives_of_a_mirror() {
     let writes = stream(&system, 4096, 0.0, 1.0, Arrival::outstanding(4));
     let off = off(&system, writes, 4, 200_000);
     assert!(off.abs() < 0.04, "{off:+.3}");
+}
+
+#[test]
+fn popular_places_of_several_sizes_take_whole_pages_of_a_cache_each() {
+    let system = system("dl360-g6-p410i", &[("volume.size", "500GB")]);
+    for spread in [Spread::Zipf { theta: 1.2 }, Spread::Pareto { h: 0.1 }] {
+        for read in [0.7, 1.0] {
+            let mut asked = stream(&system, 4096, read, 1.0, Arrival::outstanding(4));
+            asked.profile.blocks = vec![
+                (Bytes(4 << 10), 5.0),
+                (Bytes(16 << 10), 3.0),
+                (Bytes(64 << 10), 2.0),
+            ];
+            asked.profile.spread = spread.clone();
+            let off = off(&system, asked, 4, 60_000);
+            assert!(off.abs() < 0.1, "{spread:?}, {read}: {off:+.3}");
+        }
+    }
 }
 
 #[test]
