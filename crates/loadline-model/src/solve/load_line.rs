@@ -214,7 +214,9 @@ impl System {
         let solve = |highest| {
             let own = own(highest);
             let below = if own.each_by_itself() { 0 } else { highest };
-            own.solution(below, &at(highest), explain)
+            // Charts of the curve go as far, and show no load above saturation.
+            let beyond = high.min(2 * (highest + step));
+            own.solution([below, beyond], &at(highest), explain)
         };
         if mix.order.is_none() && mix.direct.is_none() {
             let most = limit.most(first.limit * 1e9, think_ns);

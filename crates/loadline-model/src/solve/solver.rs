@@ -169,10 +169,10 @@ impl<'a> Solver<'a> {
         solver
     }
 
-    /// What is asked for, and the curve up to `most` outstanding.
+    /// What is asked for, and the curve up to `most` outstanding; what drives do at most is looked for up to `beyond`.
     pub(super) fn solution(
         &self,
-        most: u32,
+        [most, beyond]: [u32; 2],
         asked: &Asked,
         explain: bool,
     ) -> Result<Solution, Error> {
@@ -187,7 +187,12 @@ impl<'a> Solver<'a> {
         }
         // Drives may do most with a number outstanding that isn't one of those which were looked at before.
         let mut solver = self.clone();
-        for point in curve.iter().chain(&at) {
+        let further = if beyond > most {
+            self.curve(1..=beyond, asked.think_ns())?
+        } else {
+            Vec::new()
+        };
+        for point in curve.iter().chain(&at).chain(&further) {
             solver.raise(point.throughput_per_s / 1e9, point.moved);
         }
         solver.find_limits();

@@ -132,7 +132,7 @@ impl System {
         if let Asked::Open { per_s, scv } = asked {
             solver = from_outside(solver, outstanding, per_s, scv)?;
         }
-        solver.solution(most, &asked, explain)
+        solver.solution([most; 2], &asked, explain)
     }
 
     /// What is asked for, if it can be solved up to so many outstanding, and the profiles with their shares.
