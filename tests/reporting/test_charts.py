@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import dataclasses
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 import altair as alt
@@ -75,6 +76,11 @@ def test_a_failed_point_keeps_its_row_among_the_rates() -> None:
 def test_a_profile_at_two_loads_is_a_curve_and_at_one_it_is_none() -> None:
     assert titles("load", of_depths(1, 8)) == ["Response against load: p"]
     assert titles("load", of_depths(8)) == []
+
+
+def test_a_load_that_has_no_answer_is_told_above_the_curve_of_its_profile() -> None:
+    (panel,) = panels("load", [*of_depths(1, 8), replace(failed("p-qd64"), profile="p"), failed("other")])
+    assert panel.note.endswith("; failed: p-qd64")
 
 
 def test_a_few_answers_have_no_knee() -> None:

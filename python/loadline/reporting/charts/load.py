@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -54,25 +54,31 @@ _MEAN = Limit("mean", 1)
 
 
 def draw(contents: Contents, palette: Palette) -> list[Panel]:
-    """A panel a profile; its curves beside each other, at most six."""
+    """A panel a profile; its curves beside each other, at most six; above them what has failed."""
     found = curves(contents.results)
-    return panels_of(
-        [replace(one, source=", ".join(filter(None, (one.source, one.variant)))) for one in found], palette
-    )
+    failed: dict[str, list[str]] = {}
+    for result in contents.results:
+        if result.error is not None and result.role == "point":
+            failed.setdefault(result.profile or result.point, []).append(result.point)
+    drawn = [replace(one, source=", ".join(filter(None, (one.source, one.variant)))) for one in found]
+    return panels_of(drawn, palette, failed)
 
 
-def panels_of(drawn: Sequence[Curve], palette: Palette) -> list[Panel]:
-    """The same of any curves."""
+def panels_of(drawn: Sequence[Curve], palette: Palette, failed: Mapping[str, Sequence[str]] = {}) -> list[Panel]:
+    """The same of any curves, of whose profiles these points have failed."""
     by_profile: dict[str, list[Curve]] = {}
     for curve in drawn:
         by_profile.setdefault(curve.profile, []).append(curve)
     panels = []
     for profile, several in by_profile.items():
+        lacking = failed.get(profile, ())
+        more = f"; failed: {listed(lacking, _FEW)}" if lacking else ""
         for first in range(0, len(several), _MOST_LINES):
             shown = several[first : first + _MOST_LINES]
             part = f", {first + 1} to {first + len(shown)}" if len(several) > _MOST_LINES else ""
             title = f"Response against load: {profile}{part}"
-            panels.append(_Sheet.of(shown).panel(title, palette))
+            panel = _Sheet.of(shown).panel(title, palette)
+            panels.append(replace(panel, note=panel.note + more))
     return panels
 
 
