@@ -119,3 +119,10 @@ def test_a_report_with_the_ending_of_a_picture_is_one(tmp_path: Path) -> None:
     run = run_of(tmp_path, [measured("a")])
     assert report([run], tmp_path / "x.PNG").read_bytes().startswith(b"\x89PNG")
     assert report([run], tmp_path / "x.svg").read_bytes().startswith(b"<svg")
+
+
+def test_a_picture_says_what_it_is_of() -> None:
+    rows = TWO.results
+    assert "eva under a suite, solved" in words(
+        picture(Contents("eva under a suite, solved", (), rows, ()), "iops", None, as_svg=True)
+    )

@@ -34,7 +34,7 @@ _MOST_NAMES = 20
 
 
 def picture(contents: Contents, chart: str | None, point: str | None, *, as_svg: bool, dark: bool = False) -> bytes:
-    """The panels of one chart below each other; of a chart of single points, those of `point`.
+    """The panels of one chart below each other, under what they are of; of a chart of single points, those of `point`.
 
     Where they would be too high together, the first of them, or of their rows: the first one's note says so.
 
@@ -52,7 +52,7 @@ def picture(contents: Contents, chart: str | None, point: str | None, *, as_svg:
         some = replace(contents, results=[row for one in rows[:kept] for row in one.rows])
         return _noted(_panels(some, chart, point, palette), f"the first {kept:,} of {len(rows):,} points")
 
-    return _stacked(panels, as_svg=as_svg, dark=dark)
+    return _stacked(panels, contents.title, as_svg=as_svg, dark=dark)
 
 
 def comparison_picture(compared: Compared, chart: str | None, *, as_svg: bool, dark: bool = False) -> bytes:
@@ -73,10 +73,10 @@ def comparison_picture(compared: Compared, chart: str | None, *, as_svg: bool, d
                     raise InputError(f"chart {chart}: {one.lacks}", "Take another chart.")
         raise InputError("nothing can be drawn of this comparison", "Look at the table: a .md or .csv file.")
 
-    return _stacked(panels, as_svg=as_svg, dark=dark)
+    return _stacked(panels, "", as_svg=as_svg, dark=dark)
 
 
-def _stacked(panels: Callable[[Any], list[Any]], *, as_svg: bool, dark: bool) -> bytes:
+def _stacked(panels: Callable[[Any], list[Any]], heading: str, *, as_svg: bool, dark: bool) -> bytes:
     vl_convert: Any = needs("vl_convert", "a picture")
     needs("altair", "a picture")
     from loadline.reporting.charts import theme
@@ -90,7 +90,10 @@ def _stacked(panels: Callable[[Any], list[Any]], *, as_svg: bool, dark: bool) ->
         # Data sets are found at the top of a specification only, and a picture stacks several.
         layers = [{**layer, "data": {"values": spec["datasets"][layer["data"]["name"]]}} for layer in spec["layer"]]
         stacked.append({"layer": layers, "width": spec["width"], "height": spec["height"], "title": title})
+    # What it is of stands above all panels, which may be shown without the text around them.
+    above = {"text": wrap(heading, _LETTERS), "anchor": "start", "fontSize": 12, "fontWeight": "normal", "offset": 10}
     whole = {
+        **({"title": above} if heading else {}),
         "params": [{"name": ROOM, "value": _WIDTH}],
         "vconcat": stacked,
         "spacing": 28,
