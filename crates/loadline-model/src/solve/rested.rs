@@ -11,7 +11,7 @@ const PAUSES: u32 = 4;
 /// Times of one of so many groups of drives that answer writes from their buffers, and write back while nobody waits; `None` without writes.
 ///
 /// Who is alone comes back to a drive when it has been at all others. Of several those that wait are reads: a write takes no time of theirs
-/// but what a single one is seen to lose to what is written back.
+/// but what a single one is seen to lose to what is written back. `reading` is the share of sets that read.
 pub(super) fn rested(
     model: &Arc<Model>,
     options: &Options,
@@ -24,11 +24,11 @@ pub(super) fn rested(
     let drawn = weight(load, |_| true);
     let all = drawn + weight(load, |kind| kind == Kind::Rewrite);
     let each = all / drawn;
-    let rereads = load
+    let waited_for = load
         .accesses
         .iter()
         .filter(|access| access.kind != Kind::Write);
-    let reads: Vec<Access> = rereads
+    let reads: Vec<Access> = waited_for
         .map(|access| Access {
             kind: Kind::Read,
             ..*access
