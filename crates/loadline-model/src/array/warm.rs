@@ -14,9 +14,15 @@ const MOST: u64 = 4_000_000;
 /// The most stripes under way, a drive: more than any drive has tags, `assumed` so that a slip isn't answered for an hour.
 const DEEPEST: u32 = 1024;
 
-/// Where places are popular, most draws find theirs in the cache already: more are drawn until as many as would fill it with other places add less than
-/// such a share of it.
+/// Where most draws find their place in the cache already, more are drawn: writes until as many as would fill it with other places add less than such
+/// a share of it,
 const LEAST: f64 = 0.01;
+
+/// and reads until twice as many miss by less than such a share more seldom.
+const SETTLED: f64 = 0.02;
+
+/// What the cache keeps at once where it holds all that is read, bytes.
+const STEP: u64 = 1 << 20;
 
 /// By how much more than a cache holds it is filled, so that all in it comes from these draws.
 const FILLED: f64 = 1.5;
@@ -83,7 +89,8 @@ pub(crate) fn cache(cache: &system::Cache, layout: &Layout) -> Result<Cache, Err
 /// hardly any is written twice, that is drawn at once: at the end of a sweep a write is still dirty with the probability
 /// that it came after the sweep had passed its place, which is the share of the sweep that lies behind it. Reads in order are then taken to where their
 /// share would have brought them, for behind the writes they'd find all that these have left. Then I/Os are drawn as they come, reads and writes, until
-/// what reads leave has been replaced. Where some places are popular most draws change nothing, and there are more of them.
+/// what reads leave has been replaced, and for as long as they miss ever more seldom. If the cache has room for all places, all are put there first: the last of
+/// them would be drawn only after many times as many.
 ///
 /// The draws are others than those of the run, whose sequential I/Os go on where these end.
 #[derive(Debug, Clone)]
@@ -92,20 +99,29 @@ pub(crate) struct Warming {
     /// By stream: the share of writes, and how far writes of it are behind that share.
     writers: Vec<(f64, f64)>,
     stage: Stage,
-    /// Draws of this stage so far, and the most of one that fills the cache.
+    /// Draws of this stage so far, and as many as fill the cache if none finds its place there.
     drawn: u64,
     most: u64,
     scattered: bool,
-    /// Some places are more popular than others; draws of this stage at which to look next whether they were enough, what of the cache is
-    /// dirty by then or was filled, and what was when it was last looked, bytes.
-    popular: bool,
+    /// Draws of this stage at which to look next whether they were enough, and what was seen at the last look.
     until: u64,
-    filled: u64,
-    filled_before: u64,
+    seen: Seen,
     reads_hit: bool,
+    /// What is read and written, if reads hit.
+    places: Vec<Range<u64>>,
     /// Where all writes go, if evenly and hardly ever twice.
     even: Option<Range<u64>>,
     ranges: Vec<(u64, u32)>,
+}
+
+#[derive(Debug, Clone, Copy, Default)]
+struct Seen {
+    /// Draws of the stage, bytes that were dirty and reads that had missed by then.
+    drawn: u64,
+    dirty: u64,
+    missed: u64,
+    /// Reads that missed for each draw since the look before; 0 at the first.
+    misses: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -114,6 +130,8 @@ enum Stage {
     Filling,
     /// They replace each other, so many times.
     Sweeping(u64),
+    /// All that is read is put there, if there is room for it.
+    Keeping,
     /// Reads and writes.
     Reading,
 }
@@ -142,6 +160,9 @@ impl Warming {
         let ranges = streams
             .iter()
             .map(|Stream { profile, .. }| profile.start.0..profile.start.0 + profile.working_set.0);
+        let mut places: Vec<_> = ranges.clone().filter(|_| reads_hit).collect();
+        places.sort_by_key(|range| (range.start, range.end));
+        places.dedup();
         let even = ranges
             .reduce(|all, one| if all == one { all } else { 0..0 })
             .filter(|range| !range.is_empty() && !reads_hit);
@@ -153,20 +174,17 @@ impl Warming {
             stage: if fills {
                 Stage::Filling
             } else {
-                Stage::Reading
+                Stage::Keeping
             },
             drawn: 0,
             most: most.min(MOST),
             scattered: streams
                 .iter()
                 .any(|stream| stream.profile.random_fraction > 0.0),
-            popular: streams
-                .iter()
-                .any(|stream| stream.profile.spread != Spread::Uniform),
             until: 0,
-            filled: 0,
-            filled_before: 0,
+            seen: Seen::default(),
             reads_hit,
+            places,
             even,
             ranges: Vec::new(),
         })
@@ -178,31 +196,31 @@ impl Warming {
             return true;
         };
         for _ in 0..ios {
+            if self.stage == Stage::Keeping {
+                self.keep_all(cache, MOST * array.page_bytes);
+                self.enter(Stage::Reading);
+            }
             let enough = match self.stage {
                 Stage::Filling => self.most,
                 Stage::Sweeping(draws) => draws,
-                Stage::Reading if self.reads_hit => self.most,
-                Stage::Reading => 0,
+                Stage::Reading if self.reads_hit => (self.most / 2).max(1),
+                Stage::Reading | Stage::Keeping => 0,
             };
-            if self.drawn >= enough.max(self.until) && !self.goes_on(array.cache_bytes) {
+            if self.drawn >= enough.max(self.until) && !self.goes_on(cache, array.cache_bytes) {
                 if self.stage == Stage::Reading {
                     let requests = self.requests.iter_mut();
                     requests.for_each(|requests| requests.align_reads(cache.read_ahead()));
                     return true;
                 }
                 self.requests.iter_mut().for_each(Requests::catch_up);
-                self.enter(Stage::Reading);
+                self.enter(Stage::Keeping);
                 continue;
             }
             let (way, address, bytes) = self.draw();
             self.drawn += 1;
-            if self.stage == Stage::Filling {
-                self.filled = cache.dirty_space_bytes();
-            }
             if way == Way::Read {
                 if cache.read(address, bytes) != Found::All {
                     cache.fill(address, bytes);
-                    self.filled += u64::from(bytes).next_multiple_of(array.page_bytes);
                 }
             } else if !array.writes_back {
                 cache.fill(address, bytes);
@@ -218,21 +236,44 @@ impl Warming {
 
     fn enter(&mut self, stage: Stage) {
         (self.stage, self.drawn, self.until) = (stage, 0, 0);
-        (self.filled, self.filled_before) = (0, 0);
+        self.seen.drawn = 0;
     }
 
-    /// Whether more draws of this stage are needed than bring as much as the cache holds, for most have found popular places there.
-    fn goes_on(&mut self, cache_bytes: u64) -> bool {
-        let added = self.filled - self.filled_before.min(self.filled);
-        self.filled_before = self.filled;
-        self.until = self.drawn + self.most;
-        let full = match self.stage {
-            Stage::Filling => false,
-            Stage::Sweeping(_) => true,
-            Stage::Reading => !self.reads_hit || self.filled as f64 > FILLED * cache_bytes as f64,
+    /// Keeps all that is read and written, if there is room for it.
+    fn keep_all(&self, cache: &mut Cache, most: u64) {
+        let bytes: u64 = self.places.iter().map(|all| all.end - all.start).sum();
+        if bytes > cache.room_for_reads().0.min(most) {
+            return;
+        }
+        for all in &self.places {
+            for address in all.clone().step_by(STEP as usize) {
+                cache.fill(address, (all.end - address).min(STEP) as u32);
+            }
+        }
+    }
+
+    /// Whether more draws of this stage are needed than bring as much as the cache holds, for most have found their places there.
+    fn goes_on(&mut self, cache: &Cache, cache_bytes: u64) -> bool {
+        let seen = self.seen;
+        let counters = cache.counters();
+        let missed = counters.reads - counters.read_hits;
+        let dirty = cache.dirty_space_bytes();
+        let misses = (missed - seen.missed) as f64 / (self.drawn - seen.drawn) as f64;
+        let more = match self.stage {
+            Stage::Filling => (dirty - seen.dirty) as f64 > LEAST * cache_bytes as f64,
+            Stage::Reading if self.reads_hit => {
+                seen.drawn == 0 || misses < (1.0 - SETTLED) * seen.misses
+            }
+            _ => false,
         };
-        let more = added as f64 > LEAST * cache_bytes as f64;
-        self.popular && !full && more && self.drawn < MOST
+        self.until = (2 * self.drawn).min(MOST);
+        self.seen = Seen {
+            drawn: self.drawn,
+            dirty,
+            missed,
+            misses,
+        };
+        more && self.drawn < MOST
     }
 
     /// What was drawn, to go on from.
@@ -469,9 +510,56 @@ volume = { layout = "raid5", size = "64GiB" }
             stream.profile.read_fraction = read_fraction;
             let mut warming = Warming::new(&array, &[stream], Seed(1)).unwrap();
             while !warming.work(&mut array, 1000) {}
-            let (dirty, filled) = (array.cache.unwrap().dirty_space_bytes(), warming.filled);
+            let cache = array.cache.unwrap();
+            let filled = cache.dirty_space_bytes() + cache.read_content().0;
             let most = 32 << 20;
-            assert!(dirty.max(filled) > most - (most >> 4), "{dirty} {filled}");
+            assert!(filled > most - (most >> 4), "{filled}");
+        }
+    }
+
+    /// Share of reads of 8 KiB that miss once a cache of 32 MiB in pages of 64 KiB is warm, and after a million more.
+    fn misses(working_set: u64) -> [f64; 2] {
+        let settings = [("cache.read", "32MiB"), ("cache.page", "64KiB")]
+            .map(|(key, value)| (key.to_owned(), value.to_owned()));
+        let description = SystemDescription::from_toml(ARRAY, &settings).unwrap();
+        let drive = DriveDescription::from_toml(DRIVE).unwrap();
+        let system = System::new(description.clone(), Some(&drive)).unwrap();
+        let (mut array, ..) =
+            Array::assemble(&description, system.drive().unwrap(), Seed(1)).unwrap();
+        let stream = Stream {
+            profile: Profile::random_reads(Bytes(8192), Bytes(working_set)),
+            arrival: Arrival::outstanding(1),
+        };
+        let mut warming = Warming::new(&array, std::slice::from_ref(&stream), Seed(1)).unwrap();
+        while !warming.work(&mut array, 1000) {}
+        let cache = array.cache.as_mut().unwrap();
+        let mut requests = Requests::new(&stream.profile, Seed(2), 0).unwrap();
+        let mut missed = |draws: u32| {
+            let missed = (0..draws).filter(|_| {
+                let (_, address, bytes) = requests.draw();
+                let missed = cache.read(address, bytes) != Found::All;
+                if missed {
+                    cache.fill(address, bytes);
+                }
+                missed
+            });
+            missed.count() as f64 / f64::from(draws)
+        };
+        let at_once = missed(20_000);
+        missed(1_000_000);
+        [at_once, missed(20_000)]
+    }
+
+    #[test]
+    fn a_cache_with_room_for_all_that_is_read_begins_with_all_of_it() {
+        assert_eq!(misses(30 << 20), [0.0, 0.0]);
+    }
+
+    #[test]
+    fn reads_over_somewhat_more_than_the_cache_begin_where_they_end_up() {
+        for working_set in [36 << 20, 48 << 20, 320 << 20] {
+            let [at_once, later] = misses(working_set);
+            assert!((at_once / later - 1.0).abs() < 0.1, "{at_once} {later}");
         }
     }
 

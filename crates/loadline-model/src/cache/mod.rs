@@ -350,8 +350,11 @@ impl Cache {
     }
 
     fn shrink(&mut self) {
-        let free_of_writes = self.most - self.lines.write_pages;
-        self.lines.shrink(self.most_for_reads.min(free_of_writes));
+        self.lines.shrink(self.pages_for_reads());
+    }
+
+    fn pages_for_reads(&self) -> u64 {
+        self.most_for_reads.min(self.most - self.lines.write_pages)
     }
 
     /// Bytes that are dirty and not being written back.
@@ -367,6 +370,11 @@ impl Cache {
     /// Space left for write content, in bytes of whole pages.
     pub fn room(&self) -> Bytes {
         Bytes((self.most_for_writes - self.lines.write_pages) * self.page)
+    }
+
+    /// Space that read content may take now, in bytes of whole pages.
+    pub fn room_for_reads(&self) -> Bytes {
+        Bytes(self.pages_for_reads() * self.page)
     }
 
     /// Space that read content takes, in bytes of whole pages.
