@@ -296,7 +296,11 @@ class Simulation:
             events: between two looks at the clock; with `longest_ms` = 0 it simulates just so many.
         """
     def outcome(self) -> Outcome:
-        """What was counted so far."""
+        """What was counted so far.
+
+        Raises:
+            ValueError: no I/O takes any time.
+        """
 
 @final
 class Outcome:

@@ -418,6 +418,39 @@ def test_some_impossible_combinations_leave_the_others_answered(loadline: Loadli
     assert good["iops"] > 0 and said.json["error"]["message"].startswith("1 of 2 points")
 
 
+_BARE = """
+title = "nothing before the drives takes time"
+cache = { read = "64MiB", write = "64MiB" }
+pool = { drives = 4, drive = "savvio-10k4-600" }
+volume = { layout = "raid0" }
+"""
+
+_READS = """
+title = "reads"
+runtime = "1s"
+[[profile]]
+name = "reads"
+class = "random"
+block = "8KiB"
+read = "100%"
+random = "100%"
+queue_depth = 4
+working_set = "8MiB"
+"""
+
+
+@pytest.mark.parametrize(
+    "words", [["forecast"], ["simulate"], ["simulate", "--ios", "100"], ["simulate", "--until-precision", "1%"]]
+)
+def test_a_load_of_which_no_request_takes_time_is_refused_whichever_way(loadline: Loadline, words: list[str]) -> None:
+    (loadline.folder / "bare.toml").write_text(_BARE)
+    (loadline.folder / "reads.toml").write_text(_READS)
+    verb, *options = words
+    said = loadline(verb, "./bare.toml", "./reads.toml", *options)
+    assert (said.code, said.out) == (2, "")
+    assert "no I/O takes any time here" in said.err and "hosts.overhead" in said.err
+
+
 def test_a_point_and_its_load_line_are_one_point_that_is_not_answered(loadline: Loadline) -> None:
     words = ("forecast", "hdd-7k2", "typical-12", "--profile", "oltp-db", "--set", "volume.layout=raid10")
     said = loadline(*words, "--set", "pool.drives=3,4")

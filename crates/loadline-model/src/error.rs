@@ -31,6 +31,15 @@ pub enum Error {
 }
 
 impl Error {
+    /// No I/O of a load takes any time, so there is no rate.
+    pub fn timeless() -> Self {
+        Error::at(
+            "",
+            "no I/O takes any time here, so there is no rate: say what one costs before the drives, such as hosts.overhead or \
+             controller.command_hit",
+        )
+    }
+
     /// A wrong key of a description.
     pub(crate) fn at(path: impl Into<String>, why: impl Into<String>) -> Self {
         Error::Description {

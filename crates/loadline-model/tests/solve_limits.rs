@@ -4,7 +4,7 @@ mod solved;
 
 use loadline_model::sim::{Arrival, Plan, Profile, Seed, Stream};
 use loadline_model::units::Bytes;
-use solved::{solve, stream, system};
+use solved::{described, solve, stream, system};
 
 #[test]
 fn saturation_hangs_on_no_load_that_is_asked_for_and_some_load_comes_near_it() {
@@ -36,6 +36,39 @@ fn saturation_hangs_on_no_load_that_is_asked_for_and_some_load_comes_near_it() {
         assert!(
             most > 0.97 * saturation && most <= saturation * (1.0 + 1e-9),
             "{name} {block} {read} {random}: {most} of {saturation}"
+        );
+    }
+}
+
+#[test]
+fn systems_without_hosts_and_controllers_are_solved_as_those_with_very_fast_ones() {
+    let without = r#"
+title = "a cache before one drive"
+cache = { read = "0", write = "128MiB", page = "64KiB" }
+pool = { drives = 1, drive = "savvio-10k1-73" }
+volume = { layout = "jbod", size = "20GB" }
+"#;
+    let uncached = without.replace("cache = {", "cache = { mode = \"off\",");
+    for (description, read, random) in [
+        (without, 0.0, 1.0),
+        (without, 0.5, 1.0),
+        (&uncached, 1.0, 0.0),
+        (&uncached, 0.0, 1.0),
+    ] {
+        let solved = [
+            described(description, &[]),
+            described(
+                &format!("{description}hosts = {{ overhead = \"1ns\" }}\n"),
+                &[],
+            ),
+        ]
+        .map(|system| {
+            let solution = solve(&system, 65536, read, random, 4);
+            solution.at.unwrap().throughput_per_s
+        });
+        assert!(
+            (solved[0] / solved[1] - 1.0).abs() < 0.03,
+            "{read} {random}: {solved:?}"
         );
     }
 }

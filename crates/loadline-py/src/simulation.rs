@@ -5,11 +5,12 @@ use std::time::{Duration, Instant};
 use loadline_logs::{Flow, Histogram};
 use loadline_model::sim::{Answers, Ended, Outcome};
 use loadline_model::units::Time;
-use loadline_model::{Component, Rebuild, Simulation};
+use loadline_model::{Component, Error, Rebuild, Simulation};
 use pyo3::prelude::*;
 
 use crate::flow::PyFlow;
 use crate::map_error;
+use crate::system::refused;
 
 /// Events between two looks at the clock; they take around a millisecond.
 const EVENTS: u64 = 4096;
@@ -33,18 +34,21 @@ impl PySimulation {
         })
     }
 
-    fn outcome(&self) -> PyOutcome {
+    fn outcome(&self) -> PyResult<PyOutcome> {
         let outcome = self.0.outcome();
+        if outcome.ended == Ended::Timeless {
+            return Err(refused(&Error::timeless()));
+        }
         let utilisation = |component: &Component| {
             Some((component.name.clone(), component.utilisation(&outcome)?))
         };
         let components = self.0.components().iter().filter_map(utilisation).collect();
-        PyOutcome {
+        Ok(PyOutcome {
             outcome,
             components,
             rebuild: self.0.rebuild(),
             sweep_ios: self.0.sweep_ios(),
-        }
+        })
     }
 }
 
@@ -68,6 +72,7 @@ impl PyOutcome {
             Ended::Longest => "longest",
             Ended::Overloaded => "overloaded",
             Ended::Stalled => "stalled",
+            Ended::Timeless => "timeless",
         }
     }
 

@@ -21,6 +21,7 @@ from loadline.system.asked import Asked, check_rows, pairs, points_of, streams_o
 from loadline.system.description import System, load_system, unroll
 from loadline.system.load_line import keeps, luck, search_outstanding, search_rate, share
 from loadline.system.pool import Listener, in_order
+from loadline.system.refusal import refusal
 from loadline.system.row import best_rows, busiest, finding, load_line_rows, refused_row, row
 from loadline.units import format_duration, format_percent, parse_fraction, whole
 from loadline.workload.plan import Options, Point
@@ -258,11 +259,14 @@ def _replication(system: System, point: Point, work: Effort, number: int, stop: 
             times_ns=(point.warmup_ns, point.runtime_ns) if work.timed else None,
         )
     except ValueError as error:
-        raise InputError(f"{system.said}: {point.name}: {': '.join(map(str, error.args))}") from None
+        raise refusal(f"{system.said}: {point.name}", error) from None
     while not simulation.work(_SLICE_MS):
         if stop.is_set():
             raise CancelledError
-    return simulation.outcome()
+    try:
+        return simulation.outcome()
+    except ValueError as error:
+        raise refusal(f"{system.said}: {point.name}", error) from None
 
 
 def _search(system: System, point: Point, suite: str | None, work: Effort, stop: Event) -> list[Result]:
@@ -326,6 +330,8 @@ def result(
         error = f"not one I/O was counted within {format_duration(runtime_ns)} of simulated time"
         if ended_by == "longest":
             error += ", the longest there is: shorten think_time, raise the load, or give fewer --ios"
+    elif not runtime_ns:
+        error = "all I/Os that were counted were answered at one moment: give more --ios"
     read, write = (outcome.read for outcome in outcomes), (outcome.write for outcome in outcomes)
     both = (flow for outcome in outcomes for flow in (outcome.read, outcome.write))
     total, read_flow, write_flow = (Flow() if error else _flow(flows, runtime_ns) for flows in (both, read, write))

@@ -21,6 +21,8 @@ pub enum Ended {
     Overloaded,
     /// Nothing is left that could happen, though I/Os are outstanding: the flow waits for itself.
     Stalled,
+    /// No I/O takes any time, or as good as none: the clock stands, and there is no rate.
+    Timeless,
 }
 
 /// What went one way.

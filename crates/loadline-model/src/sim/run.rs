@@ -31,6 +31,8 @@ pub struct Run<F: Flow> {
     /// The number of I/Os in this phase at which to look next.
     look: u64,
     ios: u64,
+    /// Of this phase when it was last looked whether the clock stands: I/Os, and the time.
+    looked: (u64, Time),
     steady: bool,
     events: u64,
     warming: Warming,
@@ -40,6 +42,9 @@ pub struct Run<F: Flow> {
     writes: Answers,
     start: Snapshot,
 }
+
+/// So many I/Os are answered at a time before the clock counts as standing: more than ever come at one moment.
+const AT_A_TIME: u64 = 1 << 20;
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
@@ -80,6 +85,7 @@ impl<F: Flow> Run<F> {
             deadline: plan.longest,
             look: u64::MAX,
             ios: 0,
+            looked: (0, Time::ZERO),
             steady: true,
             events: 0,
             warming: Warming::new(),
@@ -154,11 +160,12 @@ impl<F: Flow> Run<F> {
             },
         );
         let ios = self.reads.responses.ios() + self.writes.responses.ios();
+        let longest = (self.reads.responses.longest()).max(self.writes.responses.longest());
         Outcome {
-            ended: if let Phase::Ended(ended) = self.phase {
-                ended
-            } else {
-                Ended::Imprecise
+            ended: match self.phase {
+                Phase::Ended(_) if longest == Some(Time::ZERO) => Ended::Timeless,
+                Phase::Ended(ended) => ended,
+                _ => Ended::Imprecise,
             },
             steady: self.steady,
             warmup: start.now,
@@ -189,6 +196,7 @@ impl<F: Flow> Run<F> {
             Warmup::Span(span) => {
                 self.phase = Phase::Warming;
                 self.deadline = (self.engine.now() + span).min(self.plan.longest);
+                self.look = AT_A_TIME;
             }
         }
         for issuer in 0..self.issuers.len() as u32 {
@@ -345,7 +353,9 @@ impl<F: Flow> Run<F> {
                 let precise = |estimate: Option<Estimate>| {
                     estimate.is_some_and(|it| it.relative() <= relative && !it.correlated())
                 };
-                if now > self.start.now
+                if self.stands(now) {
+                    self.phase = Phase::Ended(Ended::Timeless);
+                } else if now > self.start.now
                     && precise(self.batches.iops())
                     && precise(self.batches.response_ns())
                 {
@@ -356,8 +366,19 @@ impl<F: Flow> Run<F> {
                     self.look = (self.look + self.look / 4 + 1).min(most);
                 }
             }
-            _ => self.look = u64::MAX,
+            _ if self.stands(now) => self.phase = Phase::Ended(Ended::Timeless),
+            _ => self.look = self.ios + AT_A_TIME,
         }
+    }
+
+    /// Whether the clock hasn't moved for very many I/Os.
+    fn stands(&mut self, now: Time) -> bool {
+        let (ios, at) = self.looked;
+        let many = self.ios - ios >= AT_A_TIME;
+        if many {
+            self.looked = (self.ios, now);
+        }
+        many && at == now
     }
 
     /// From now on it counts.
@@ -365,9 +386,10 @@ impl<F: Flow> Run<F> {
         self.phase = Phase::Counting;
         self.ios = 0;
         self.start = self.snapshot();
+        self.looked = (0, self.start.now);
         self.batches = Batches::new(self.start.now);
         self.deadline = self.plan.longest;
-        self.look = u64::MAX;
+        self.look = AT_A_TIME;
         match self.plan.until {
             Until::Ios(ios) => self.look = ios.max(1),
             Until::Precise { least, most, .. } => self.look = least.clamp(1, most.max(1)),
@@ -508,6 +530,21 @@ mod tests {
             (short.ended, short.reads.responses.ios()),
             (Ended::Imprecise, 5000)
         );
+    }
+
+    #[test]
+    fn a_run_of_which_no_io_takes_time_says_so_however_it_was_to_end() {
+        let precise = Until::Precise {
+            relative: 0.01,
+            least: 100,
+            most: u64::MAX,
+        };
+        let span = Until::Span(Time::from_ns(1_000));
+        for until in [Until::Ios(100), precise, span] {
+            let plan = exactly(until);
+            let outcome = one(station(fixed(0)), Arrival::outstanding(4), plan).finish();
+            assert_eq!(outcome.ended, Ended::Timeless);
+        }
     }
 
     #[test]

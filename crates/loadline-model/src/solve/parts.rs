@@ -4,6 +4,13 @@ use super::network::{Center, Class, Demand, Network, Servers};
 use crate::system::{Link, SystemDescription};
 use crate::units::{BytesPerSecond, Time};
 
+/// What I/Os that nothing takes time of before the drives take there all the same.
+const MOMENT: Demand = Demand {
+    visits: 1.0,
+    service_ns: 1.0,
+    scv: 0.0,
+};
+
 /// What computes parity, which a write passes between its accesses.
 pub(super) const PARITY_ENGINES: &str = "parity engines";
 
@@ -311,4 +318,22 @@ pub(super) fn network(parts: &[Part], classes: &[Class], think_ns: f64) -> Netwo
         centers,
         think_ns,
     }
+}
+
+/// The same for I/Os that may wait for nothing in it: then each takes a moment there, for a network has a demand.
+pub(super) fn front(parts: &[Part], classes: &[Class], think_ns: f64) -> Network {
+    let mut network = network(parts, classes, think_ns);
+    let mut demands = network
+        .centers
+        .iter()
+        .map(|center| network.demand_ns(center));
+    if demands.all(|demand| demand == 0.0) {
+        network.centers.push(Center {
+            name: "nothing".to_owned(),
+            copies: 1,
+            servers: Servers::Delay,
+            demands: vec![MOMENT; classes.len()],
+        });
+    }
+    network
 }

@@ -111,7 +111,7 @@ impl Solver<'_> {
         for (last, followed) in &found {
             // Up to there as much is moved as there.
             let parts = self.parts_moving(self.moved_by(followed));
-            let network = parts::network(&parts, &self.classes, think_ns);
+            let network = parts::front(&parts, &self.classes, think_ns);
             let front = self.front(&parts, &network, &(next..=*last))?;
             for n in next..=*last {
                 let [rate, read_ns, write_ns, busy_ns] = by_logarithm(&values, n);
@@ -200,12 +200,10 @@ impl Solver<'_> {
         if numbers.is_empty() {
             return Ok(Vec::new());
         }
+        self.takes_time()?;
         let most = *numbers.end();
-        let network = parts::network(&self.parts, &self.classes, think_ns);
         match &self.drives {
-            _ if self.mix.direct.is_some() && !network.centers.is_empty() => {
-                self.straight(numbers, think_ns)
-            }
+            _ if self.mix.direct.is_some() => self.straight(numbers, think_ns),
             Some(drives) if self.sets.foreground > 0.0 => {
                 let destages = self.beside.as_ref();
                 let known = destages.filter(|_| self.mix.order.is_none());
@@ -228,6 +226,7 @@ impl Solver<'_> {
                     let response = f64::from(n) / x - think_ns;
                     self.point(x, response - inside / x, inside, Way::Write)
                 };
+                let network = parts::network(&self.parts, &self.classes, think_ns);
                 if *numbers.start() == most {
                     return Ok(vec![point(most, full_beside(&network, &rates)?)]);
                 }
@@ -236,6 +235,7 @@ impl Solver<'_> {
                 Ok(points.collect())
             }
             drives => {
+                let network = parts::front(&self.parts, &self.classes, think_ns);
                 let front = self.front(&self.parts, &network, &numbers)?;
                 Ok(self.buffered(numbers, &front, drives.as_ref(), think_ns))
             }
@@ -384,17 +384,23 @@ impl Solver<'_> {
             .sum()
     }
 
+    /// # Errors
+    /// No I/O waits for anything.
+    fn takes_time(&self) -> Result<(), Error> {
+        if self.saturation.0.is_infinite() && self.front_ns(|_| true) == 0.0 {
+            return Err(Error::timeless());
+        }
+        Ok(())
+    }
+
     /// At a rate from outside; `None` if that is above saturation.
     pub(super) fn open(&self, offered_per_s: f64, scv: f64) -> Result<Option<Point>, Error> {
         if offered_per_s >= self.limit * 1e9 {
             return Ok(None);
         }
-        let network = parts::network(&self.parts, &self.classes, 0.0);
-        let front = if network.centers.is_empty() {
-            0.0
-        } else {
-            Open::solve(&network, offered_per_s, scv)?.response_ns
-        };
+        self.takes_time()?;
+        let network = parts::front(&self.parts, &self.classes, 0.0);
+        let front = Open::solve(&network, offered_per_s, scv)?.response_ns;
         let per_ns = offered_per_s / 1e9;
         if let Some(found) = self.mix.followed(self.view, Coming::Open(per_ns)) {
             let waited = |of: &OfWay| of.share * found.waited_ns[of.way as usize];

@@ -15,11 +15,16 @@ fn read(kind: &str, name: &str) -> String {
 
 /// A system of the catalog with these settings.
 pub fn system(name: &str, settings: &[(&str, &str)]) -> System {
+    described(&read("systems", name), settings)
+}
+
+/// A system of a description, with these settings and a drive of the catalog.
+pub fn described(description: &str, settings: &[(&str, &str)]) -> System {
     let settings: Vec<_> = settings
         .iter()
         .map(|&(key, value)| (key.to_owned(), value.to_owned()))
         .collect();
-    let description = SystemDescription::from_toml(&read("systems", name), &settings).unwrap();
+    let description = SystemDescription::from_toml(description, &settings).unwrap();
     let drive = description
         .pool
         .as_ref()
