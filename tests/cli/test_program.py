@@ -153,6 +153,18 @@ def test_a_log_begins_with_the_command_and_one_that_takes_nothing_is_told_once(l
     assert said.err == "--log /dev/full can't be written: No space left on device; lines of it are missing\n"
 
 
+def test_a_log_goes_on_and_takes_nothing_elses_place(loadline: Loadline) -> None:
+    log, suite = loadline.folder / "my.log", loadline.folder / "suite.toml"
+    log.touch()
+    for _ in range(2):
+        assert loadline("ls", "--log", log).code == 0
+    assert log.read_text().count(" INFO loadline ls ") == 2
+    suite.write_text('title = "mine"\n')
+    said = loadline("ls", "--log", suite)
+    assert said.code == 2 and "something else than a log is there" in said.err
+    assert suite.read_text() == 'title = "mine"\n'
+
+
 def test_progress_as_json_is_one_event_a_line(loadline: Loadline, filled_file: Path) -> None:
     said = loadline("run", reads(loadline.folder, "2s"), filled_file, "--progress", "json", "--json")
     names = [json.loads(line)["event"] for line in said.err.splitlines()]

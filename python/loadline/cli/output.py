@@ -246,6 +246,10 @@ def terminal(*, err: bool = False) -> Console:
     return Console(stderr=err, highlight=False, markup=False, emoji=False)
 
 
+#: What a log begins with, if with anything.
+_LOGGED = rb"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d,\d{3} [A-Z]+ |\Z"
+
+
 class _LogFile(logging.FileHandler):
     """A log that says once that it can't be written; the work goes on without it."""
 
@@ -260,10 +264,10 @@ class _LogFile(logging.FileHandler):
 
 
 def log_to(path: str | None) -> None:
-    """Sends loadline's log to a file, which begins with the command.
+    """Sends loadline's log to a file, which begins with the command; one that is there goes on, if it is a log.
 
     Raises:
-        InputError: it can't be written.
+        InputError: it can't be written, or holds something else.
     """
     log = logging.getLogger("loadline")
     log.setLevel(logging.INFO)
@@ -272,12 +276,19 @@ def log_to(path: str | None) -> None:
         log.addHandler(logging.NullHandler())
         return
     try:
+        if Path(path).is_block_device() or (Path(path).is_file() and not _is_log(path)):
+            raise InputError(f"--log {path}: something else than a log is there", "Name a new file, or a log.")
         handler = _LogFile(path, encoding="utf-8", errors="backslashreplace")
     except OSError as error:
         raise InputError(f"--log {path}: {error.strerror}", "Name a file that can be written.") from None
     handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
     log.addHandler(handler)
     log.info("%s", shlex.join(["loadline", *sys.argv[1:]]))
+
+
+def _is_log(path: str) -> bool:
+    with open(path, "rb") as file:
+        return re.match(_LOGGED, file.read(64)) is not None
 
 
 def common(function: F) -> F:
