@@ -162,6 +162,11 @@ impl Direct {
         self.profile.sequential_streams
     }
 
+    /// Whether all go to random places, where drives keep nothing of them.
+    pub(super) fn is_random(&self) -> bool {
+        self.profile.random_fraction >= 1.0 && !self.kept
+    }
+
     /// Whether reads and writes come apart, each from its own end on.
     fn mixed(&self) -> bool {
         let read = self.profile.read_fraction;

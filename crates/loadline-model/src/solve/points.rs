@@ -57,11 +57,14 @@ impl Solver<'_> {
         outstanding: u32,
         enough: f64,
     ) -> Option<(f64, Option<Moved>)> {
-        if self.mix.direct.is_some() {
+        if let Some(direct) = &self.mix.direct {
             let found = self
                 .mix
                 .followed(self.view, Coming::Closed(outstanding, [0.0; 2]))?;
-            return Some((found.per_ns, self.moved_by(&found)));
+            // At random places none would be without work if there were more.
+            let all = self.drives.as_ref().filter(|_| direct.is_random());
+            let most = all.map_or(found.per_ns, |drives| drives.count / found.busy_ns);
+            return Some((most, self.moved_by(&found)));
         }
         let [per_ns, _] = self.followed(outstanding, [f64::INFINITY; 2], 0.0, enough)?;
         Some((per_ns, None))

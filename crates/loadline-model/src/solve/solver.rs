@@ -14,6 +14,10 @@ use crate::sim::Way;
 /// busy, mostly, or few, which one serves.
 const OUTSTANDING: [u32; 3] = [256, 16, 1];
 
+/// And of I/Os at random places, which do most with all queues full, at the most.
+const MOST_OUTSTANDING: u32 = 2048;
+const FILLED: f64 = 3.0;
+
 /// Sets of accesses for each I/O.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sets {
@@ -137,12 +141,19 @@ impl<'a> Solver<'a> {
         };
         // One stream that neither copies nor destages tear comes to the most with the most outstanding.
         let one = matches!(&solver.mix.streams, Some(streams) if streams.count == 1 && streams.destages.is_none());
-        let looked_at = if one && solver.mix.choice.copies == 1 {
+        let mut outstanding = OUTSTANDING;
+        let random = solver.mix.direct.as_ref().is_some_and(Direct::is_random);
+        if let (true, Some(drives)) = (random, &solver.drives) {
+            // As many as fill the drives' queues, which differ.
+            let full = (FILLED * drives.count * drives.curve.tags()) as u32;
+            outstanding[0] = full.clamp(outstanding[0], MOST_OUTSTANDING);
+        }
+        let looked_at = if random || one && solver.mix.choice.copies == 1 {
             1
         } else {
-            OUTSTANDING.len()
+            outstanding.len()
         };
-        for &n in &OUTSTANDING[..looked_at] {
+        for &n in &outstanding[..looked_at] {
             // As many for each stream: fewer would take turns, which those who keep to their own don't.
             let streams = solver.mix.direct.as_ref().map_or(1, Direct::streams);
             let n = n.next_multiple_of(streams);

@@ -116,14 +116,22 @@ impl View<'_> {
         mix
     }
 
-    /// A profile whose I/Os all wait for the drives themselves, in order, or in runs on several drives; or of which drives' own buffers keep a good part.
+    /// Whether some I/Os come back to their drives: a small write reads old data and parity there, then writes new ones. Others that came there
+    /// meanwhile are before it, and the arm is elsewhere.
+    fn renews_parity(&self, profile: &Profile) -> bool {
+        self.layout.kind().parities() > 0 && profile.read_fraction < 1.0
+    }
+
+    /// A profile whose I/Os all wait for the drives themselves, in order, or in runs on several drives; or that come back to their drives; or of which
+    /// drives' own buffers keep a good part.
     fn direct(&self, profile: &Profile, mix: &Mix) -> Option<Direct> {
         let waits = mix.kinds.iter().all(|kind| kind.waits.is_some());
         let volume = self.system.volume.as_ref();
         let several = self.pool.drives > 1 || profile.sequential_streams > 1;
         let in_order = !scattered(profile) || profile.random_fraction < 1.0 && several;
         let kept = self.kept(profile) >= KEPT;
-        (waits && mix.destaging.is_empty() && (in_order || kept)).then(|| Direct {
+        let followed = in_order || kept || self.renews_parity(profile);
+        (waits && mix.destaging.is_empty() && followed).then(|| Direct {
             profile: profile.clone(),
             mirror_read: volume.map_or_else(Default::default, |volume| volume.mirror_read),
             cache: None,
@@ -386,10 +394,11 @@ impl Part<'_> {
         })
     }
 
-    /// Runs that go to the drives past a cache which reads ahead of some of them and finds hardly anything again.
+    /// Runs, or writes that renew parity, that go to the drives past a cache which reads ahead of some of them and finds hardly anything again.
     fn runs_past_cache(&self) -> Option<Direct> {
         let (cache, profile) = (self.cache?, self.profile);
-        let runs = scattered(profile) && profile.random_fraction < 1.0;
+        let runs = scattered(profile)
+            && (profile.random_fraction < 1.0 || self.view.renews_parity(profile));
         let through = profile.read_fraction >= 1.0 || !self.view.system.writes_back();
         let found = profile.read_fraction > 0.0 && self.survey.hits(self.content.bytes()) > FOUND;
         (runs && through && !found).then(|| Direct {

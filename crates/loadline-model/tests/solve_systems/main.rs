@@ -190,6 +190,43 @@ fn drives_with_buffers_write_back_while_hosts_wait_for_others() {
 }
 
 #[test]
+fn small_writes_to_parity_find_others_at_their_drives_when_they_come_back() {
+    for (drives, layout, tags, read) in [
+        ("8", "raid5", "1", 0.0),
+        ("8", "raid6", "32", 0.0),
+        ("24", "raid5", "4", 0.0),
+        ("24", "vraid5", "32", 0.67),
+    ] {
+        let settings = [
+            ("pool.drives", drives),
+            ("volume.layout", layout),
+            ("pool.tags", tags),
+            ("pool.write_cache", "false"),
+        ];
+        let system = system("hdd-7k2", &settings);
+        for outstanding in [2, 8, 32] {
+            let off = error(&system, (8192, read, 1.0), outstanding);
+            assert!(
+                off.abs() < 0.05,
+                "{settings:?} {read} x {outstanding}: {off:+.3}"
+            );
+        }
+    }
+}
+
+#[test]
+fn saturation_of_small_writes_to_parity_is_that_of_drives_that_never_lack_work() {
+    let settings = [("cache.mode", "off"), ("volume.layout", "vraid5")];
+    let system = system("eva-v2-10k", &settings);
+    let few = solve(&system, 8192, 0.0, 1.0, 1);
+    let many = solve(&system, 8192, 0.0, 1.0, 2048);
+    let [few, near] = [few.saturation_per_s, many.at.unwrap().throughput_per_s];
+    assert!((many.saturation_per_s / few - 1.0).abs() < 0.01);
+    // Of 2,048 by chance some drives have none.
+    assert!((0.9..1.0).contains(&(near / few)), "{near} of {few}");
+}
+
+#[test]
 fn no_choice_of_a_copy_avoids_what_is_written_back_to_both() {
     let system = system("dl360p-g8-p420i", &[]);
     let mix = stream(&system, 8192, 0.67, 1.0, Arrival::outstanding(1));
