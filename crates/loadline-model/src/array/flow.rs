@@ -37,6 +37,8 @@ pub struct Array {
     pub(super) destaging: Destaging,
     /// Writes that wait for room in the cache, in order.
     pub(super) parked: VecDeque<TaskId>,
+    /// Reads that are to go to the drives before their windows, with those that have come to them already.
+    pub(super) led: Vec<(TaskId, Option<TaskId>)>,
     /// Reads that wait for what is on its way from the drives.
     pub(super) awaiting: Vec<(FetchId, TaskId)>,
     /// Writes that go through, and whom they free when they end.
@@ -93,6 +95,8 @@ pub struct Task {
     pub(super) fetch: Option<FetchId>,
     /// Of a read: some of it was on its way already.
     pub(super) joins: bool,
+    /// Of a window that is read ahead: the read whose rest is to go to the drives before it.
+    pub(super) follows: Option<TaskId>,
     pub(super) destage: Option<DestageId>,
     /// Of work in the background, and of what a read orders: where, and how much.
     pub(super) address: u64,
@@ -231,6 +235,7 @@ impl Array {
             mirrors: Mirrors::new(volume.mirror_read, pool.drives),
             destaging,
             parked: VecDeque::new(),
+            led: Vec::new(),
             awaiting: Vec::new(),
             writers: Writers::default(),
             freed: Vec::new(),

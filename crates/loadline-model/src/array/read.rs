@@ -26,11 +26,15 @@ impl Array {
             self.miss_rest(context, io);
         }
         if let Some((address, bytes)) = ahead.and_then(|ahead| self.inside(ahead)) {
+            let orders = found == Found::Missing && context.task().bytes > 0;
+            let follows = orders.then(|| context.id());
+            self.led.extend(follows.map(|read| (read, None)));
             context.spawn(Task {
                 phase: Phase::Ahead,
                 controller,
                 address,
                 bytes,
+                follows,
                 ..Task::default()
             });
         }
@@ -103,7 +107,17 @@ impl Array {
 
     /// Orders what is missing from the drives.
     pub(super) fn order_read(&mut self, context: &mut Context<'_, Task>) -> Step {
-        let Task { address, bytes, .. } = *context.task();
+        let Task {
+            address,
+            bytes,
+            follows,
+            ..
+        } = *context.task();
+        let led = |led: &(TaskId, _)| Some(led.0) == follows;
+        if let Some(led) = self.led.iter_mut().find(|one| led(one)) {
+            led.1 = Some(context.id());
+            return Step::Wait;
+        }
         let mut ranges = std::mem::take(&mut self.ranges);
         let mut extents = std::mem::take(&mut self.extents);
         let background = context.io().is_none();
@@ -124,6 +138,10 @@ impl Array {
         let nothing = !self.access(context, &extents, Way::Read);
         self.ranges = ranges;
         self.extents = extents;
+        if let Some(place) = self.led.iter().position(|led| led.0 == context.id()) {
+            let (_, window) = self.led.swap_remove(place);
+            window.into_iter().for_each(|window| context.wake(window));
+        }
         if nothing {
             self.fetched(context)
         } else {
@@ -208,7 +226,7 @@ impl Array {
         context.task().bytes = bytes;
         self.miss(context, address, bytes, Fetch::Ahead);
         let accesses = self.accesses(address, bytes);
-        // As late as the read that it follows: ahead of it, the drives would go on from behind and turn back.
+        // As late as the read that it follows, and after it: ahead of it, the drives would go on from behind and turn back.
         let overhead = self
             .parts
             .overhead
