@@ -85,6 +85,7 @@ impl Question {
         });
         let paces = [
             pace.lead,
+            pace.wanted,
             pace.passing_ns,
             pace.single_ns,
             pace.one_ns,
@@ -226,6 +227,7 @@ mod tests {
 
     const EAGER: Pace = Pace {
         lead: 0.75,
+        wanted: 0.25,
         passing_ns: 0.0,
         single_ns: 0.0,
         one_ns: 0.0,
@@ -266,6 +268,7 @@ mod tests {
         };
         let pace = Pace {
             lead: 16.5,
+            wanted: 16.0,
             ..EAGER
         };
         let rate = |destages| followed(Kind::Raid0, 1, pace, destages, f64::INFINITY);
@@ -309,6 +312,7 @@ mod tests {
         };
         let pace = Pace {
             lead: 64.5,
+            wanted: 64.0,
             ..EAGER
         };
         on(Kind::Raid10, 4, Some(destages), |streams, ground| {

@@ -36,6 +36,12 @@ impl Solver<'_> {
             .map(|part| part.one_per_ns(&self.classes))
             .fold(f64::INFINITY, f64::min);
         let one_per_ns = one_per_ns * self.sets.ahead;
+        let alone_ns = if ahead.asked {
+            // Of all that come between two reads, but for what the next one asks by.
+            (alone_ns / self.sets.ahead - ahead.asking_ns).max(0.0)
+        } else {
+            alone_ns
+        };
         let pace = ahead.closed(outstanding, windows_per_ns, one_per_ns, apart, alone_ns);
         let course = self.mix.course(self.view, pace, enough * self.sets.ahead)?;
         let windows = self.sets.ahead;

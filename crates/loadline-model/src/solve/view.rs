@@ -16,6 +16,7 @@ use super::uneven::{Uneven, reached};
 use super::windows::Ahead;
 use super::working::figure;
 use crate::cache::to_whole_windows;
+use crate::device::SECTOR_BYTES;
 use crate::device::disk;
 use crate::device::disk::service::Place;
 use crate::layout::{self, Layout};
@@ -289,8 +290,15 @@ impl Part<'_> {
         } else {
             self.content.loops()
         };
-        if let Some(cache) = ahead.filter(|_| !scattered(self.profile) && hits < 1.0) {
-            return self.add_windows(mix, reads, cache);
+        if let Some(cache) = self
+            .cache
+            .filter(|_| !scattered(self.profile) && hits < 1.0)
+        {
+            let beside_destages =
+                self.view.system.writes_back() && self.profile.read_fraction < 1.0;
+            if ahead.is_some() || beside_destages {
+                return self.add_windows(mix, reads, ahead.map(|_| cache.read_ahead.0));
+            }
         }
         if self.content.bytes() > 0.0 {
             mix.fact(
@@ -349,14 +357,22 @@ impl Part<'_> {
         }
     }
 
-    /// Reads of sequential streams that the cache reads ahead of.
-    fn add_windows(&self, mix: &mut Mix, reads: f64, cache: &Cache) {
-        self.add_read(mix, "read ahead", reads, None);
+    /// Reads of sequential streams that the cache reads ahead of, so many bytes at a time; if it doesn't, each asks for its own.
+    fn add_windows(&self, mix: &mut Mix, reads: f64, ahead: Option<u64>) {
+        let name = if ahead.is_some() {
+            "read ahead"
+        } else {
+            "read"
+        };
+        self.add_read(mix, name, reads, None);
         let bytes = self.profile.mean_bytes();
-        let window = cache.read_ahead.0;
-        if let Some(kind) = mix.kinds.last_mut().filter(|_| bytes > window as f64) {
-            // The rest of it is missed.
+        let window = ahead.unwrap_or_else(|| self.whole_sectors());
+        let missed = ahead.is_none() || bytes > window as f64;
+        let mut command_ns = 0.0;
+        if let Some(kind) = mix.kinds.last_mut().filter(|_| missed) {
+            // All of it, or the rest.
             kind.passing.command_ns = self.view.cost_ns(|controller| controller.command_read);
+            command_ns = kind.passing.command_ns;
         }
         let a_window = bytes / window as f64;
         let place = self.place(mix, Some(window));
@@ -366,7 +382,10 @@ impl Part<'_> {
         mix.windows = Some(Ahead {
             streams: f64::from(self.profile.sequential_streams),
             reads: a_window.recip(),
-            asking_ns: overhead_ns + self.view.passing(&ask).command_ns,
+            asking_ns: overhead_ns
+                + self.view.passing(&ask).command_ns
+                + if ahead.is_none() { command_ns } else { 0.0 },
+            asked: ahead.is_none(),
         });
         mix.ahead.push(Background {
             per_io: reads * a_window,
@@ -445,6 +464,11 @@ impl Part<'_> {
         })
     }
 
+    /// Bytes of a mean I/O.
+    fn whole_sectors(&self) -> u64 {
+        (self.profile.mean_bytes() as u64).next_multiple_of(SECTOR_BYTES)
+    }
+
     /// The streams as they go over the drives.
     fn streams(&self, mix: &Mix) -> Option<Streams> {
         let cache = self.cache?;
@@ -461,13 +485,23 @@ impl Part<'_> {
                 room: above(1.0) / stripe_bytes,
             }
         });
+        let asked = mix.windows.is_some_and(|windows| windows.asked);
+        let (first, window) = if asked {
+            (0, self.whole_sectors())
+        } else {
+            let window = cache.read_ahead.0;
+            (
+                to_whole_windows(profile.mean_bytes() as u64, window),
+                window,
+            )
+        };
         Some(Streams {
             count: profile.sequential_streams,
             start: profile.start.0,
             working_set: profile.working_set.0,
             apart: profile.apart(),
-            first: to_whole_windows(profile.mean_bytes() as u64, cache.read_ahead.0),
-            window: cache.read_ahead.0,
+            first,
+            window,
             mirror_read: self.survey.mirror_read,
             destages,
         })

@@ -397,7 +397,7 @@ impl<'a> Walk<'a> {
             end.waiting.entry(number).or_default().push(now);
         }
         // A large one reads several windows.
-        let due = (read + 0.5).floor() as u64 + 1;
+        let due = (read + self.pace.lead).floor() as u64 + 1;
         let held = self.held.iter().filter(|&&held| held == stream).count() as u64;
         for _ in self.ends[stream as usize].asked + held..due {
             self.ask(now, stream);

@@ -11,13 +11,16 @@ pub(super) struct Ahead {
     pub(super) reads: f64,
     /// From the read that has a window read ahead to the drives' commands, ns: it comes no sooner to them than that read would.
     pub(super) asking_ns: f64,
+    /// Nothing is read ahead: each read is a window of its own, which it asks for itself.
+    pub(super) asked: bool,
 }
 
 /// How a stream asks for windows and reads them.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Pace {
-    /// Windows by which asking runs ahead of reading.
+    /// Windows by which asking runs ahead of reading, and those of which hosts wait for all reads.
     pub(super) lead: f64,
+    pub(super) wanted: f64,
     /// Time to read a window that is there while all streams read theirs, and while no other one does, ns.
     pub(super) passing_ns: f64,
     pub(super) single_ns: f64,
@@ -43,7 +46,7 @@ impl Pace {
 
     /// Windows whose reads are all outstanding, if the first of them is to be read; 1 or more.
     pub(super) fn outstanding(&self) -> u64 {
-        ((self.lead - 0.5) as u64).max(1)
+        (self.wanted as u64).max(1)
     }
 
     /// The part of a window after whose time the next one is asked for, but for its first read: of reads that have all waited for it that
@@ -76,6 +79,7 @@ impl Ahead {
     ) -> Pace {
         Pace {
             lead: self.lead(outstanding),
+            wanted: self.wanted(outstanding),
             passing_ns: self.streams / passed_per_ns,
             single_ns: single_per_ns.recip(),
             one_ns: one_per_ns.recip(),
@@ -90,7 +94,8 @@ impl Ahead {
     /// With reads that arrive at a rate, whatever waits, and then pass the narrowest place `apart_ns` after each other.
     pub(super) fn open(&self, reads_per_ns: f64, apart_ns: f64) -> Pace {
         Pace {
-            lead: 0.5,
+            lead: self.rule(),
+            wanted: 0.0,
             passing_ns: self.streams * self.reads / reads_per_ns,
             single_ns: 0.0,
             one_ns: 0.0,
@@ -109,7 +114,15 @@ impl Ahead {
 
     /// Windows by which asking runs ahead of reading: half a one by the cache's rule, and what hosts have asked for and not got yet.
     fn lead(&self, outstanding: u32) -> f64 {
-        0.5 + f64::from(outstanding) / self.streams / self.reads
+        (self.rule() + self.wanted(outstanding)).max(0.0)
+    }
+
+    fn rule(&self) -> f64 {
+        if self.asked { -1.0 } else { 0.5 }
+    }
+
+    fn wanted(&self, outstanding: u32) -> f64 {
+        f64::from(outstanding) / self.streams / self.reads
     }
 
     /// Windows per ns of all streams, of which the cache, hosts and links can pass `passed_per_ns`, and which the drives fetch in
@@ -167,6 +180,7 @@ mod tests {
         streams: 1.0,
         reads: 8.0,
         asking_ns: 0.0,
+        asked: false,
     };
 
     #[test]

@@ -21,6 +21,24 @@ fn streams_wait_for_drives_that_writes_through_a_cache_take_away() {
 }
 
 #[test]
+fn streams_without_read_ahead_wait_for_drives_that_destages_take_away() {
+    for (layout, block, read) in [
+        ("raid0", 65536, 0.98),
+        ("raid5", 65536, 0.9),
+        ("raid10", 8192, 0.9),
+    ] {
+        let changes = [("volume.layout", layout), ("cache.read_ahead", "0B")];
+        let system = system("dl360-g6-p410i", &changes);
+        for outstanding in [1, 32] {
+            let arrival = Arrival::outstanding(outstanding);
+            let mix = stream(&system, block, read, 0.0, arrival);
+            let off = off(&system, mix, outstanding, 60_000);
+            assert!(off.abs() < 0.12, "{layout} x {outstanding}: {off:+.3}");
+        }
+    }
+}
+
+#[test]
 fn a_sweep_of_a_stream_goes_on_without_gaps_where_a_drive_has_failed() {
     for (layout, drives) in [("raid5", "4"), ("raid10", "4"), ("raid6", "8")] {
         let changes = [
