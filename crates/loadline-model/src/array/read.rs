@@ -254,3 +254,43 @@ fn hull(ranges: &[(u64, u32)]) -> Option<(u64, u32)> {
     let (&(first, _), &(last, bytes)) = ranges.first().zip(ranges.last())?;
     Some((first, (last - first) as u32 + bytes))
 }
+
+#[cfg(test)]
+mod tests {
+    use crate::System;
+    use crate::drive::DriveDescription;
+    use crate::sim::{Arrival, Plan, Profile, Seed, Stream};
+    use crate::system::SystemDescription;
+    use crate::units::Bytes;
+
+    const DRIVE: &str =
+        include_str!("../../../../python/loadline/catalog/drives/savvio-10k4-600.toml");
+    const ARRAY: &str = r#"
+title = "an array"
+controller = { command_read = "20us", command_hit = "15us" }
+cache = { read = "64MiB", write = "0", read_ahead = "256KiB" }
+pool = { drives = 8, drive = "savvio-10k4-600", scheduling = "fifo" }
+volume = { layout = "raid0", chunk = "64KiB" }
+"#;
+
+    #[test]
+    fn the_rest_of_a_read_goes_to_the_drives_before_its_window_whatever_core_takes_it() {
+        let drive = DriveDescription::from_toml(DRIVE).unwrap();
+        let reads_per_s = ["1", "2"].map(|cores| {
+            let cores = [("controller.cores".to_owned(), cores.to_owned())];
+            let description = SystemDescription::from_toml(ARRAY, &cores).unwrap();
+            let system = System::new(description, Some(&drive)).unwrap();
+            let stream = Stream {
+                profile: Profile {
+                    random_fraction: 0.0,
+                    ..Profile::random_reads(Bytes(1 << 20), Bytes(64 << 30))
+                },
+                arrival: Arrival::outstanding(1),
+            };
+            let run = system.simulate(&[stream], Plan::ios(2000), Seed(1));
+            run.unwrap().finish().iops
+        });
+        let [one, two] = reads_per_s;
+        assert!((two / one - 1.0).abs() < 0.05, "{one} {two}");
+    }
+}
