@@ -367,7 +367,13 @@ def test_a_key_that_is_missing_is_named(loadline: Loadline) -> None:
         ),
         (["systems", "nothing"], "loadline systems"),
         (["systems", "--set", "pool.drives=2"], "Name one"),
-        (["systems", "hdd-7k2", "--set", "pool.drives=-1"], "a whole number, not below 0"),
+        *(
+            (
+                ["systems", "hdd-7k2", "--set", f"pool.drives={number}"],
+                f"pool.drives: {number} can't stand there\nIt takes a whole number from 0 to 4,294,967,295.",
+            )
+            for number in (-1, 10**12)
+        ),
         (["systems", "hdd-7k2", "--set", "pool.drives=4,4"], "takes 4 twice"),
         (["systems", "hdd-7k2", "--set", "pool.drives=8:4:1"], "lead away from its end"),
         (["systems", "hdd-7k2", "--set", "pool.drives.x=1"], "Set pool.drives itself"),

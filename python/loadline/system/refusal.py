@@ -23,8 +23,8 @@ _NO_TOML = re.compile(r"TOML parse error at (line \d+, column \d+)\n *\|\n\d+ \|
 #: Types of the core by their field's name.
 _TYPES = (
     ("struct|map", "a table of keys"),
-    ("u(8|16|32|64)", "a whole number, not below 0"),
-    ("i(8|16|32|64)", "a whole number"),
+    ("u32", f"a whole number from 0 to {2**32 - 1:,}"),
+    ("u64", f"a whole number from 0 to {2**63 - 1:,}"),  # TOML has no larger one
     ("f64", "a number"),
     ("a sequence|seq", "a list"),
     ("a string", "text; in quotes if it reads as something else"),
