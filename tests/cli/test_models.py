@@ -166,8 +166,13 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_simulated(l
 def test_a_faulty_file_is_named_by_its_path_and_shown_in_short(loadline: Loadline) -> None:
     (loadline.folder / "deep.toml").write_text(f"title = {'[' * 100_000}\n")
     said = loadline("systems", "./deep.toml")
-    assert said.code == 2 and "deep.toml: " in said.err
+    assert said.code == 2 and "deep.toml: line 1" in said.err and "nested deeper than can be read\n" in said.err
     assert len(said.err) < 1000
+    (loadline.folder / "deep.toml").write_text("pool" + ".a" * 100 + " = 1\n")
+    said = loadline("systems", "./deep.toml")
+    assert said.code == 2 and said.err.startswith(
+        "loadline: deep.toml: a key has more parts than can be read\nWrite keys "
+    )
 
 
 def test_what_is_no_toml_is_shown_with_its_line_and_what_to_do(loadline: Loadline) -> None:

@@ -50,6 +50,9 @@ def refusal(where: str, error: ValueError, keys: Callable[[], Iterable[str]] = t
     path, why = error.args if len(error.args) == 2 else ("", str(error))
     # What Rust calls the type of a number is nothing to a reader.
     why = re.sub(r"(`\d+`) as [iu]\d+", r"\1", why)
+    why = re.sub(r"cannot recurse further.*", "lists or tables are nested deeper than can be read", why)
+    # The parser's of dotted keys.
+    why = re.sub(r"^recursion limit$", "a key has more parts than can be read: write keys such as pool.drives", why)
     why = re.sub(r"^wanted exactly 1 element.*", "has no key or several: write a table of exactly one, its kind", why)
     at = f"{where}: {path}: " if path else f"{where}: "
     # Before anything is cut: the list of what is known may be long, and has to be whole.

@@ -49,6 +49,9 @@ _FORM = "The form of a suite is in docs/reference/suite.md."
 # Of a dotted key's parts tomllib takes the square, in time and in memory; no key of a suite has more than three.
 _MOST_PARTS = 100
 
+# Lists and tables within each other: twenty times as many as a suite has.
+_MOST_DEEP = 100
+
 # What holds dots beside keys, text and comments, and what keys stand between. Text that isn't closed goes to the end,
 # so that no place is looked at twice.
 _TEXT = re.compile(
@@ -357,8 +360,12 @@ def parse(text: str, name: str, file: str) -> Suite:
         raise InputError(f"{file}: a key has more than {_MOST_PARTS} parts", _FORM)
     try:
         data = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # a fault in the form, a number of thousands of digits, deep nesting
+    except ValueError as error:  # a fault in the form, or a number of thousands of digits
         raise InputError(f"{file}: not TOML: {error}", _FORM) from None
+    except RecursionError:
+        where = f"{file}: line {_deep_line(text)}"
+        remedy = f"Close what is open there. {_FORM}"
+        raise InputError(f"{where}: lists or tables are nested deeper than can be read", remedy) from None
     if data.keys() & {"pool", "station"} and "profile" not in data:
         raise a_system(file)
     try:
@@ -395,6 +402,18 @@ def parse(text: str, name: str, file: str) -> Suite:
     own = parsed.published
     published = Published(own.queue_depth, own.jobs, own.runtime, own.warmup, *own.working_set)
     return Suite(name, parsed.title, parsed.source, parsed.analysis, tuple(entries), published, parsed.stop, file)
+
+
+def _deep_line(text: str) -> int:
+    """The first line, from 1, where more lists and tables are open than any suite has a use for."""
+    plain = _TEXT.sub(lambda found: "\n" * found[0].count("\n"), text)
+    depth, line = 0, 1
+    for sign in re.findall(r"[][{}\n]", plain):
+        line += sign == "\n"
+        depth += (sign in "[{") - (sign in "]}")
+        if depth > _MOST_DEEP:
+            break
+    return line
 
 
 def _shares(block: dict[str, Any]) -> tuple[BlockShare, ...]:
