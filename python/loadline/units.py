@@ -20,6 +20,9 @@ _NUMBER = re.compile(r"\s*([+-]?[0-9]+(?:_[0-9]+)*(?:\.[0-9]+)?)\s*([a-zA-Zµ%/]
 # No quantity is longer, and Python refuses to read very long numbers.
 _LONGEST = 64
 
+# What stands in files in their place, by the name that TOML has for it.
+_KINDS = {dict: "a table", list: "a list", bool: "a boolean"}
+
 # What fio, the kernel and the Rust core hold.
 _MOST = 2**63 - 1
 
@@ -43,7 +46,7 @@ def _split(text: object, what: str, example: str) -> tuple[Fraction, str]:
     plain = str(text) if isinstance(text, str | float) else repr(text) if _is_short(text) else ""
     match = _NUMBER.fullmatch(plain) if len(plain) <= _LONGEST else None
     if match is None:
-        raise InputError(f"{_quoted(text)} is not {what}", f"Write it like {example}.")
+        raise InputError(f"{quoted(text)} is not {what}", f"Write it like {example}.")
     return Fraction(match[1].replace("_", "")), match[2]
 
 
@@ -51,22 +54,24 @@ def _is_short(value: object) -> bool:
     return isinstance(value, int) and not isinstance(value, bool) and abs(value) <= 10**_LONGEST
 
 
-def _quoted(text: object) -> str:
-    """The text for a message; long ones are cut, and what isn't text or number is named by its type."""
+def quoted(text: object) -> str:
+    """What was given, for a message; long texts are cut, and what is neither text nor number is named by its kind."""
     if isinstance(text, str):
         return repr(text if len(text) <= _LONGEST else text[:_LONGEST] + "...")
-    return repr(str(text)) if isinstance(text, float) or _is_short(text) else f"a value of type {type(text).__name__}"
+    if isinstance(text, float) or _is_short(text):
+        return repr(str(text))
+    return _KINDS.get(type(text), f"a value of type {type(text).__name__}")
 
 
 def _whole(value: Fraction, text: object, what: str) -> int:
     if value.denominator != 1:
-        raise InputError(f"{_quoted(text)} is not a whole number of {what}", "Write a smaller unit.")
+        raise InputError(f"{quoted(text)} is not a whole number of {what}", "Write a smaller unit.")
     return _bounded(int(value), text)
 
 
 def _bounded(value: int, text: object) -> int:
     if value > _MOST:
-        raise InputError(f"{_quoted(text)} is more than can be", "Check the unit.")
+        raise InputError(f"{quoted(text)} is more than can be", "Check the unit.")
     return value
 
 
@@ -88,9 +93,9 @@ def parse_bytes(text: str | int) -> int:
     value, unit = _split(text, "a size", "'4k', '64KiB' or '960GB'")
     factor = _multiple(unit)
     if factor is None:
-        raise InputError(f"{_quoted(text)} has no unit of size", "Sizes are written like '4k', '64KiB' or '960GB'.")
+        raise InputError(f"{quoted(text)} has no unit of size", "Sizes are written like '4k', '64KiB' or '960GB'.")
     if value < 0:
-        raise InputError(f"{_quoted(text)} is negative", "A size is 0 or more.")
+        raise InputError(f"{quoted(text)} is negative", "A size is 0 or more.")
     return _whole(value * factor, text, "bytes")
 
 
@@ -103,11 +108,9 @@ def parse_duration(text: str | int) -> int:
     value, unit = _split(text, "a duration", "'300s', '2.5ms' or '7min'")
     factor = _SECONDS.get(unit or "s")
     if factor is None:
-        raise InputError(
-            f"{_quoted(text)} has no unit of time", "Durations are written like '300s', '2.5ms' or '7min'."
-        )
+        raise InputError(f"{quoted(text)} has no unit of time", "Durations are written like '300s', '2.5ms' or '7min'.")
     if value < 0:
-        raise InputError(f"{_quoted(text)} is negative", "A duration is 0 or more.")
+        raise InputError(f"{quoted(text)} is negative", "A duration is 0 or more.")
     return _bounded(round(value * factor * 10**9), text)
 
 
@@ -129,9 +132,9 @@ def parse_fraction(text: str | int | float) -> Fraction:
     """
     value, unit = _split(text, "a share", "'70%'")
     if unit != "%":
-        raise InputError(f"{_quoted(text)} has no percent sign", "Shares are written like '70%'.")
+        raise InputError(f"{quoted(text)} has no percent sign", "Shares are written like '70%'.")
     if not 0 <= value <= 100:
-        raise InputError(f"{_quoted(text)} is outside 0 % to 100 %")
+        raise InputError(f"{quoted(text)} is outside 0 % to 100 %")
     return value / 100
 
 
@@ -144,9 +147,9 @@ def parse_rate(text: str | int | float) -> float:
     value, unit = _split(text, "a rate", "'5000/s' or '20k/s'")
     prefix = unit.removesuffix("/s").lower()
     if prefix not in _POWER:
-        raise InputError(f"{_quoted(text)} has no unit of a rate", "Rates are written like '5000/s' or '20k/s'.")
+        raise InputError(f"{quoted(text)} has no unit of a rate", "Rates are written like '5000/s' or '20k/s'.")
     if value <= 0:
-        raise InputError(f"{_quoted(text)} is not above 0", "A rate is above 0.")
+        raise InputError(f"{quoted(text)} is not above 0", "A rate is above 0.")
     return float(value * 1000 ** _POWER[prefix])
 
 
@@ -161,10 +164,10 @@ def parse_bandwidth(text: str | int | float) -> float:
     factor = _multiple(size) if unit.endswith("/s") and size.lower().endswith("b") else None
     if factor is None:
         raise InputError(
-            f"{_quoted(text)} has no unit of bandwidth", "Bandwidths are written like '1.2GB/s' or '500MiB/s'."
+            f"{quoted(text)} has no unit of bandwidth", "Bandwidths are written like '1.2GB/s' or '500MiB/s'."
         )
     if value <= 0:
-        raise InputError(f"{_quoted(text)} is not above 0", "A bandwidth is above 0.")
+        raise InputError(f"{quoted(text)} is not above 0", "A bandwidth is above 0.")
     return float(value * factor)
 
 

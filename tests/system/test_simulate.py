@@ -53,7 +53,7 @@ def a_system(folder: Path, text: str = STATION) -> Path:
         (lambda: simulate("hdd-7k2", "typical-12", until_precision=0.5), "--until-precision: ", "such as 1%"),
         (lambda: simulate("hdd-7k2", "typical-12", settings=None), "settings: None can't be", "pool.drives=8"),
         (lambda: solve("hdd-7k2", "typical-12", settings=[3]), "settings: [3] can't be", "pool.drives=8"),
-        (lambda: forecast("hdd-7k2", "typical-12", limit=30), "a value of type int is not a limit", "mean<=30ms"),
+        (lambda: forecast("hdd-7k2", "typical-12", limit=30), "'30' is not a limit", "mean<=30ms"),
         *(
             (lambda options=options: simulate("hdd-7k2", "typical-12", options=options, timed=True), said, remedy)
             for options, said, remedy in (

@@ -9,7 +9,7 @@ from itertools import pairwise
 from typing import Any, Literal, TypeAlias, get_args
 
 from loadline.errors import InputError
-from loadline.units import parse_duration
+from loadline.units import parse_duration, quoted
 
 Statistic: TypeAlias = Literal["mean", "p50", "p90", "p95", "p99", "p999", "p9999", "max"]
 Direction: TypeAlias = Literal["all", "reads", "writes"]
@@ -104,8 +104,7 @@ def parse_limit(text: object) -> Limit:
     """
     match = _FORM.fullmatch(text) if isinstance(text, str) and len(text) <= 64 else None
     if match is None:
-        shown = repr(text[:64]) if isinstance(text, str) else f"a value of type {type(text).__name__}"
-        raise InputError(f"{shown} is not a limit on response time", _meant(text))
+        raise InputError(f"{quoted(text)} is not a limit on response time", _meant(text))
     statistic, sign, time, of = match.groups()
     if statistic not in (None, *get_args(Statistic)):
         raise InputError(f"{text!r}: {statistic!r} is not a statistic of response time", _meant(text))

@@ -13,6 +13,7 @@ from dataclasses import replace
 from typing import Annotated, Any, Literal, TypeVar
 
 from pydantic import AfterValidator, BaseModel, BeforeValidator, ConfigDict, Field, ValidationError, model_validator
+from pydantic_core import ErrorDetails
 
 from loadline.errors import InputError
 from loadline.units import format_duration, format_percent, parse_bytes, parse_duration, parse_fraction, parse_rate
@@ -42,6 +43,10 @@ T = TypeVar("T")
 # take at most as much for all of it.
 _SETTLE_NS = 10 * 10**9
 _RATE_PER_S = 1e9
+_COUNT = 10**9
+
+# What fio takes.
+_DEVIATION = (0.00001, 0.99999)
 
 _RAMP = 'ramp = { axis = "rate", from = "100/s", to = "50k/s" }'
 _FORM = "The form of a suite is in docs/reference/suite.md."
@@ -74,8 +79,43 @@ def _with(parse: Callable[[Any], T]) -> BeforeValidator:
     return BeforeValidator(validate)
 
 
+def _number(low: float, high: float, *, above: bool = False, whole: bool = False) -> BeforeValidator:
+    """Numbers from `low`, or from above it, to `high`."""
+    kind = "a whole number" if whole else "a number"
+    wanted = f"{kind} above {low:,g}, at most {high:,}" if above else f"{kind} from {low:,} to {high:,}"
+
+    def validate(value: Any) -> Any:
+        fits = type(value) is int or (type(value) is float and not whole)
+        if not fits or not low <= value <= high or (above and value == low):
+            raise ValueError(f"should be {wanted}{_is(value)}")
+        return value
+
+    return BeforeValidator(validate)
+
+
+def _is(value: Any) -> str:
+    """What stands there, for a message: texts and numbers as TOML has them, in short, of others the kind."""
+    if isinstance(value, str):
+        return f" (is {value[:64]!r})"
+    if isinstance(value, bool):
+        return f" (is {str(value).lower()})"
+    if isinstance(value, int | float):
+        return " (is a huge number)" if isinstance(value, int) and abs(value) >= 10**18 else f" (is {value})"
+    if isinstance(value, list):
+        return f" (is a list of {len(value)})"
+    return " (is a table)" if isinstance(value, dict) else " (is a date or time)"
+
+
 def _share(value: Any) -> float:
     return float(parse_fraction(value))
+
+
+def _deviation(value: Any) -> float:
+    share = _share(value)
+    if not _DEVIATION[0] <= share <= _DEVIATION[1]:
+        low, high = map(format_percent, _DEVIATION)
+        raise InputError(f"{value!r} is not between {low} and {high}", "It's a share of the range.")
+    return share
 
 
 def _block_bytes(value: Any) -> int:
@@ -137,9 +177,9 @@ Runtime = Annotated[int, _with(_duration_within(*RUNTIME_NS))]
 Warmup = Annotated[int, _with(_duration_within(*WARMUP_NS))]
 Rate = Annotated[float, _with(parse_rate), Field(le=_RATE_PER_S)]
 LimitText = Annotated[Limit, _with(parse_limit)]
-Depth = Annotated[int, Field(ge=DEPTHS[0], le=DEPTHS[1], strict=True)]
-Jobs = Annotated[int, Field(ge=JOBS[0], le=JOBS[1], strict=True)]
-Count = Annotated[int, Field(ge=0, le=10**9, strict=True)]
+Depth = Annotated[int, _number(*DEPTHS, whole=True)]
+Jobs = Annotated[int, _number(*JOBS, whole=True)]
+Count = Annotated[int, _number(0, _COUNT, whole=True)]
 Flag = Annotated[bool, Field(strict=True)]
 Name = Annotated[str, BeforeValidator(_unreserved), Field(pattern=r"^[A-Za-z0-9][A-Za-z0-9._+-]{0,63}$")]
 Depths = Annotated[list[Depth], BeforeValidator(_listed), Field(min_length=1), AfterValidator(_different)]
@@ -160,9 +200,9 @@ class _Zone(_Text):
 
 
 class _DistributionText(_Text):
-    zipf: float | None = Field(default=None, ge=0.001, le=100, strict=True)
-    pareto: float | None = Field(default=None, ge=0.001, le=0.999, strict=True)
-    normal: Share | None = Field(default=None, ge=0.00001, le=0.99999)
+    zipf: Annotated[float, _number(0.001, 100)] | None = None
+    pareto: Annotated[float, _number(0.001, 0.999)] | None = None
+    normal: Annotated[float, _with(_deviation)] | None = None
     zoned: list[_Zone] | None = Field(default=None, min_length=1, max_length=256)
 
     @model_validator(mode="after")
@@ -187,7 +227,7 @@ def _not_uniform(value: Any) -> Any:
 
 
 class _BurstsText(_Text):
-    times: float = Field(gt=1, le=10**6)
+    times: Annotated[float, _number(1, 10**6, above=True)]
     length: Annotated[Duration, Field(gt=0)]
     every: Annotated[Duration, Field(gt=0)]
 
@@ -247,7 +287,7 @@ class _ProfileText(_Text):
     flush_every: Count = 0
     dsync: Flag = False
     think_time: Duration = 0
-    burst: Annotated[Count, Field(ge=1)] = 1
+    burst: Annotated[int, _number(1, _COUNT, whole=True)] = 1
     analysis: str = ""
     queue_depth: Depths | None = None
     jobs: JobCounts | None = None
@@ -294,12 +334,12 @@ class _ProfileText(_Text):
 
 class _RoundsText(_Text):
     name: Name
-    most: Annotated[int, Field(ge=2, le=10_000, strict=True)]
-    window: Annotated[int, Field(ge=2, le=100, strict=True)] = 5
+    most: Annotated[int, _number(2, 10_000, whole=True)]
+    window: Annotated[int, _number(2, 100, whole=True)] = 5
     track: list[str] = Field(min_length=1)
     figure: Literal["rate", "latency"] = "rate"
-    fill: Annotated[int, Field(ge=0, le=10, strict=True)] = 0
-    written: float | None = Field(default=None, gt=0, le=1000)
+    fill: Annotated[int, _number(0, 10, whole=True)] = 0
+    written: Annotated[float, _number(0, 1000, above=True)] | None = None
 
     @model_validator(mode="after")
     def _whole_window(self) -> _RoundsText:
@@ -519,7 +559,7 @@ def _distribution(text: _DistributionText | None) -> Distribution:
 
 def _fault(error: ValidationError, data: dict[str, Any], file: str) -> InputError:
     """The first fault as a sentence with its place, e.g. `suite.toml: profile oltp-db: read: ...`."""
-    first = error.errors(include_url=False, include_context=False)[0]
+    first = error.errors(include_url=False)[0]
     where = ": ".join([file, *_place(first["loc"], data)])
     if first["type"] == "extra_forbidden":
         key, keys = str(first["loc"][-1]), _keys(first["loc"][:-1])
@@ -529,11 +569,28 @@ def _fault(error: ValidationError, data: dict[str, Any], file: str) -> InputErro
         return InputError(f"{where}: unknown key", remedy)
     if first["type"] == "missing":
         return InputError(f"{where}: missing", _FORM)
-    message = "should be a table" if first["type"] == "model_type" else first["msg"].removeprefix("Value error, ")
-    value = first["input"]
-    short = isinstance(value, str | float | bool) or (isinstance(value, int) and abs(value) < 10**18)
-    got = f" (is {str(value)[:64]!r})" if short and first["type"] != "value_error" else ""
-    return InputError(f"{where}: {message}{got}", _FORM)
+    if first["type"] == "value_error":
+        return InputError(f"{where}: {first['msg'].removeprefix('Value error, ')}", _FORM)
+    return InputError(f"{where}: {_wanted(first)}", _FORM)
+
+
+def _wanted(fault: ErrorDetails) -> str:
+    """What Pydantic misses, in our words, and what is there instead."""
+    loc, given = fault["loc"], fault.get("ctx", {})
+    tables = f"should be a list of tables, each headed [[{loc[0]}]]"
+    said = {
+        "model_type": "should be a table",
+        "list_type": tables if loc in (("profile",), ("variant",), ("rounds",)) else "should be a list",
+        "string_type": "should be text in quotes",
+        "bool_type": "should be true or false",
+        "literal_error": f"should be {given.get('expected')}",
+        "too_short": "should have an entry",
+        "too_long": f"should have at most {given.get('max_length')} entries",
+        "greater_than": f"should be above {given.get('gt', 0):g}",
+        "less_than_equal": f"should be at most {given.get('le', 0):,.15g}",
+        "string_pattern_mismatch": "should be 1 to 64 letters, digits or . _ + -, a letter or digit first",
+    }.get(fault["type"], "can't stand there")
+    return said + _is(fault["input"])
 
 
 def _keys(above: tuple[int | str, ...]) -> list[str]:
