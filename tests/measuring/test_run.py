@@ -270,6 +270,8 @@ def test_what_fio_cannot_express_is_said_before_anything_is_written(loadline: Lo
         ({"repeats": 1.5}, "--repeat"),
         ({"seed": 10**30}, "--seed"),
         ({"order": "bogus"}, "--order"),
+        ({"listen": 3}, "listen: 3 can't be called"),
+        ({"options": None}, "options: None can't be"),
         ({"cache_bytes": float("nan")}, "--cache"),
     ],
 )

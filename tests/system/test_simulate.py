@@ -53,6 +53,10 @@ def a_system(folder: Path, text: str = STATION) -> Path:
         (lambda: simulate("hdd-7k2", "typical-12", until_precision=0.5), "--until-precision: ", "such as 1%"),
         (lambda: simulate("hdd-7k2", "typical-12", settings=None), "settings: None can't be", "pool.drives=8"),
         (lambda: solve("hdd-7k2", "typical-12", settings=[3]), "settings: [3] can't be", "pool.drives=8"),
+        (lambda: solve("hdd-7k2", "typical-12", options=None), "options: None can't be", "Give Options("),
+        (lambda: solve("hdd-7k2", reads(Closed(1)), options=None), "options: None can't be", "Give Options("),
+        (lambda: simulate("hdd-7k2", "typical-12", listen=3), "listen: 3 can't be called", "Give a function"),
+        (lambda: forecast("hdd-7k2", "typical-12", listen=3), "listen: 3 can't be called", "Give a function"),
         (lambda: forecast("hdd-7k2", "typical-12", limit=30), "'30' is not a limit", "mean<=30ms"),
         *(
             (lambda options=options: simulate("hdd-7k2", "typical-12", options=options, timed=True), said, remedy)
@@ -64,7 +68,8 @@ def a_system(folder: Path, text: str = STATION) -> Path:
                 (Options(jobs=0), "--jobs: 0 can't be", "from 1 to 4,096."),
                 (Options(runtime_ns=-1), "--runtime: -1 can't be", "from 1 ms to 366 days"),
                 (Options(warmup_ns=-1), "--warmup: -1 can't be", "from 0 ns to 366 days"),
-                (Options(only="oltp-db"), "--profile: 'oltp-db' is no list of names", "oltp-db"),
+                (Options(only="oltp-db"), "--profile: 'oltp-db' is no list of names", '("oltp-db",)'),
+                (Options(only=3), "--profile: 3 is no list of names", '("oltp-db",)'),
             )
         ),
     ],

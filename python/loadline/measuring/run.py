@@ -55,6 +55,10 @@ class Session:
     presence: Presence = Presence(())
     warmth: warming.Warmth = warming.Warmth(0)
 
+    def __post_init__(self) -> None:
+        if not callable(self.listen):
+            raise InputError(f"listen: {self.listen!r} can't be called", "Give a function, or leave it out.")
+
 
 def run(
     suite: str | Suite,

@@ -13,7 +13,7 @@ from loadline.host.roots import available_bytes
 from loadline.system.description import System
 from loadline.units import format_size, whole
 from loadline.workload.model import ModelStream, to_model
-from loadline.workload.plan import Options, Point, make_plan
+from loadline.workload.plan import Options, Point, check_options, make_plan
 from loadline.workload.profile import Workload
 from loadline.workload.suite import Suite, load_suite
 
@@ -49,6 +49,7 @@ def points_of(asked: Asked, options: Options = Options(), seed: int = 1) -> tupl
         asked = load_suite(str(asked))[0]
     if isinstance(asked, Suite):
         return asked.name, make_plan(asked, options, seed, timed=False)
+    check_options(options)
     if options != Options():
         raise InputError("options change the points of a suite only", "Change the workload itself.")
     if isinstance(asked, Workload):

@@ -9,6 +9,7 @@ from functools import partial
 from threading import Event
 from typing import TypeVar
 
+from loadline.errors import InputError
 from loadline.result.schema import Result
 from loadline.units import whole
 
@@ -19,6 +20,16 @@ Listener = Callable[[int, int, Sequence[Result]], None]
 
 _TICK_S = 0.1
 _MOST_THREADS = 4096
+
+
+def check_listener(listen: object) -> None:
+    """Refuses what can't be called, before the work whose progress it was to hear of.
+
+    Raises:
+        InputError: it can't.
+    """
+    if listen is not None and not callable(listen):
+        raise InputError(f"listen: {listen!r} can't be called", "Give a function, or leave it out.")
 
 
 def in_order(

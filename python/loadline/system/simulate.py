@@ -20,7 +20,7 @@ from loadline.result.schema import Flow, Result
 from loadline.system.asked import Asked, check_rows, pairs, points_of, streams_of
 from loadline.system.description import System, load_system, unroll
 from loadline.system.load_line import keeps, luck, search_outstanding, search_rate, share
-from loadline.system.pool import Listener, in_order
+from loadline.system.pool import Listener, check_listener, in_order
 from loadline.system.refusal import refusal
 from loadline.system.row import best_rows, busiest, finding, load_line_rows, refused_row, row
 from loadline.units import format_duration, format_percent, parse_fraction, whole
@@ -165,6 +165,7 @@ def answers(
     Raises:
         InputError: none of them can be answered; it says why the first can't.
     """
+    check_listener(listen)
     tasks: list[Callable[[Event], _Part]] = []
     owners: list[int] = []
     for number, (one, point) in enumerate(asked):

@@ -19,7 +19,7 @@ from loadline.result.schema import Flow, Result
 from loadline.system.asked import Asked, check_rows, pairs, points_of, streams_of
 from loadline.system.description import Shared, System, load_system, unroll
 from loadline.system.load_line import LoadLine, Probe, keeps, search_rate, share
-from loadline.system.pool import Listener, in_order
+from loadline.system.pool import Listener, check_listener, in_order
 from loadline.system.refusal import refusal
 from loadline.system.row import best_rows, finding, load_line_rows, refused_row, row
 from loadline.workload.model import ModelStream
@@ -84,6 +84,7 @@ def answers(
     Raises:
         InputError: none of them can be answered; it says why the first can't.
     """
+    check_listener(listen)
     tasks: list[Callable[[Event], _Answer]] = []
     loads: list[Hashable] = []
     shared = Shared()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, get_args
 
@@ -261,7 +261,7 @@ def make_plan(suite: Suite, options: Options, seed: int | None = None, *, timed:
         InputError: an option has a value that can't be, `only` names a profile that the suite doesn't have, options
             contradict each other, two points would have one name, or there is no run time.
     """
-    _check(options)
+    check_options(options)
     lengths = (options.runtime_ns, options.warmup_ns, options.settle_ns)
     changes = (options.queue_depths, options.jobs, *lengths, options.precision_fraction)
     if options.as_published and (options.stop == "precise" or any(change is not None for change in changes)):
@@ -297,8 +297,14 @@ def make_plan(suite: Suite, options: Options, seed: int | None = None, *, timed:
     return tuple(points if seed is None else (replace(point, seed=seed + k) for k, point in enumerate(points)))
 
 
-def _check(options: Options) -> None:
-    """Refuses values that can't be; on the command line some are refused before, where they are texts."""
+def check_options(options: Options) -> None:
+    """Refuses values that can't be; on the command line some are refused before, where they are texts.
+
+    Raises:
+        InputError: it names the option.
+    """
+    if not isinstance(options, Options):
+        raise InputError(f"options: {options!r} can't be", "Give Options(...), or leave them out.")
     depths = options.queue_depths
     if depths is not None:
         if not isinstance(depths, Sequence) or isinstance(depths, str) or not depths:
@@ -328,8 +334,9 @@ def _check(options: Options) -> None:
     if precision is not None and not (isinstance(precision, int | float) and 0.0001 <= precision <= 0.5):
         said = f"{precision * 100:.6g}%" if isinstance(precision, int | float) else repr(precision)
         raise InputError(f"--precision {said} is not between 0.01% and 50%", "Give a share such as 1%, or 0.01.")
-    if isinstance(options.only, str) or not all(isinstance(name, str) for name in options.only):
-        raise InputError(f"--profile: {options.only!r} is no list of names", 'Give one, as in ("oltp-db",).')
+    only = options.only
+    if not isinstance(only, Collection) or isinstance(only, str) or not all(isinstance(name, str) for name in only):
+        raise InputError(f"--profile: {only!r} is no list of names", 'A single name stands in one, too: ("oltp-db",).')
 
 
 def _points(entry: Entry, suite: Suite, options: Options) -> list[Point]:
