@@ -54,6 +54,24 @@ def a_system(folder: Path, text: str = STATION) -> Path:
         (lambda: simulate("hdd-7k2", "typical-12", settings=None), "settings: None can't be", "pool.drives=8"),
         (lambda: solve("hdd-7k2", "typical-12", settings=[3]), "settings: [3] can't be", "pool.drives=8"),
         (lambda: solve("hdd-7k2", "typical-12", options=None), "options: None can't be", "Give Options("),
+        *(
+            (
+                lambda words=words: forecast("hdd-7k2", "typical-12", **words),
+                f"--{next(iter(words)).replace('_', '-')} is for simulations",
+                "Add --method simulate.",
+            )
+            for words in (
+                {"ios": 1000},
+                {"until_precision": "1%"},
+                {"seed": 2, "method": "rule"},
+                {"replications": 3},
+            )
+        ),
+        (
+            lambda: forecast("hdd-7k2", "typical-12", method="simulate", explain=True),
+            "no working to --explain",
+            "--method solve",
+        ),
         (lambda: solve("hdd-7k2", reads(Closed(1)), options=None), "options: None can't be", "Give Options("),
         (lambda: simulate("hdd-7k2", "typical-12", listen=3), "listen: 3 can't be called", "Give a function"),
         (lambda: forecast("hdd-7k2", "typical-12", listen=3), "listen: 3 can't be called", "Give a function"),

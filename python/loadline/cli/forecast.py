@@ -68,15 +68,8 @@ def command(
     """
     if len(limits) > 1:
         raise InputError(f"--limit is given {len(limits)} times", "Ask once for each.")
-    for option, value in (("--ios", ios), ("--until-precision", until_precision), ("--seed", seed)):
-        if value is not None and method != "simulate":
-            raise InputError(f"{option} is for simulations", "Add --method simulate.")
-    if replications > 1 and method != "simulate":
-        raise InputError("--replications is for simulations", "Add --method simulate.")
     if method == "rule":
         _check_rule(limits, options)
-    if explain and method == "simulate":
-        raise InputError("a simulation has no working to --explain", "Leave it out, or take --method solve.")
     choice.check_order(system, suite)
     drawing = Drawing(chart, point, dark)
     output.check_drawn(file, drawing)
@@ -98,7 +91,7 @@ def command(
             options=plan,
             explain=explain,
             curve=file is not None and Path(file).suffix.lower() in DRAWN,
-            seed=seed or 1,
+            seed=seed,
             ios=ios,
             until_precision=until_precision,
             replications=replications,

@@ -40,7 +40,7 @@ def forecast(
     options: Options = Options(),
     explain: bool = False,
     curve: bool = False,
-    seed: int = 1,
+    seed: int | None = None,
     ios: int | None = None,
     until_precision: str | None = None,
     replications: int = 1,
@@ -61,23 +61,33 @@ def forecast(
             thumb of the report on the EVA v.2, which knows load lines only.
         settings: `pool.drives=84:336:42`, `volume.layout=raid5,raid10`; several make all combinations.
         options: what to change of a suite.
-        explain: put the working, a line a step, into each row's provenance; of `solve` and `rule`.
+        explain: put the working, a line a step, into each row's provenance; of `solve` and `rule` only.
         curve: add rows of role `probe` along the curve of response against load; of `solve`, as `simulate` has them.
-        seed, ios, until_precision, replications: as of `simulate`, for that method.
+        seed, ios, until_precision, replications: as of `simulate`, for that method only.
         threads, listen: as of `simulate`.
 
     Returns:
         Rows in the order of settings, then points. A point that can't be answered is a row with an error.
 
     Raises:
-        InputError: nothing can be answered: no such system or suite, a key or a value that can't be.
+        InputError: nothing can be answered: no such system or suite, a key or a value that can't be, or one that the
+            method has no use for.
     """
     if method not in get_args(Method):
         raise InputError(f"there is no method {method!r}", f"Methods: {', '.join(get_args(Method))}.")
+    if method == "simulate":
+        if explain:
+            raise InputError("a simulation has no working to --explain", "Leave it out, or take --method solve.")
+    else:
+        words = {"--ios": ios, "--until-precision": until_precision, "--seed": seed}
+        given = [word for word, value in words.items() if value is not None]
+        given += ["--replications"] if replications != 1 else []
+        if given:
+            raise InputError(f"{given[0]} is for simulations", "Add --method simulate.")
     asked_limit = limit if limit is None or isinstance(limit, Limit) else parse_limit(limit)
     if method == "solve" and asked_limit is not None and asked_limit.statistic != "mean":
         raise InputError(f"the solver knows means only, no {asked_limit}", "Simulate it: --method simulate.")
-    suite, points = points_of(workload, options, seed)
+    suite, points = points_of(workload, options, 1 if seed is None else seed)
     systems = unroll(load_system(system), settings)
     check_rows(len(systems) * len(points), CURVE_ROWS if curve else PLAIN_ROWS)
     lines = [_with_limit(point, asked_limit) for point in points]
