@@ -569,6 +569,7 @@ def test_piped_tables_are_as_wide_as_columns_says(loadline: Loadline) -> None:
     assert max(map(len, wide.out.splitlines())) > 100
     assert max(map(len, narrow.out.splitlines())) <= 80
     assert sorted(set(re.findall(r"[\d.,]{3,}", wide.out))) == sorted(set(re.findall(r"[\d.,]{3,}", narrow.out)))
+    assert loadline(*words, environment={"COLUMNS": "0"}).out == wide.out
 
 
 def test_a_forecast_of_many_points_says_where_it_says_how_busy_components_are(loadline: Loadline) -> None:

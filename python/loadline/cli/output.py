@@ -407,12 +407,15 @@ def tags(values: tuple[str, ...]) -> dict[str, str]:
 
 def begin() -> None:
     """Makes SIGTERM and SIGHUP end a run as Ctrl-C does (fio stopped, points kept, the scratch file removed), unless
-    they are ignored as under nohup; and lets every name be printed, whatever the locale."""
+    they are ignored as under nohup; lets every name be printed, whatever the locale; and takes no COLUMNS of 0, which
+    terminals without a size have."""
 
     def interrupt(number: int, frame: object) -> None:
         raise KeyboardInterrupt
 
     logging.raiseExceptions = False
+    if not os.environ.get("COLUMNS", "").strip("0"):
+        os.environ.pop("COLUMNS", None)
     for number in (signal.SIGTERM, signal.SIGHUP):
         if signal.getsignal(number) is not signal.SIG_IGN:
             signal.signal(number, interrupt)
