@@ -57,7 +57,7 @@ def test_a_missing_file_is_bad_input_with_a_remedy(tmp_path: Path) -> None:
         validate(tmp_path, only=("md-raid5",))
     assert "--only" in refused.value.remedy
     (tmp_path / "alone.trace").write_text("R Hit 0 8 9000 1000\n")
-    with pytest.raises(InputError, match=r"holds no NAME\.trace beside a NAME\.diskspecs"):
+    with pytest.raises(InputError, match=r"traces: NAME\.trace beside a NAME\.diskspecs"):
         validate(tmp_path, only=("traces",))
     # Of two drives the one that was made for the trace is read.
     (tmp_path / "alone.diskspecs").write_text("")

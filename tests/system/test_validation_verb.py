@@ -51,11 +51,17 @@ def test_a_table_for_people_has_measured_forecast_error_bar_and_verdict(loadline
         (("--only", "nothing"), "there is no section 'nothing'"),
         (("--only", "h730"), "section h730 needs measurements"),
         (("--data", "nowhere"), "nowhere is no folder"),
-        (("--data", ".", "--only", "single-hdd"), "single-hdd.csv: No such file"),
+        (
+            ("--data", ".", "--only", "single-hdd"),
+            ". lacks files that sections need (single-hdd: single-hdd.csv)\nName the folder",
+        ),
+        (("--data", "."), "(traces: NAME.trace beside a NAME.diskspecs or NAME.model; md-raid5: md-raid5-8x2tb.csv; "),
+        (("--data", ".", "--only", "eva", "-o", "table"), "table is there, and no directory\n"),
         (("-o", "nowhere", "--only", "dl360"), "there is no directory nowhere"),
     ],
 )
 def test_bad_use_is_told_with_code_2(loadline: Loadline, words: tuple[str, ...], said: str) -> None:
+    (loadline.folder / "table").touch()
     answer = loadline("validate", *words)
     assert answer.code == 2
     assert said in answer.err

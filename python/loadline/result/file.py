@@ -31,6 +31,8 @@ def check_place(path: Path) -> None:
         InputError: a directory that isn't there, or what is no file, such as a device.
     """
     try:
+        if path.parent.exists() and not path.parent.is_dir():
+            raise InputError(f"{path.parent} is there, and no directory", "Give the name of a directory.")
         if not path.parent.is_dir():
             raise InputError(f"{path}: there is no directory {path.parent}", "Make it first.")
         _check_file(path)

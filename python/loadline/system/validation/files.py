@@ -12,6 +12,11 @@ from loadline.system.validation.comparison import Comparison, Section
 from loadline.system.validation.load import Asking, described, point
 from loadline.workload.plan import Point
 
+#: The tables' names.
+SOFTWARE_RAID = "md-raid5-8x2tb.csv"
+SINGLE_DISKS = "single-hdd.csv"
+CONTROLLER_CACHE = "single-hdd-h730-cache.csv"
+
 _BAR = 0.15
 _GIB = 1 << 30
 _SHARES = {"randread": (1.0, 1.0), "randwrite": (0.0, 1.0), "read": (1.0, 0.0), "write": (0.0, 0.0)}
@@ -29,8 +34,7 @@ def software_raid(folder: Path, asking: Asking) -> Section:
     Raises:
         InputError: the table is missing or can't be read; so of the functions below.
     """
-    name = "md-raid5-8x2tb.csv"
-    rows, digest = data.table(folder, name)
+    rows, digest = data.table(folder, SOFTWARE_RAID)
     system = described("md-raid5-8x2tb")
     spread = described("md-raid5-8x2tb", volume__placement="spread", volume__size="100GiB")
     found = _each(rows, system, asking, "", 100 * _GIB)
@@ -39,13 +43,12 @@ def software_raid(folder: Path, asking: Asking) -> Section:
         "4 KB over a file of 100 GiB, assumed to lie in one piece at the beginning; spread ones are for information."
     )
     title = "Linux md RAID 5 of eight 2 TB disks"
-    return Section("md-raid5", title, about, (system,), tuple(found), files=((name, digest),))
+    return Section("md-raid5", title, about, (system,), tuple(found), files=((SOFTWARE_RAID, digest),))
 
 
 def single_disks(folder: Path, asking: Asking) -> Section:
     """Two SATA disks on AHCI, each depth against 15 %."""
-    name = "single-hdd.csv"
-    rows, digest = data.table(folder, name)
+    rows, digest = data.table(folder, SINGLE_DISKS)
     known = {
         "Samsung F1": described("hdd-7k2"),
         "HGST": described("hdd-7k2", pool__drive="sata-7k2-100-25", backend__link="sata-1.5g"),
@@ -58,7 +61,7 @@ def single_disks(folder: Path, asking: Asking) -> Section:
         "4 KB over the whole device. The drives stand for their classes; their models' own data sheets weren't found."
     )
     title = "Two single SATA disks"
-    return Section("single-hdd", title, about, tuple(known.values()), tuple(found), files=((name, digest),))
+    return Section("single-hdd", title, about, tuple(known.values()), tuple(found), files=((SINGLE_DISKS, digest),))
 
 
 def _each(
@@ -84,8 +87,7 @@ def _point(row: data.Measured, working_set_bytes: int | None, asking: Asking) ->
 
 def controller_cache(folder: Path, asking: Asking) -> Section:
     """A disk behind a controller's cache: medians of repeats, judged by their spread."""
-    name = "single-hdd-h730-cache.csv"
-    rows, digest = data.table(folder, name, depth="outstanding")
+    rows, digest = data.table(folder, CONTROLLER_CACHE, depth="outstanding")
     system = described("perc-h730-1x4tb")
     repeats: dict[tuple[str, int, int], list[data.Measured]] = defaultdict(list)
     for row in rows:
@@ -102,4 +104,4 @@ def controller_cache(folder: Path, asking: Asking) -> Section:
         found.append(Comparison(what, "IOPS", median(rates), result.total.iops or 0.0, None, span, note=note))
     about = "Over a file of 5 GiB. Repeats differ up to threefold: a median is compared, and judged by their spread."
     title = "A 4 TB SAS disk behind a PERC H730 mini"
-    return Section("h730", title, about, (system,), tuple(found), files=((name, digest),))
+    return Section("h730", title, about, (system,), tuple(found), files=((CONTROLLER_CACHE, digest),))

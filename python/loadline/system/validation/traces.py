@@ -14,20 +14,19 @@ from loadline.system.validation import data
 from loadline.system.validation.comparison import Comparison, Section
 from loadline.system.validation.published import published
 
+#: What is looked for, in words.
+FILES = "NAME.trace beside a NAME.diskspecs or NAME.model"
+
 
 def traces(folder: Path) -> Section:
     """The demerit figures of all traces of a folder, `NAME.trace` beside `NAME_validate.diskspecs`, `NAME.diskspecs` or
     the same as `.model`; those of DiskSim beside them where they are known.
 
     Raises:
-        InputError: there is no trace with a parameter file, or a file has a line that can't be read.
+        InputError: a file has a line that can't be read.
     """
-    drives = {path.stem: _parameters(path) for path in sorted(folder.glob("*.trace"))}
-    known = {name: drive for name, drive in drives.items() if drive is not None}
-    if not known:
-        raise InputError(f"{folder} holds no NAME.trace beside a NAME.diskspecs or NAME.model", data.REMEDY)
     found, files = [], []
-    for name, parameters in known.items():
+    for name, parameters in described(folder).items():
         disk = published()["disksim"]["disk"].get(name, {})
         text, digest = data.read(folder, f"{name}.trace")
         drive, _ = convert_drive(parameters)
@@ -46,6 +45,12 @@ def traces(folder: Path) -> Section:
         " modelled service times (Ruemmler and Wilkes 1994). The bar is what DiskSim 4.0 reaches with its own models."
     )
     return Section("traces", "Real disks, request by request", about, (), tuple(found), files=tuple(files))
+
+
+def described(folder: Path) -> dict[str, Path]:
+    """The names of the traces of a folder, and for each the file that describes its drive; others are left out."""
+    drives = {path.stem: _parameters(path) for path in sorted(folder.glob("*.trace"))}
+    return {name: drive for name, drive in drives.items() if drive is not None}
 
 
 def _parameters(trace: Path) -> Path | None:
