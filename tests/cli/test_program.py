@@ -193,8 +193,9 @@ def test_a_run_goes_on_when_nobody_reads_its_progress(loadline: Loadline, filled
         ("suites > /dev/full", 3),
         ("ls --json > /dev/full", 3),
         ("--help > /dev/full", 3),
-        ("suites >&-", 0),
-        ("suites <&- >&-", 0),
+        ("suites >&-", 3),
+        ("suites <&- >&-", 3),
+        ("suites >&- 2>&-", 3),
         ("show nothing --json >&-", 2),
         ("show nothing 2>&-", 2),
         ("run 'no such' x --json | true; exit ${PIPESTATUS[0]}", 2),
@@ -222,12 +223,28 @@ def test_a_strange_place_for_input_and_output_gives_a_code_and_no_traceback(
 
 
 @pytest.mark.parametrize("words", ["suites", "suites typical-12 --json", "suites --help", "--version"])
-def test_only_what_standard_output_does_not_take_is_told_as_that(loadline: Loadline, words: str) -> None:
+@pytest.mark.parametrize(
+    ("place", "why"), [("> /dev/full", "No space left on device"), (">&-", "standard output is closed")]
+)
+def test_only_what_standard_output_does_not_take_is_told_as_that(
+    loadline: Loadline, words: str, place: str, why: str
+) -> None:
     done = subprocess.run(
-        ["bash", "-c", f"{PROGRAM} {words} > /dev/full"], env=loadline.environment, capture_output=True, text=True
+        ["bash", "-c", f"{PROGRAM} {words} {place}"], env=loadline.environment, capture_output=True, text=True
     )
-    said = "loadline: the result can't be printed: No space left on device\nLook where the output goes.\n"
+    said = f"loadline: the result can't be printed: {why}\nLook where the output goes.\n"
     assert (done.returncode, done.stderr) == (3, said)
+
+
+def test_an_error_is_told_on_standard_error_where_its_object_cannot_be_printed(loadline: Loadline) -> None:
+    done = subprocess.run(
+        ["bash", "-c", f"{PROGRAM} show nothing --json >&-"],
+        cwd=loadline.folder,
+        env=loadline.environment,
+        capture_output=True,
+        text=True,
+    )
+    assert done.returncode == 2 and done.stderr.startswith("loadline: no run 'nothing'")
 
 
 @pytest.mark.parametrize(("file", "said"), [("some/file", "some/file: Too many"), (None, "Too many")])

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import json
 import logging
 import os
@@ -60,7 +61,8 @@ def printing() -> Iterator[None]:
 
 def unprinted(error: OSError) -> UnprintedError:
     """What is said where standard output takes nothing."""
-    return UnprintedError(f"the result can't be printed: {error.strerror}", "Look where the output goes.")
+    why = "standard output is closed" if error.errno == errno.EBADF else error.strerror
+    return UnprintedError(f"the result can't be printed: {why}", "Look where the output goes.")
 
 
 def say(text: str = "", end: str = "\n") -> None:
@@ -130,11 +132,13 @@ def failure(error: LoadlineError, *, as_json: bool) -> None:
     The object is one line, as some verbs say an object a line. Of a run that the error ended it has the points that are
     kept.
     """
-    if as_json:
-        from loadline.reporting.export import envelope
+    try:
+        if as_json:
+            from loadline.reporting.export import envelope
 
-        say(json.dumps(envelope(*_kept(error), error=error_body(error)), ensure_ascii=False))
-    complain(error)
+            say(json.dumps(envelope(*_kept(error), error=error_body(error)), ensure_ascii=False))
+    finally:
+        complain(error)
 
 
 def _kept(error: LoadlineError) -> tuple[Sequence[Result], Sequence[Mapping[str, Any]]]:
@@ -421,8 +425,9 @@ def begin() -> None:
             signal.signal(number, interrupt)
     for name in ("stdout", "stderr"):
         stream = getattr(sys, name)
-        if stream is None:  # closed by the shell
-            setattr(sys, name, os.fdopen(os.open(os.devnull, os.O_WRONLY), "w"))
+        if stream is None:  # closed by the shell; results are then lost, which the first write finds, notes are not
+            way = os.O_RDONLY if name == "stdout" else os.O_WRONLY
+            setattr(sys, name, os.fdopen(os.open(os.devnull, way), "w"))
         elif isinstance(stream, TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
 
