@@ -262,6 +262,18 @@ def test_what_the_system_refuses_besides_is_told_with_its_file(
     assert printed.err.startswith(f"loadline: {said}")
 
 
+def test_an_interruption_while_a_class_is_made_is_told_as_one(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    class Interrupting:
+        def __set_name__(self, *_: object) -> None:
+            raise KeyboardInterrupt
+
+    monkeypatch.setattr(Store, "locate", lambda *_: type("Made", (), {"part": Interrupting()}))
+    assert cli._run(["ls"], as_json=False) == 130
+    assert capsys.readouterr().err == "loadline: interrupted before there was a result\n"
+
+
 def test_a_name_that_is_no_text_is_measured_and_printed_all_the_same(loadline: Loadline, filled_file: Path) -> None:
     target = filled_file.rename(loadline.folder / os.fsdecode(b"caf\xe9"))
     path = reads(loadline.folder)

@@ -23,7 +23,10 @@ try:
 
     from loadline.cli import output
     from loadline.errors import InputError, InterruptedRun, LoadlineError, unforeseen
-except KeyboardInterrupt:  # Most of what a start takes is spent here, and there is no `main` yet that could tell it.
+except (KeyboardInterrupt, RuntimeError) as interrupt:
+    # Most of what a start takes is spent here, and there is no `main` yet that could tell it.
+    if isinstance(interrupt, RuntimeError) and not isinstance(interrupt.__cause__, KeyboardInterrupt):
+        raise
     sys.stderr.write("loadline: interrupted before there was a result\n")
     sys.exit(130)
 
@@ -157,6 +160,11 @@ def _run(words: list[str], *, as_json: bool) -> int:
         where = f"See: {error.ctx.command_path} --help" if error.ctx else "See: loadline --help"
         failure = InputError(error.format_message(), where)
     except (KeyboardInterrupt, click.Abort):
+        failure = InterruptedRun("interrupted before there was a result")
+    except RuntimeError as error:
+        # Python 3.11 makes one of whatever arises while a class is made, as where a verb's file is imported.
+        if not isinstance(error.__cause__, KeyboardInterrupt):
+            raise
         failure = InterruptedRun("interrupted before there was a result")
     except BrokenPipeError:
         return _unread()
