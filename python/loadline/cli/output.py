@@ -291,7 +291,7 @@ def log_to(path: str | None) -> None:
 
 
 def _is_log(path: str) -> bool:
-    with open(path, "rb") as file:
+    with Path(path).open("rb") as file:
         return re.match(_LOGGED, file.read(64)) is not None
 
 
