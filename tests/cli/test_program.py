@@ -7,7 +7,9 @@ import json
 import os
 import pty
 import re
+import signal
 import subprocess
+import sys
 from dataclasses import replace
 from pathlib import Path
 
@@ -272,6 +274,18 @@ def test_an_interruption_while_a_class_is_made_is_told_as_one(
     monkeypatch.setattr(Store, "locate", lambda *_: type("Made", (), {"part": Interrupting()}))
     assert cli._run(["ls"], as_json=False) == 130
     assert capsys.readouterr().err == "loadline: interrupted before there was a result\n"
+
+
+@pytest.mark.parametrize("number", [signal.SIGINT, signal.SIGTERM, signal.SIGHUP])
+def test_an_interruption_at_the_very_end_is_no_traceback(loadline: Loadline, number: signal.Signals) -> None:
+    late = f"import atexit, os, sys; atexit.register(os.kill, os.getpid(), {int(number)}); sys.argv[1:] = ['ls']"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{late}; from loadline.cli import main; main()"],
+        cwd=loadline.folder,
+        env=loadline.environment,
+        capture_output=True,
+    )
+    assert (done.returncode, done.stderr) == (-number, b"")
 
 
 def test_a_name_that_is_no_text_is_measured_and_printed_all_the_same(loadline: Loadline, filled_file: Path) -> None:

@@ -444,7 +444,10 @@ def while_read() -> Iterator[None]:
 
 
 def end() -> None:
-    """Writes out what is left; a reader that is gone by now is no error."""
+    """Writes out what is left; a reader that is gone by now is no error, and who interrupts it now finds it done."""
+    for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+        if signal.getsignal(number) is not signal.SIG_IGN:
+            signal.signal(number, signal.SIG_DFL)  # Python would complain of what comes while it ends.
     for stream in (sys.stdout, sys.stderr):
         try:
             stream.flush()
