@@ -211,23 +211,18 @@ impl Survey<'_> {
     /// What the destaging of a stripe asks for: of partly dirty ones, then of full ones if those go first.
     pub(super) fn destage(&self, dirty_bytes: f64, full_first: bool) -> Vec<Destage> {
         let stripe_bytes = self.layout.stripe_bytes();
-        let Profile {
-            start, working_set, ..
-        } = self.profile;
-        let block = self.profile.mean_bytes().round().max(1.0) as u64;
-        let chances = Chances::of(self.profile, self.page, dirty_bytes);
-        let end = start.0 + working_set.0;
-        let stripes = start.0 / stripe_bytes..(end - 1) / stripe_bytes + 1;
+        let dirt = self.dirt(dirty_bytes);
+        let Range { start, end } = dirt.span;
+        let stripes = start / stripe_bytes..(end - 1) / stripe_bytes + 1;
         let (mut rng, samples) = (rng(), f64::from(self.samples()));
         let (mut kinds, mut dirty) = ([Vec::new(), Vec::new()], 0.0);
         for _ in 0..self.samples() {
             let number = stripes.start + rng.below(stripes.end - stripes.start);
-            let span = (number * stripe_bytes).max(start.0)..((number + 1) * stripe_bytes).min(end);
             let mut ranges = Vec::new();
-            chances.draw(&mut rng, start.0, block, &span, &mut ranges);
+            dirt.draw(&mut rng, number, &mut ranges);
             let full = ranges == [(number * stripe_bytes, stripe_bytes as u32)];
             kinds[usize::from(full_first && full)].push(ranges);
-            dirty += chances.any(blocks(start.0, block, &span).count()) / samples;
+            dirty += dirt.any(number) / samples;
         }
         let mut plan = WritePlan::default();
         let of = |drawn: &Vec<Vec<(u64, u32)>>| {
@@ -242,7 +237,7 @@ impl Survey<'_> {
                 ask: ask.finish(),
                 bytes: bytes / count,
                 dirty_fraction: dirty,
-                run_bytes: chances.run() * block as f64,
+                run_bytes: dirt.chances.run() * dirt.block as f64,
             }
         };
         kinds
@@ -250,6 +245,17 @@ impl Survey<'_> {
             .filter(|drawn| !drawn.is_empty())
             .map(of)
             .collect()
+    }
+
+    /// How so much of it is dirty when it's destaged.
+    pub(super) fn dirt(&self, dirty_bytes: f64) -> Dirt {
+        let start = self.profile.start.0;
+        Dirt {
+            chances: Chances::of(self.profile, self.page, dirty_bytes),
+            block: self.profile.mean_bytes().round().max(1.0) as u64,
+            span: start..start + self.profile.working_set.0,
+            stripe_bytes: self.layout.stripe_bytes(),
+        }
     }
 
     /// The part of a drive that is touched.
@@ -346,11 +352,50 @@ pub(super) struct Destage {
     pub(super) run_bytes: f64,
 }
 
+/// Dirty blocks of a working set, stripe by stripe.
+#[derive(Debug, Clone, PartialEq)]
+pub(super) struct Dirt {
+    chances: Chances,
+    block: u64,
+    span: Range<u64>,
+    stripe_bytes: u64,
+}
+
+impl Dirt {
+    /// Dirty ranges of a stripe that has one.
+    pub(super) fn draw(&self, rng: &mut Rng, stripe: u64, ranges: &mut Vec<(u64, u32)>) {
+        let (start, span) = (self.span.start, self.of(stripe));
+        self.chances.draw(rng, start, self.block, &span, ranges);
+    }
+
+    /// Probability that something in a stripe is dirty.
+    pub(super) fn any(&self, stripe: u64) -> f64 {
+        let blocks = blocks(self.span.start, self.block, &self.of(stripe));
+        self.chances.any(blocks.count())
+    }
+
+    /// All that it depends on, but for the stripes.
+    pub(super) fn figures(&self) -> [f64; 4] {
+        let Chances {
+            first,
+            begins,
+            behind,
+        } = self.chances;
+        [first, begins, behind, self.block as f64]
+    }
+
+    fn of(&self, stripe: u64) -> Range<u64> {
+        let begin = (stripe * self.stripe_bytes).max(self.span.start);
+        begin..((stripe + 1) * self.stripe_bytes).min(self.span.end)
+    }
+}
+
 /// How dirty blocks lie in a stripe: each is dirty with a probability that is higher behind a dirty one.
 ///
 /// Runs of a geometric length begin at blocks by a Poisson process, s a block, so that each is covered s x (mean length) times as a mean, and
 /// dirty with 1 - exp(-that) = f. A block behind a clean one is dirty if a run begins there, with b = 1 - exp(-s); and as many runs of
 /// dirty blocks end as begin, so that behind a dirty one the next is clean with b (1 - f) / f.
+#[derive(Debug, Clone, PartialEq)]
 struct Chances {
     /// Of the first block, and of those behind a clean and behind a dirty one.
     first: f64,

@@ -282,8 +282,11 @@ impl<'a> Solver<'a> {
             drives.saturation()
         };
         let most = most.min(drives.saturation()) / self.sets.all();
-        let swept = self.mix.most_swept_per_ns(self.view);
-        swept.map_or(most, |swept| swept.min(most))
+        match self.mix.most_swept_per_ns(self.view) {
+            Some(swept) if self.mix.is_swept() => swept,
+            Some(swept) => swept.min(most),
+            None => most,
+        }
     }
 
     /// What the system can do at most: with the controllers that work at a time, and under any load.

@@ -1,13 +1,14 @@
-//! Streams of writes on their way from the cache to drives at which nothing else is: how busy that keeps them.
+//! Writes, of streams or at random places, on their way from the cache to drives at which nothing else is: how busy that keeps them.
 //!
 //! A drive is busy for longer than the work would take in one go. The next stripe of a sweep comes a moment too late: its place has just
 //! passed under the heads and comes round again, and a set has ended only when its last drive has. More under way would spare that, but the
 //! cache asks for more only as it fills. So stripes are followed over the modelled drives at the rate at which they are written.
 
+use super::ask::Dirt;
 use super::bench::{Bench, Event, Ground, Site};
 use crate::layout::{Extent, WritePlan};
 use crate::memo::Memo;
-use crate::sim::Way;
+use crate::sim::{Purpose, Rng, Seed, Way};
 use std::ops::Range;
 use std::sync::LazyLock;
 
@@ -20,11 +21,15 @@ const BEFORE: f64 = 64.0;
 const COUNTED: f64 = 128.0;
 const ROUNDS: f64 = 8.0;
 
+/// While drives' buffers take so much more than they give, as a share of what is written, nothing counts; but for so many stripes at most.
+const FILLING: f64 = 0.02;
+const MOST_BEFORE: f64 = 262_144.0;
+
 /// Stripes per ns that become dirty where more are than any drives can write.
 const ENDLESS: f64 = 1.0;
 
 /// Times that were found before: site, numbers of stripes and bits of all figures.
-type Question = (Site, [u64; 4], [u64; 5]);
+type Question = (Site, [u64; 4], [u64; 5], Option<(bool, [u64; 4])>);
 static FOLLOWED: LazyLock<Memo<Question, [f64; 2]>> = LazyLock::new(|| Memo::new(1 << 10));
 
 /// A cache that writes back, and nothing else at the drives.
@@ -35,6 +40,8 @@ pub(super) struct Sweep {
     /// Streams, which begin evenly spread, and stripes in one go of each.
     pub(super) streams: u64,
     pub(super) run: u64,
+    /// Where they are written at random places: what of a stripe, and whether the oldest goes first instead of the next one.
+    pub(super) scattered: Option<(Dirt, bool)>,
     /// Stripes that an I/O leaves.
     pub(super) per_io: f64,
     /// Accesses of a stripe.
@@ -69,28 +76,37 @@ impl Sweep {
             stripes_per_ns,
         ];
         let numbers = [self.stripes.start, self.stripes.end, self.streams, self.run];
-        let question = (Site::of(ground), numbers, figures.map(f64::to_bits));
+        let scattered = self.scattered.as_ref();
+        let dirt = scattered.map(|(dirt, by_age)| (*by_age, dirt.figures().map(f64::to_bits)));
+        let question = (Site::of(ground), numbers, figures.map(f64::to_bits), dirt);
         FOLLOWED.ask(question, || {
-            let walks = if ground.layout.disks() > FEW {
+            let walks = if ground.layout.disks() > FEW || ground.buffer_bytes() > 0.0 {
                 1
             } else {
                 WALKS
             };
-            let found = (0..walks).map(|number| self.walk(ground, stripes_per_ns, number));
+            let found = (0..walks).map(|number| self.walk(ground, stripes_per_ns, [number, walks]));
             let sum = found.fold([0.0; 2], |sum, one| [sum[0] + one[0], sum[1] + one[1]]);
             sum.map(|sum| sum / walks as f64)
         })
     }
 
     /// The same of one walk.
-    fn walk(&self, ground: Ground<'_>, stripes_per_ns: f64, number: u64) -> [f64; 2] {
+    fn walk(&self, ground: Ground<'_>, stripes_per_ns: f64, [number, walks]: [u64; 2]) -> [f64; 2] {
         let step = self.band / self.most;
-        let apart = (self.stripes.end - self.stripes.start) / self.streams;
+        let all = self.stripes.end - self.stripes.start;
+        let apart = all / self.streams;
+        let begin = if self.scattered.is_some() {
+            // A sweep over all of it takes as long in one part as in another.
+            (all as f64 * (number as f64 + 0.5) / walks as f64) as u64
+        } else {
+            apart * (number % self.streams)
+        };
         Walk {
             sweep: self,
             ground,
             bench: Bench::new(ground, number + 1),
-            stripe: self.stripes.start + apart * (number % self.streams),
+            stripe: self.stripes.start + begin,
             left: self.run,
             apart,
             stripes_per_ns,
@@ -102,6 +118,10 @@ impl Sweep {
             look_at: u64::MAX,
             jobs: Vec::new(),
             plan: WritePlan::default(),
+            written: 0.0,
+            filled: [0.0; 2],
+            rng: Seed(number).rng(Purpose::Place, 0),
+            ranges: Vec::new(),
         }
         .go(step)
     }
@@ -131,6 +151,11 @@ struct Walk<'a> {
     look_at: u64,
     jobs: Vec<Job>,
     plan: WritePlan,
+    /// Bytes that went to the drives; these when it was last looked, and the most that drives' buffers have held.
+    written: f64,
+    filled: [f64; 2],
+    rng: Rng,
+    ranges: Vec<(u64, u32)>,
 }
 
 impl Walk<'_> {
@@ -138,7 +163,7 @@ impl Walk<'_> {
     fn go(mut self, step: f64) -> [f64; 2] {
         self.look(0);
         let laps = ROUNDS * f64::from(self.ground.layout.disks()) / self.sweep.accesses;
-        let (before, counted) = (BEFORE.max(laps), COUNTED.max(2.0 * laps));
+        let (mut before, mut counted) = (BEFORE.max(laps), COUNTED.max(2.0 * laps));
         let (mut last, mut inside_ns, mut since) = (0, 0.0, None);
         let mut settled = false;
         while let Some((now, event)) = self.bench.next() {
@@ -165,7 +190,16 @@ impl Walk<'_> {
                 }
                 settled = true;
             } else if since.is_none() && self.ended >= before {
-                since = Some((now, self.bench.busy_ns(now)));
+                if before < MOST_BEFORE && self.fills() {
+                    before *= 2.0;
+                } else {
+                    before = self.ended;
+                    if self.filled[1] > 0.0 {
+                        // What drives write back from their buffers comes in goes, each of a part of what they hold; and no other walk follows.
+                        counted = before.max(WALKS as f64 * counted);
+                    }
+                    since = Some((now, self.bench.busy_ns(now)));
+                }
             } else if let Some((from, busy_ns)) = since
                 && self.ended >= before + counted
             {
@@ -178,6 +212,14 @@ impl Walk<'_> {
             }
         }
         [0.0; 2]
+    }
+
+    /// Whether drives' buffers take more than they write to the media.
+    fn fills(&mut self) -> bool {
+        let held = self.bench.dirty_bytes() as f64;
+        let [written, most] = self.filled;
+        self.filled = [self.written, held.max(most)];
+        held > most + FILLING * (self.written - written)
     }
 
     /// Dirty stripes above the low water mark, but for those under way.
@@ -207,22 +249,42 @@ impl Walk<'_> {
         self.under_way += 1.0;
         let layout = self.ground.layout;
         let bytes = layout.stripe_bytes();
-        layout.write(&[(self.stripe * bytes, bytes as u32)], &mut self.plan);
+        if let Some((dirt, _)) = &self.sweep.scattered {
+            dirt.draw(&mut self.rng, self.stripe, &mut self.ranges);
+        } else {
+            self.ranges = vec![(self.stripe * bytes, bytes as u32)];
+        }
+        layout.write(&self.ranges, &mut self.plan);
         let WritePlan { reads, writes, .. } = &self.plan;
         self.jobs.push((0, reads.clone(), writes.clone()));
         let at = now + self.sweep.command_ns as u64;
         self.bench.put(at, Event::Ask(self.jobs.len() as u32));
-        // After its run the sweep goes on to the next stream.
-        self.left -= 1;
-        let onward = if self.left == 0 {
-            self.left = self.sweep.run;
-            1 + self.apart.saturating_sub(self.sweep.run)
-        } else {
-            1
-        };
+        let onward = self.onward();
         let stripes = &self.sweep.stripes;
         let place = (self.stripe - stripes.start + onward) % (stripes.end - stripes.start);
         self.stripe = stripes.start + place;
+    }
+
+    /// Stripes from one to the next that is written back.
+    fn onward(&mut self) -> u64 {
+        let stripes = &self.sweep.stripes;
+        match &self.sweep.scattered {
+            Some((_, true)) => self.rng.below(stripes.end - stripes.start),
+            Some((dirt, false)) => {
+                // Geometric.
+                let clean = (-dirt.any(self.stripe)).ln_1p();
+                1 + ((-self.rng.fraction()).ln_1p() / clean) as u64
+            }
+            None => {
+                // After its run the sweep goes on to the next stream.
+                self.left -= 1;
+                if self.left > 0 {
+                    return 1;
+                }
+                self.left = self.sweep.run;
+                1 + self.apart.saturating_sub(self.sweep.run)
+            }
+        }
     }
 
     /// A stripe's commands are at the drives.
@@ -234,6 +296,10 @@ impl Walk<'_> {
             (std::mem::take(reads), Way::Read)
         };
         *left = extents.len();
+        if way == Way::Write {
+            let bytes = extents.iter().map(|extent| f64::from(extent.bytes));
+            self.written += bytes.sum::<f64>();
+        }
         for extent in extents {
             self.bench.submit(now, extent, way, number as u64);
         }

@@ -429,20 +429,30 @@ impl Part<'_> {
         })
     }
 
-    /// Streams of writes, if they are all there is. Of a JBOD each drive has a sweep of its own, and drives that acknowledge from their buffers
-    /// go on writing when they have no commands.
+    /// Writes, if they are all there is. Of a JBOD each drive has a sweep of its own, and drives that acknowledge from their buffers
+    /// go on writing when they have no commands, which a stream leaves them time for.
     fn sweep(&self, mix: &Mix) -> Option<Sweep> {
         let (cache, profile, layout) = (self.cache?, self.profile, &self.view.layout);
         let [work] = mix.destaging.as_slice() else {
             return None;
         };
         let drive = disk::Disk::new(Arc::clone(self.view.model), &Mix::options(self.view));
-        let alone = profile.read_fraction <= 0.0 && !scattered(profile);
+        let alone = profile.read_fraction <= 0.0;
         let apart = layout.kind() == layout::Kind::Jbod && self.view.pool.drives > 1;
         let in_turn = self.by_age() && profile.sequential_streams > 1;
-        if !alone || apart || in_turn || drive.buffers_writes() {
+        let in_order = !scattered(profile);
+        if !alone || apart || in_order && (in_turn || drive.buffers_writes()) {
             return None;
         }
+        // Stripes of one write go together, and a single drive is driven.
+        let whole = profile.mean_bytes() <= layout.stripe_bytes() as f64;
+        if !in_order && (!whole || self.view.pool.drives == 1) {
+            return None;
+        }
+        // A sweep finds what isn't on its way already.
+        let most = f64::from(cache.destage_depth) * f64::from(self.view.pool.drives);
+        let each = profile.mean_bytes().max(cache.page.0 as f64);
+        let waiting = (self.content.dirty - most * each).max(each);
         let bytes = layout.stripe_bytes();
         let end = profile.start.0 + profile.working_set.0;
         let streams = u64::from(profile.sequential_streams);
@@ -451,6 +461,7 @@ impl Part<'_> {
         (!stripes.is_empty()).then(|| Sweep {
             stripes,
             streams,
+            scattered: scattered(profile).then(|| (self.survey.dirt(waiting), self.by_age())),
             run: if streams > 1 {
                 run.max(1.0) as u64
             } else {
@@ -458,8 +469,9 @@ impl Part<'_> {
             },
             per_io: work.per_io,
             accesses: work.ask.count(),
-            most: f64::from(cache.destage_depth) * f64::from(self.view.pool.drives),
-            band: (cache.high_water - cache.low_water) * cache.write.0 as f64 / bytes as f64,
+            most,
+            band: (cache.high_water - cache.low_water) * cache.write.0 as f64
+                / if in_order { bytes as f64 } else { each },
             command_ns: self.view.passing(&work.ask).command_ns,
         })
     }

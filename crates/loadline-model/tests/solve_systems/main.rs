@@ -215,6 +215,28 @@ fn small_writes_to_parity_find_others_at_their_drives_when_they_come_back() {
 }
 
 #[test]
+fn random_writes_are_taken_as_fast_as_they_are_written_back() {
+    for (layout, drives, tags, write_cache, order) in [
+        ("raid0", "8", "1", "true", "ascending"),
+        ("raid6", "8", "1", "true", "ascending"),
+        ("raid5", "12", "1", "false", "ascending"),
+        ("raid10", "8", "4", "false", "oldest"),
+        ("raid5", "8", "32", "false", "oldest"),
+    ] {
+        let settings = [
+            ("volume.layout", layout),
+            ("pool.drives", drives),
+            ("pool.tags", tags),
+            ("pool.write_cache", write_cache),
+            ("cache.destage_order", order),
+        ];
+        let system = system("dl360-g6-p410i", &settings);
+        let off = error(&system, (4096, 0.0, 1.0), 8);
+        assert!(off.abs() < 0.1, "{settings:?}: {off:+.3}");
+    }
+}
+
+#[test]
 fn saturation_of_small_writes_to_parity_is_that_of_drives_that_never_lack_work() {
     let settings = [("cache.mode", "off"), ("volume.layout", "vraid5")];
     let system = system("eva-v2-10k", &settings);
