@@ -8,6 +8,9 @@ use std::sync::Arc;
 /// Rounds after which the pause between two accesses is that which answers leave.
 const PAUSES: u32 = 4;
 
+/// Accesses in whose time a drive empties its buffer of one.
+const LONG: f64 = 8.0;
+
 /// Times of one of so many groups of drives that answer writes from their buffers, and write back while nobody waits; `None` without writes.
 ///
 /// Who is alone comes back to a drive when it has been at all others. Of several those that wait are reads: a write takes no time of theirs
@@ -38,21 +41,15 @@ pub(super) fn rested(
         return None;
     }
     let busy = service::service(model, options, load, &[1])[0];
+    let alone = |ns: f64| service::alone(model, options, load, Time::from_ns(ns as u64));
     if reads.is_empty() {
-        // Only buffers that are full hold anybody up.
-        let at_once = ServiceTime {
-            mean_ns: 1.0,
-            read_ns: 1.0,
-            write_ns: 1.0,
-            ..busy
-        };
-        return Some(vec![at_once; queued.len()]);
+        // Only buffers that are full hold anybody up for longer than a drive takes that has rested.
+        return Some(vec![alone(LONG * busy.mean_ns); queued.len()]);
     }
     let pause_after = |single: ServiceTime| {
         let set_ns = reading * single.read_ns + (1.0 - reading) * single.write_ns;
         (each * (groups * set_ns - single.mean_ns)).max(1.0)
     };
-    let alone = |ns: f64| service::alone(model, options, load, Time::from_ns(ns as u64));
     let mut pause_ns = pause_after(busy);
     for _ in 0..PAUSES {
         pause_ns = (pause_ns * pause_after(alone(pause_ns))).sqrt();

@@ -190,6 +190,20 @@ fn drives_with_buffers_write_back_while_hosts_wait_for_others() {
 }
 
 #[test]
+fn a_write_takes_what_a_drive_does_for_it_before_it_is_in_its_buffer() {
+    let changes = [
+        ("volume.layout", "raid0"),
+        ("pool.drives", "84"),
+        ("pool.write_cache", "true"),
+    ];
+    let system = system("sas-10k-jbod", &changes);
+    for outstanding in [1, 2] {
+        let off = error(&system, (4096, 0.0, 1.0), outstanding);
+        assert!(off.abs() < 0.1, "x {outstanding}: {off:+.3}");
+    }
+}
+
+#[test]
 fn small_writes_to_parity_find_others_at_their_drives_when_they_come_back() {
     for (drives, layout, tags, read) in [
         ("8", "raid5", "1", 0.0),
