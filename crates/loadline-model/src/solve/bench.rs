@@ -10,6 +10,9 @@ use std::collections::{BinaryHeap, VecDeque};
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
+/// Of more drives the spindles stand to each other in any way: one walk over them tells as much as several, and comes further.
+pub(super) const FEW: u32 = 32;
+
 /// Drives to go over.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ground<'a> {

@@ -8,7 +8,7 @@
 
 mod walk;
 
-use super::bench::{Ground, Site};
+use super::bench::{FEW, Ground, Site};
 use super::view::scattered;
 use crate::layout;
 use crate::memo::Memo;
@@ -275,7 +275,11 @@ impl Direct {
         }
         // Drives read on from where they were in the lap before.
         let counted = counted.max((FEWEST_LAPS * lap).min(MOST_READ));
-        let walks = (counted / each).min(MOST_WALKS);
+        let walks = if layout.disks() > FEW {
+            1.0
+        } else {
+            (counted / each).min(MOST_WALKS)
+        };
         Length::of(counted / walks.floor().max(1.0), [walks; 2])
     }
 

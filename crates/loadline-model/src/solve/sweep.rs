@@ -5,16 +5,15 @@
 //! cache asks for more only as it fills. So stripes are followed over the modelled drives at the rate at which they are written.
 
 use super::ask::Dirt;
-use super::bench::{Bench, Event, Ground, Site};
+use super::bench::{Bench, Event, FEW, Ground, Site};
 use crate::layout::{Extent, WritePlan};
 use crate::memo::Memo;
 use crate::sim::{Purpose, Rng, Seed, Way};
 use std::ops::Range;
 use std::sync::LazyLock;
 
-/// In how many ways the spindles of few drives stand to each other, each for its part of what counts; many stand in any.
+/// In how many ways the spindles of few drives stand to each other, each for its part of what counts.
 const WALKS: u64 = 8;
-const FEW: u32 = 32;
 
 /// Stripes before it counts and those that count of a walk, or rounds of accesses at all drives if that is more.
 const BEFORE: f64 = 64.0;
