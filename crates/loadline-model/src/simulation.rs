@@ -49,6 +49,9 @@ impl System {
         description: SystemDescription,
         model: Option<Arc<disk::Model>>,
     ) -> Result<Self, Error> {
+        if let Some(rule) = &description.rule {
+            rule.check()?;
+        }
         if !description.station.is_empty() {
             stations(&description.station, Seed(0))?;
             return Ok(System {

@@ -352,6 +352,10 @@ fn width(shape: &Shape) -> Result<u32, Error> {
         Kind::Vraid6 => (shape.group.unwrap_or(6), 4, MOST_DISKS),
     };
     let name = kind.name();
+    if let Some(group) = shape.group.filter(|&group| group < 3) {
+        let why = format!("no stripe with parity spans {group} disks: write 3 or more");
+        return wrong("volume.group", why);
+    }
     if !(least..=most).contains(&disks) {
         let range = match most {
             MOST_DISKS => format!("at least {least}"),

@@ -265,6 +265,26 @@ pub struct Rule {
     pub bandwidth: Option<BytesPerSecond>,
 }
 
+impl Rule {
+    /// # Errors
+    /// Figures that can't be.
+    pub(crate) fn check(&self) -> Result<(), Error> {
+        if let Some(rate) = self.disk_rate_per_s
+            && !(1e-3..=1e9).contains(&rate)
+        {
+            let why = format!(
+                "{rate} I/Os a second are no disk's: write 0.001 to 1000000000, or leave it out"
+            );
+            return Err(Error::at("rule.disk_rate_per_s", why));
+        }
+        if self.bandwidth.is_some_and(|rate| rate.0 == 0) {
+            let why = "0 lets nothing pass: write more, or leave it out if it isn't known";
+            return Err(Error::at("rule.bandwidth", why));
+        }
+        Ok(())
+    }
+}
+
 /// Which copy of mirrored data is read.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Hash, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
