@@ -117,10 +117,11 @@ impl View<'_> {
         mix
     }
 
-    /// Whether some I/Os come back to their drives: a small write reads old data and parity there, then writes new ones. Others that came there
-    /// meanwhile are before it, and the arm is elsewhere.
-    fn renews_parity(&self, profile: &Profile) -> bool {
-        self.layout.kind().parities() > 0 && profile.read_fraction < 1.0
+    /// Whether some I/Os come back to their drives over parity: a small write reads old data and parity there, then writes new ones, and of what is larger than a
+    /// stripe's data more lies behind the parity that a drive passes over. Others that came there meanwhile are before it, and the arm is elsewhere.
+    fn come_back(&self, profile: &Profile) -> bool {
+        let larger = profile.mean_bytes() > self.layout.stripe_bytes() as f64;
+        self.layout.kind().parities() > 0 && (profile.read_fraction < 1.0 || larger)
     }
 
     /// A profile whose I/Os all wait for the drives themselves, in order, or in runs on several drives; or that come back to their drives; or of which
@@ -131,7 +132,7 @@ impl View<'_> {
         let several = self.pool.drives > 1 || profile.sequential_streams > 1;
         let in_order = !scattered(profile) || profile.random_fraction < 1.0 && several;
         let kept = self.kept(profile) >= KEPT;
-        let followed = in_order || kept || self.renews_parity(profile);
+        let followed = in_order || kept || self.come_back(profile);
         (waits && mix.destaging.is_empty() && followed).then(|| Direct {
             profile: profile.clone(),
             mirror_read: volume.map_or_else(Default::default, |volume| volume.mirror_read),
@@ -413,11 +414,11 @@ impl Part<'_> {
         })
     }
 
-    /// Runs, or writes that renew parity, that go to the drives past a cache which reads ahead of some of them and finds hardly anything again.
+    /// Runs, or I/Os that come back to their drives, that go to the drives past a cache which reads ahead of some of them and finds hardly anything again.
     fn runs_past_cache(&self) -> Option<Direct> {
         let (cache, profile) = (self.cache?, self.profile);
-        let runs = scattered(profile)
-            && (profile.random_fraction < 1.0 || self.view.renews_parity(profile));
+        let runs =
+            scattered(profile) && (profile.random_fraction < 1.0 || self.view.come_back(profile));
         let through = profile.read_fraction >= 1.0 || !self.view.system.writes_back();
         let found = profile.read_fraction > 0.0 && self.survey.hits(self.content.bytes()) > FOUND;
         (runs && through && !found).then(|| Direct {

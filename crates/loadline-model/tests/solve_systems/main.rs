@@ -229,6 +229,21 @@ fn small_writes_to_parity_find_others_at_their_drives_when_they_come_back() {
 }
 
 #[test]
+fn reads_of_several_stripes_pass_over_the_parity_between_them() {
+    for (tags, drives) in [("1", "4"), ("16", "12")] {
+        let settings = [
+            ("pool.drives", drives),
+            ("volume.layout", "raid5"),
+            ("volume.chunk", "16KiB"),
+            ("pool.tags", tags),
+        ];
+        let system = system("hdd-7k2", &settings);
+        let off = error(&system, (1 << 20, 1.0, 1.0), 2);
+        assert!(off.abs() < 0.05, "{settings:?}: {off:+.3}");
+    }
+}
+
+#[test]
 fn random_writes_are_taken_as_fast_as_they_are_written_back() {
     for (layout, drives, tags, write_cache, order) in [
         ("raid0", "8", "1", "true", "ascending"),
