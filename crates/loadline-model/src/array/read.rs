@@ -140,7 +140,9 @@ impl Array {
         self.extents = extents;
         if let Some(place) = self.led.iter().position(|led| led.0 == context.id()) {
             let (_, window) = self.led.swap_remove(place);
-            window.into_iter().for_each(|window| context.wake(window));
+            if let Some(window) = window {
+                context.wake(window);
+            }
         }
         if nothing {
             self.fetched(context)

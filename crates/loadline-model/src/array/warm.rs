@@ -120,8 +120,8 @@ struct Seen {
     drawn: u64,
     dirty: u64,
     missed: u64,
-    /// Reads that missed for each draw since the look before; 0 at the first.
-    misses: f64,
+    /// Reads that missed, of the draws since the look before; 0 at the first.
+    share: f64,
 }
 
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -258,11 +258,11 @@ impl Warming {
         let counters = cache.counters();
         let missed = counters.reads - counters.read_hits;
         let dirty = cache.dirty_space_bytes();
-        let misses = (missed - seen.missed) as f64 / (self.drawn - seen.drawn) as f64;
+        let share = (missed - seen.missed) as f64 / (self.drawn - seen.drawn) as f64;
         let more = match self.stage {
             Stage::Filling => (dirty - seen.dirty) as f64 > LEAST * cache_bytes as f64,
             Stage::Reading if self.reads_hit => {
-                seen.drawn == 0 || misses < (1.0 - SETTLED) * seen.misses
+                seen.drawn == 0 || share < (1.0 - SETTLED) * seen.share
             }
             _ => false,
         };
@@ -271,7 +271,7 @@ impl Warming {
             drawn: self.drawn,
             dirty,
             missed,
-            misses,
+            share,
         };
         more && self.drawn < MOST
     }
@@ -552,7 +552,7 @@ volume = { layout = "raid5", size = "64GiB" }
 
     #[test]
     fn a_cache_with_room_for_all_that_is_read_begins_with_all_of_it() {
-        assert_eq!(misses(30 << 20), [0.0, 0.0]);
+        assert!(misses(30 << 20).iter().sum::<f64>() < 1e-9);
     }
 
     #[test]
