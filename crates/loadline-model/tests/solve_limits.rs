@@ -49,8 +49,10 @@ pool = { drives = 1, drive = "savvio-10k1-73" }
 volume = { layout = "jbod", size = "20GB" }
 "#;
     let uncached = without.replace("cache = {", "cache = { mode = \"off\",");
+    let ahead = without.replace("read = \"0\"", "read = \"64MiB\", read_ahead = \"256KiB\"");
     for (description, read, random) in [
         (without, 0.0, 1.0),
+        (&ahead, 1.0, 0.0),
         (without, 0.5, 1.0),
         (&uncached, 1.0, 0.0),
         (&uncached, 0.0, 1.0),

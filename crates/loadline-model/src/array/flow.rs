@@ -26,9 +26,10 @@ pub struct Array {
     pub(super) costs: Costs,
     pub(super) layout: Layout,
     pub(super) cache: Option<Cache>,
-    /// What the cache holds at most, how much of that lies above the low water mark, what is dirty at most and written back in
+    /// What the cache holds at most, how much of what it may have dirty lies below and above the low water mark, what is dirty at most and written back in
     /// sweeps, and what it allocates.
     pub(super) cache_bytes: u64,
+    pub(super) low_bytes: u64,
     pub(super) above_low_bytes: u64,
     pub(super) swept_bytes: u64,
     pub(super) page_bytes: u64,
@@ -223,6 +224,10 @@ impl Array {
                 let used = system.writes_back() || cache.shared;
                 cache.read.0 + if used { cache.write.0 } else { 0 }
             }),
+            low_bytes: system
+                .cache
+                .as_ref()
+                .map_or(0, |cache| (cache.write.0 as f64 * cache.low_water) as u64),
             above_low_bytes: system.cache.as_ref().map_or(0, |cache| {
                 (cache.write.0 as f64 * (1.0 - cache.low_water)) as u64
             }),

@@ -92,6 +92,8 @@ pub(crate) fn cache(cache: &system::Cache, layout: &Layout) -> Result<Cache, Err
 /// what reads leave has been replaced, and for as long as they miss ever more seldom. If the cache has room for all places, all are put there first: the last of
 /// them would be drawn only after many times as many.
 ///
+/// Nor do writes leave the cache whose places all have room below the low water mark: these are all written first.
+///
 /// The draws are others than those of the run, whose sequential I/Os go on where these end.
 #[derive(Debug, Clone)]
 pub(crate) struct Warming {
@@ -107,8 +109,9 @@ pub(crate) struct Warming {
     until: u64,
     seen: Seen,
     reads_hit: bool,
-    /// What is read and written, if reads hit.
+    /// What is read and written, if reads hit; and what is written, if all of it stays dirty.
     places: Vec<Range<u64>>,
+    written: Vec<Range<u64>>,
     /// Where all writes go, if evenly and hardly ever twice.
     even: Option<Range<u64>>,
     ranges: Vec<(u64, u32)>,
@@ -157,13 +160,15 @@ impl Warming {
         let reads_hit = streams
             .iter()
             .any(|stream| array.reads_may_hit(&stream.profile));
-        let ranges = streams
+        let places = distinct(streams.iter().filter(|_| reads_hit));
+        let mut written = distinct(streams.iter().filter(|one| one.profile.read_fraction < 1.0));
+        let most = array.low_bytes.min(MOST * array.page_bytes);
+        if !array.writes_back || bytes_of(&written) > most {
+            written.clear();
+        }
+        let even = streams
             .iter()
-            .map(|Stream { profile, .. }| profile.start.0..profile.start.0 + profile.working_set.0);
-        let mut places: Vec<_> = ranges.clone().filter(|_| reads_hit).collect();
-        places.sort_by_key(|range| (range.start, range.end));
-        places.dedup();
-        let even = ranges
+            .map(range)
             .reduce(|all, one| if all == one { all } else { 0..0 })
             .filter(|range| !range.is_empty() && !reads_hit);
         let most = if even.is_some() { 2 * draws } else { draws };
@@ -185,6 +190,7 @@ impl Warming {
             seen: Seen::default(),
             reads_hit,
             places,
+            written,
             even,
             ranges: Vec::new(),
         })
@@ -199,6 +205,9 @@ impl Warming {
             if self.stage == Stage::Keeping {
                 self.keep_all(cache, MOST * array.page_bytes);
                 self.enter(Stage::Reading);
+            }
+            for (address, bytes) in pieces(&std::mem::take(&mut self.written)) {
+                self.write(cache, address, bytes);
             }
             let enough = match self.stage {
                 Stage::Filling => self.most,
@@ -241,14 +250,8 @@ impl Warming {
 
     /// Keeps all that is read and written, if there is room for it.
     fn keep_all(&self, cache: &mut Cache, most: u64) {
-        let bytes: u64 = self.places.iter().map(|all| all.end - all.start).sum();
-        if bytes > cache.room_for_reads().0.min(most) {
-            return;
-        }
-        for all in &self.places {
-            for address in all.clone().step_by(STEP as usize) {
-                cache.fill(address, (all.end - address).min(STEP) as u32);
-            }
+        if bytes_of(&self.places) <= cache.room_for_reads().0.min(most) {
+            pieces(&self.places).for_each(|(address, bytes)| cache.fill(address, bytes));
         }
     }
 
@@ -323,6 +326,31 @@ impl Warming {
         }
         full
     }
+}
+
+fn range(Stream { profile, .. }: &Stream) -> Range<u64> {
+    profile.start.0..profile.start.0 + profile.working_set.0
+}
+
+/// Where streams go, each range once.
+fn distinct<'a>(streams: impl Iterator<Item = &'a Stream>) -> Vec<Range<u64>> {
+    let mut ranges: Vec<_> = streams.map(range).collect();
+    ranges.sort_by_key(|range| (range.start, range.end));
+    ranges.dedup();
+    ranges
+}
+
+fn bytes_of(ranges: &[Range<u64>]) -> u64 {
+    ranges.iter().map(|range| range.end - range.start).sum()
+}
+
+fn pieces(ranges: &[Range<u64>]) -> impl Iterator<Item = (u64, u32)> {
+    let piece = |range: &Range<u64>| {
+        let end = range.end;
+        let starts = range.clone().step_by(STEP as usize);
+        starts.map(move |address| (address, (end - address).min(STEP) as u32))
+    };
+    ranges.iter().flat_map(piece)
 }
 
 impl Array {
@@ -553,6 +581,26 @@ volume = { layout = "raid5", size = "64GiB" }
     #[test]
     fn a_cache_with_room_for_all_that_is_read_begins_with_all_of_it() {
         assert!(misses(30 << 20).iter().sum::<f64>() < 1e-9);
+    }
+
+    #[test]
+    fn what_is_written_stays_dirty_from_the_begin_on_if_it_has_room_below_the_low_mark() {
+        let dirty = |working_set: u64| {
+            let settings = [("cache.low_water".to_owned(), "0.5".to_owned())];
+            let description = SystemDescription::from_toml(ARRAY, &settings).unwrap();
+            let drive = DriveDescription::from_toml(DRIVE).unwrap();
+            let system = System::new(description.clone(), Some(&drive)).unwrap();
+            let drive = system.drive().unwrap();
+            let (mut array, ..) = Array::assemble(&description, drive, Seed(1)).unwrap();
+            let mut stream = writes(8192, 1.0);
+            stream.profile.spread = Spread::Zipf { theta: 1.2 };
+            stream.profile.working_set = Bytes(working_set);
+            let mut warming = Warming::new(&array, &[stream], Seed(1)).unwrap();
+            while !warming.work(&mut array, 1000) {}
+            array.cache.unwrap().dirty_space_bytes()
+        };
+        assert_eq!(dirty(15 << 20), 15 << 20);
+        assert!(dirty(40 << 20) > 15 << 20);
     }
 
     #[test]

@@ -1,7 +1,7 @@
 //! The load line of a closed load: the last number outstanding before the first at which the mean response fails a limit.
 
 use super::solver::Solver;
-use super::system::{Asked, Point, Solution};
+use super::system::{Asked, Point, Solution, in_order};
 use crate::Error;
 use crate::sim::{Stream, Way};
 use crate::simulation::System;
@@ -160,6 +160,7 @@ impl System {
         loads: &Loads,
         explain: bool,
     ) -> Result<LoadLine, Error> {
+        let streams = &in_order(streams);
         let Loads { low, high, step } = *loads;
         if low == 0 || step == 0 || high < low {
             let why = format!("from {low} to {high} every {step} are no loads");

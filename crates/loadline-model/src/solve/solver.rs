@@ -141,19 +141,20 @@ impl<'a> Solver<'a> {
         };
         // One stream that neither copies nor destages tear comes to the most with the most outstanding.
         let one = matches!(&solver.mix.streams, Some(streams) if streams.count == 1 && streams.destages.is_none());
-        let mut outstanding = OUTSTANDING;
         let random = solver.mix.direct.as_ref().is_some_and(Direct::is_random);
-        if let (true, Some(drives)) = (random, &solver.drives) {
-            // As many as fill the drives' queues, which differ.
-            let full = (FILLED * drives.count * drives.curve.tags()) as u32;
-            outstanding[0] = full.clamp(outstanding[0], MOST_OUTSTANDING);
-        }
-        let looked_at = if random || one && solver.mix.choice.copies == 1 {
-            1
-        } else {
-            outstanding.len()
+        let [many, ..] = OUTSTANDING;
+        let numbers = match &solver.drives {
+            Some(drives) if random => {
+                // As many as fill the drives' queues, which differ; in longer ones than they can order they may do less.
+                let full = (FILLED * drives.count * drives.curve.tags()) as u32;
+                let mut numbers = vec![full.clamp(many, MOST_OUTSTANDING), many];
+                numbers.dedup();
+                numbers
+            }
+            _ if one && solver.mix.choice.copies == 1 => vec![many],
+            _ => OUTSTANDING.to_vec(),
         };
-        for &n in &outstanding[..looked_at] {
+        for n in numbers {
             // As many for each stream: fewer would take turns, which those who keep to their own don't.
             let streams = solver.mix.direct.as_ref().map_or(1, Direct::streams);
             let n = n.next_multiple_of(streams);
@@ -223,6 +224,10 @@ impl<'a> Solver<'a> {
             Asked::Closed { .. } => closed,
             Asked::Open { per_s, scv } => self.open(*per_s, *scv)?,
         };
+        let whole = |at: &Point| at.throughput_per_s.is_finite() && at.response_ns.is_finite();
+        if at.as_ref().is_some_and(|at| !whole(at)) {
+            return Err(Error::at("", "no rate is found for this load: simulate it"));
+        }
         let components = self.components(at.as_ref());
         Ok(Solution {
             saturation_per_s: most * 1e9,

@@ -15,6 +15,9 @@ use crate::system::Pool;
 /// The largest population that is solved.
 const LARGEST: u32 = 1 << 14;
 
+/// Below this share of random places runs are so long that a load is one in order.
+const SELDOM: f64 = 1e-3;
+
 /// What a system does with so many I/Os outstanding, or at a rate.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Point {
@@ -123,6 +126,7 @@ impl System {
 
     /// The same with bursts taken as one variation of times between arrivals.
     fn solve_alike(&self, streams: &[Stream], most: u32, explain: bool) -> Result<Solution, Error> {
+        let streams = &in_order(streams);
         let (asked, profiles) = self.question(streams, most)?;
         let Some(view) = self.view()? else {
             return self.stations(streams, &asked, most, explain);
@@ -180,6 +184,18 @@ impl System {
         let most = most.max(asked.outstanding().unwrap_or(1));
         stations::solve(&network, most, asked, &ways, explain)
     }
+}
+
+/// The streams, of which those that leave their order only now and then are taken to keep it.
+pub(super) fn in_order(streams: &[Stream]) -> Vec<Stream> {
+    let kept = |stream: &Stream| {
+        let mut stream = stream.clone();
+        if stream.profile.random_fraction < SELDOM {
+            stream.profile.random_fraction = 0.0;
+        }
+        stream
+    };
+    streams.iter().map(kept).collect()
 }
 
 /// The solver of a load from outside: of a stream as many controllers work as what is outstanding then keeps at work.
