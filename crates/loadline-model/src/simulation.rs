@@ -156,7 +156,7 @@ impl System {
         };
         let (array, nodes, groups) = Array::assemble(&self.description, drive, seed)?;
         let warming = match plan.warmup {
-            Warmup::Detected { .. } => Some(Warming::new(&array, streams, seed)?),
+            Warmup::Detected { .. } => Some(Box::new(Warming::new(&array, streams, seed)?)),
             Warmup::Span(_) => None,
         };
         let sweep_ios = array.ios_of_a_sweep(streams);
@@ -246,7 +246,7 @@ pub struct Simulation {
 
 #[derive(Clone)]
 enum Kind {
-    Array(Box<Run<Array>>, Option<Warming>),
+    Array(Box<Run<Array>>, Option<Box<Warming>>),
     Stations(Box<Run<Network>>),
 }
 
