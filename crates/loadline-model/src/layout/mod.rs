@@ -353,7 +353,8 @@ fn width(shape: &Shape) -> Result<u32, Error> {
     };
     let name = kind.name();
     if let Some(group) = shape.group.filter(|&group| group < 3) {
-        let why = format!("no stripe with parity spans {group} disks: write 3 or more");
+        let why =
+            format!("a stripe with parity spans at least 3 disks, not {group}: write 3 or more");
         return wrong("volume.group", why);
     }
     if !(least..=most).contains(&disks) {
@@ -381,7 +382,9 @@ fn width(shape: &Shape) -> Result<u32, Error> {
     if width < least.min(disks) {
         return wrong(
             "volume.group",
-            format!("a stripe of {name} spans at least {least} disks, not {width}"),
+            format!(
+                "a stripe of {name} spans at least {least} disks, not {width}: write {least} or more"
+            ),
         );
     }
     if width > disks {
