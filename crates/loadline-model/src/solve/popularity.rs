@@ -5,14 +5,21 @@
 //! cache's size: the sum over places is what it holds (Che, Tung and Wang 2002, "Hierarchical web caching systems:
 //! modeling, design and experimental results", IEEE JSAC 20(7); first by Fagin 1977).
 
-use crate::sim::{Profile, Spread};
+use crate::cache;
+use crate::sim::{Profile, Purpose, Seed, Spread};
 use crate::units::Bytes;
 
 /// Steps of a bisection: as many as a double has digits, and some for the exponent.
 const HALVINGS: u32 = 100;
 
+/// A line that has been asked for so often is always there.
+const ALWAYS: f64 = 700.0;
+
 /// Steps of a mean over the time of a sweep.
 const STEPS: u32 = 8;
+
+/// Lines of which it's drawn which places lie together.
+const LINES: u32 = 128;
 
 /// Bins of a popularity that isn't given in steps.
 const BINS: u32 = 200;
@@ -31,8 +38,9 @@ pub(super) struct Popularity {
     bins: Vec<Bin>,
     /// Size of a place, bytes.
     place_bytes: f64,
-    /// Places that share a page of the cache, from 1: one of them that is held takes all of the page.
+    /// Places that share a page of the cache, from 1: one of them that is held takes all of the page. And those that share a line, which is given up as one.
     page_places: f64,
+    line_places: f64,
     /// Where places of equal popularity lie all over the working set, not side by side.
     strewn: Option<Strewn>,
 }
@@ -44,12 +52,13 @@ struct Strewn {
     sizes: Vec<(f64, f64)>,
     /// Places that begin before another one and reach it, each with the share of the I/Os that do.
     reaching: Vec<(f64, f64)>,
-    /// Places that begin in a page of the cache, or take it by themselves.
+    /// Places that begin in a page of the cache, or take it by themselves; and those of a line.
     in_page: f64,
+    in_line: f64,
 }
 
 impl Strewn {
-    fn of(profile: &Profile, page: Bytes) -> Self {
+    fn of(profile: &Profile, [page, line]: [Bytes; 2]) -> Self {
         let align = profile.align.0 as f64;
         let all: f64 = profile.blocks.iter().map(|block| block.1).sum();
         let mut blocks: Vec<_> = (profile.blocks.iter())
@@ -67,7 +76,14 @@ impl Strewn {
             sizes,
             reaching,
             in_page: (page.0 as f64 / align).max(1.0),
+            in_line: (line.0.max(page.0) as f64 / align).max(1.0),
         }
+    }
+
+    /// Places that begin before a piece and reach it, as many as if all I/Os there did.
+    fn reached(&self) -> f64 {
+        let reaching = self.reaching.iter();
+        reaching.map(|(places, share)| places * share).sum()
     }
 
     /// Share of pieces that hold something, in each of which so many places begin, where a place has been asked for by so large a share of I/Os with
@@ -120,8 +136,17 @@ impl Leaving {
 impl Popularity {
     /// Of the random places of a profile, before a cache that allocates such pages.
     pub(super) fn of(profile: &Profile, page: Bytes) -> Self {
+        Self::with_lines(profile, [page, cache::Shape::default().line])
+    }
+
+    /// The same where each place is kept by itself.
+    pub(super) fn of_places(profile: &Profile) -> Self {
+        Self::with_lines(profile, [Bytes(1); 2])
+    }
+
+    fn with_lines(profile: &Profile, [page, line]: [Bytes; 2]) -> Self {
         let strewn = matches!(profile.spread, Spread::Zipf { .. } | Spread::Pareto { .. })
-            .then(|| Strewn::of(profile, page));
+            .then(|| Strewn::of(profile, [page, line]));
         let align = profile.align.0 as f64;
         let place_bytes = match strewn {
             Some(_) => align,
@@ -164,6 +189,7 @@ impl Popularity {
             bins,
             place_bytes,
             page_places: (page.0 as f64 / place_bytes).max(1.0),
+            line_places: (line.0.max(page.0) as f64 / place_bytes).max(1.0),
             strewn,
         }
     }
@@ -178,12 +204,20 @@ impl Popularity {
         let Some(span) = self.span(bytes, leaving) else {
             return if bytes > 0.0 { 1.0 } else { 0.0 };
         };
+        let neighbours = self.neighbours();
         let found = |share: f64| -> f64 {
             let found = |bin: &Bin| {
-                let asked = share * bin.share / bin.places * span;
-                match leaving {
-                    Leaving::LeastRecent => found_beside(asked, self.beside(share, bin, span)),
-                    Leaving::Swept => leaving.held(asked),
+                let ios = share * span;
+                let asked = bin.share / bin.places * ios;
+                match (leaving, &neighbours) {
+                    (Leaving::Swept, _) => leaving.held(asked),
+                    (Leaving::LeastRecent, None) => {
+                        found_beside(asked, (self.line_places - 1.0) * asked)
+                    }
+                    (Leaving::LeastRecent, Some(lines)) => {
+                        let found = lines.iter().map(|beside| found_beside(asked, beside * ios));
+                        found.sum::<f64>() / lines.len() as f64
+                    }
                 }
             };
             self.bins.iter().map(|bin| bin.share * found(bin)).sum()
@@ -193,15 +227,29 @@ impl Popularity {
         sizes.map(|&(share, larger)| share * found(larger)).sum()
     }
 
-    /// Requests in so many I/Os for the other places of a page that one of a bin lies in.
-    fn beside(&self, share: f64, bin: &Bin, ios: f64) -> f64 {
-        match &self.strewn {
-            Some(strewn) => {
-                let others = strewn.taken(strewn.in_page - 1.0, |share| self.asked(share, ios));
-                -(-others).ln_1p()
-            }
-            None => (self.page_places - 1.0) * share * bin.share / bin.places * ios,
-        }
+    /// Shares of the I/Os for so many places that lie together, of some such, where places of equal popularity lie anywhere: most have none that is popular, and
+    /// few have one for which all stay.
+    fn drawn(&self, places: f64, number: u32) -> Vec<f64> {
+        let all: f64 = self.bins.iter().map(|bin| bin.places).sum();
+        let mut rng = Seed(1).rng(Purpose::Place, number);
+        let mut place = || {
+            let mut left = rng.fraction() * all;
+            let bin = self.bins.iter().find(|bin| {
+                left -= bin.places;
+                left < 0.0
+            });
+            bin.map_or(0.0, |bin| bin.share / bin.places)
+        };
+        let places = places.round() as u32;
+        (0..LINES)
+            .map(|_| (0..places).map(|_| place()).sum())
+            .collect()
+    }
+
+    /// Those of all other places of a line.
+    fn neighbours(&self) -> Option<Vec<f64>> {
+        let strewn = self.strewn.as_ref()?;
+        Some(self.drawn(strewn.in_line - 1.0 + strewn.reached(), 0))
     }
 
     /// Share of places that so large a share of the I/Os has asked for in so many I/Os.
@@ -237,13 +285,32 @@ impl Popularity {
         if bytes <= 0.0 || bytes >= 0.999_999 * self.bytes() {
             return None;
         }
+        // Of lines that are pages it's known how many are asked for.
+        let strewn = self.strewn.as_ref();
+        let strewn = strewn.filter(|it| leaving == Leaving::LeastRecent && it.in_line > it.in_page);
+        let lines = strewn.map(|strewn| {
+            let pages = self.drawn(strewn.in_page + strewn.reached(), 0);
+            (pages, self.drawn(strewn.in_line - strewn.in_page, 1))
+        });
         let held = |span: f64| {
+            if let Some((pages, rests)) = &lines {
+                let held = pages.iter().zip(rests);
+                let held = held.map(|(page, rest)| found_beside(page * span, rest * span));
+                return self.bytes() * held.sum::<f64>() / pages.len() as f64;
+            }
             if let Some(strewn) = &self.strewn {
                 let taken = |ios: f64| strewn.taken(strewn.in_page, |share| self.asked(share, ios));
                 return self.bytes() * leaving.over(span, taken);
             }
-            let page_share = |bin: &Bin| self.page_places * bin.share / bin.places;
-            let held = |bin: &Bin| bin.places * leaving.held(page_share(bin) * span);
+            let held = |bin: &Bin| {
+                let asked = bin.share / bin.places * span;
+                let [page, rest] = [self.page_places, self.line_places - self.page_places];
+                bin.places
+                    * match leaving {
+                        Leaving::LeastRecent => found_beside(page * asked, rest * asked),
+                        Leaving::Swept => leaving.held(page * asked),
+                    }
+            };
             self.place_bytes * self.bins.iter().map(held).sum::<f64>()
         };
         let (mut low, mut high) = (0.0, 1.0);
@@ -269,8 +336,8 @@ impl Popularity {
 /// came, each for this place with b = asked / (asked + beside): p b / (1 - p + p b) is that of one at least.
 fn found_beside(asked: f64, beside: f64) -> f64 {
     let all = asked + beside;
-    if all <= 0.0 {
-        return 0.0;
+    if asked <= 0.0 || all > ALWAYS {
+        return f64::from(asked > 0.0);
     }
     let (there, here) = (-(-all).exp_m1(), asked / all);
     there * here / ((-all).exp() + there * here)
@@ -325,7 +392,7 @@ fn normal(places: f64, deviation: f64) -> Vec<Bin> {
 mod tests {
     use super::*;
     use crate::cache::{Cache, Found, Shape};
-    use crate::sim::{Requests, Seed};
+    use crate::sim::Requests;
 
     fn spread(spread: Spread) -> Popularity {
         let profile = Profile {
@@ -407,12 +474,16 @@ mod tests {
 
     #[test]
     fn what_was_read_of_a_page_is_found_for_as_long_as_the_page_stays() {
-        let size = 2 << 20;
-        for (spread, times) in [
+        let size = 16 << 20;
+        for (spread, times, page) in [
             (Spread::Uniform, 1.1),
             (Spread::Uniform, 2.0),
             (Spread::Zipf { theta: 0.9 }, 8.0),
-        ] {
+            (Spread::Zipf { theta: 1.1 }, 3.0),
+        ]
+        .into_iter()
+        .flat_map(|(spread, times)| [4096, 1 << 16].map(|page| (spread.clone(), times, page)))
+        {
             let profile = Profile {
                 spread,
                 ..Profile::random_reads(
@@ -420,11 +491,11 @@ mod tests {
                     Bytes((times * size as f64) as u64 >> 16 << 16),
                 )
             };
-            let popularity = Popularity::of(&profile, Bytes(1 << 16));
-            let solved = popularity.hit_fraction(size as f64, Leaving::LeastRecent);
+            let popularity = Popularity::of(&profile, Bytes(page));
+            let solved = 1.0 - popularity.hit_fraction(size as f64, Leaving::LeastRecent);
             let shape = Shape {
                 read: Bytes(size),
-                page: Bytes(1 << 16),
+                page: Bytes(page),
                 ..Shape::default()
             };
             let mut cache = Cache::new(&shape).unwrap();
@@ -439,10 +510,10 @@ mod tests {
                 hit.count() as f64 / f64::from(draws)
             };
             hits(50_000);
-            let drawn = hits(200_000);
+            let drawn = 1.0 - hits(200_000);
             assert!(
-                (solved / drawn - 1.0).abs() < 0.05,
-                "{times}: {solved} {drawn}"
+                (solved / drawn - 1.0).abs() < 0.12,
+                "{times} {page}: {solved} {drawn}"
             );
         }
     }

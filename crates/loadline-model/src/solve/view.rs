@@ -156,7 +156,7 @@ impl View<'_> {
         let drives = reached(&self.layout, &[(1.0, profile)]).unwrap_or(self.alive());
         let held = drives * self.model.buffer_bytes() as f64;
         if scattered(profile) {
-            Popularity::of(profile, Bytes(1)).hit_fraction(held, Leaving::LeastRecent)
+            Popularity::of_places(profile).hit_fraction(held, Leaving::LeastRecent)
         } else {
             (held / profile.working_set.0 as f64).min(1.0)
         }
