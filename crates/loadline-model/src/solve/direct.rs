@@ -1,4 +1,4 @@
-//! I/Os that go straight to several drives in order, or in runs, one by one over the modelled drives.
+//! I/Os that go straight to several drives in order, in runs, or that come back to them over parity, one by one over the modelled drives.
 //!
 //! Reads that are larger than what a cache reads ahead are followed so, too, and those that share drives with writes which go through it.
 //! Neighbours of a stream come to the same drives, so their times depend on each other: a small write reads old data and old parity
@@ -54,8 +54,8 @@ const WALK_BYTES: f64 = 4e6;
 type Question = (Site, MirrorRead, String, u32, [u64; 2]);
 static FOLLOWED: LazyLock<Memo<Question, Option<Followed>>> = LazyLock::new(|| Memo::new(1 << 10));
 
-/// A load that no cache stands before, in order, altogether or in runs, or of a working set that drives' own buffers keep in part; or of reads that are
-/// larger than what a cache reads ahead: of each the first part is ahead, and the rest is asked for when it comes.
+/// A load that no cache stands before, in order, altogether or in runs, over parity to which it comes back, or of a working set that drives' own buffers keep in
+/// part; or of reads that are larger than what a cache reads ahead: of each the first part is ahead, and the rest is asked for when it comes.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Direct {
     pub(super) profile: Profile,

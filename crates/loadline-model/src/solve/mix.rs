@@ -210,7 +210,7 @@ impl Mix {
         Some(streams.follow(Self::ground(view, &Self::options(view)), pace, enough))
     }
 
-    /// The load over the drives, if it goes straight to them in order or in runs.
+    /// The load over the drives, if it goes straight to them and is followed.
     pub(super) fn followed(&self, view: &View<'_>, coming: Coming) -> Option<Followed> {
         let direct = self.direct.as_ref()?;
         direct.follow(Self::ground(view, &Self::options(view)), coming)
