@@ -120,8 +120,10 @@ impl View<'_> {
     /// Whether some I/Os come back to their drives over parity: a small write reads old data and parity there, then writes new ones, and of what is larger than a
     /// stripe's data more lies behind the parity that a drive passes over. Others that came there meanwhile are before it, and the arm is elsewhere.
     fn come_back(&self, profile: &Profile) -> bool {
-        let larger = profile.mean_bytes() > self.layout.stripe_bytes() as f64;
-        self.layout.kind().parities() > 0 && (profile.read_fraction < 1.0 || larger)
+        let kind = self.layout.kind();
+        // Stripes of virtual RAID lie apart.
+        let larger = !kind.is_virtual() && profile.mean_bytes() > self.layout.stripe_bytes() as f64;
+        kind.parities() > 0 && (profile.read_fraction < 1.0 || larger)
     }
 
     /// A profile whose I/Os all wait for the drives themselves, in order, or in runs on several drives; or that come back to their drives; or of which
