@@ -75,6 +75,13 @@ impl Profile {
         self.working_set.0 / streams / self.align.0 * self.align.0
     }
 
+    /// Bytes from where a sequential stream begins to read to where it begins to write, if it does both: from one place on it would be chance,
+    /// and for ever, whether reads find what has just been written.
+    pub fn between(&self) -> u64 {
+        let both = self.read_fraction > 0.0 && self.read_fraction < 1.0;
+        u64::from(both) * (self.apart() / 2 / self.align.0 * self.align.0)
+    }
+
     /// Mean size of an I/O in bytes.
     pub fn mean_bytes(&self) -> f64 {
         let weights: f64 = self.blocks.iter().map(|&(_, weight)| weight).sum();

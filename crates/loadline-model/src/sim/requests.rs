@@ -20,6 +20,8 @@ pub struct Requests {
     /// Where the next sequential read and write of each begin, and how far apart they all began.
     cursors: Vec<[u64; 2]>,
     apart: u64,
+    /// From where reads begin to where writes do.
+    between: u64,
     turn: usize,
     way: Rng,
     size: Rng,
@@ -68,8 +70,11 @@ impl Requests {
             working_set,
             align: profile.align.0,
             places: Places::new(&profile.spread, working_set.div_ceil(profile.align.0))?,
-            cursors: (0..cursors).map(|cursor| [cursor * apart; 2]).collect(),
+            cursors: (0..cursors)
+                .map(|cursor| [cursor * apart, cursor * apart + profile.between()])
+                .collect(),
             apart,
+            between: profile.between(),
             turn: 0,
             way: rng(Purpose::Way),
             size: rng(Purpose::Size),
@@ -144,16 +149,14 @@ impl Requests {
         (self.start + offset, bytes)
     }
 
-    /// Takes reads that are all in order to where they'd be if their share had been drawn with the writes that were, and they went on from one begin.
+    /// Takes reads that are all in order to where they began before writes that have gone on alone.
     pub(crate) fn catch_up(&mut self) {
         if self.random_fraction > 0.0 || self.read_fraction >= 1.0 {
             return;
         }
-        let each = self.read_fraction / (1.0 - self.read_fraction);
         for [read, written] in &mut self.cursors {
-            let apart = (*written + self.working_set - *read) % self.working_set;
-            let passed = (apart as f64 * each) as u64 / self.align * self.align;
-            *read = (*read + passed) % self.working_set / self.align * self.align;
+            let behind = (*written + self.working_set - self.between) % self.working_set;
+            *read = behind / self.align * self.align;
         }
     }
 

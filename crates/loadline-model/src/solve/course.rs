@@ -4,7 +4,7 @@
 //! revolution, which of two copies holds the stream, and when destaging takes an arm away. So windows are followed by the
 //! equations of `windows.rs`, each from when it is asked for to its slowest drive's answer. Phases and arrivals are drawn, but always the same ones.
 
-use super::bench::{Ground, Site};
+use super::bench::{FEW, Ground, Site};
 use super::walk::{PLAIN, Walk};
 use super::walks::Walks;
 use super::windows::Pace;
@@ -21,6 +21,8 @@ static FOLLOWED: LazyLock<Memo<Question, Arc<Course>>> = LazyLock::new(|| Memo::
 pub(super) struct Streams {
     pub(super) count: u32,
     pub(super) start: u64,
+    /// First byte that is written.
+    pub(super) written: u64,
     pub(super) working_set: u64,
     /// Bytes from where one begins to where the next one does, and to the first whole window of each.
     pub(super) apart: u64,
@@ -36,8 +38,9 @@ pub(super) struct Streams {
 pub(super) struct Destages {
     /// Bytes of one.
     pub(super) bytes: f64,
-    /// How many a window of reads leaves.
+    /// How many a window of reads leaves as a mean, and each write.
     pub(super) a_window: f64,
+    pub(super) a_write: f64,
     /// The most under way.
     pub(super) most: f64,
     /// Between the water marks, and from the lower one to a full cache.
@@ -64,7 +67,7 @@ struct Question {
     site: Site,
     mirror_read: MirrorRead,
     count: u32,
-    bytes: [u64; 3],
+    bytes: [u64; 4],
     waits: bool,
     enough: u64,
     /// Bits of all other figures.
@@ -77,11 +80,12 @@ impl Question {
             let Destages {
                 bytes,
                 a_window,
+                a_write,
                 most,
                 band,
                 room,
             } = destages;
-            [bytes, a_window, most, band, room]
+            [bytes, a_window, a_write, most, band, room]
         });
         let paces = [
             pace.lead,
@@ -99,7 +103,12 @@ impl Question {
             site: Site::of(ground),
             mirror_read: streams.mirror_read,
             count: streams.count,
-            bytes: [streams.start, streams.working_set, streams.window],
+            bytes: [
+                streams.start,
+                streams.written,
+                streams.working_set,
+                streams.window,
+            ],
             waits: pace.waits,
             enough: enough.to_bits(),
             figures: figures.map(f64::to_bits).collect(),
@@ -111,7 +120,8 @@ impl Streams {
     /// Follows the streams at a pace. Where they plainly pass more than `enough` windows per ns it isn't known nearer how many.
     pub(super) fn follow(&self, ground: Ground<'_>, pace: Pace, enough: f64) -> Arc<Course> {
         FOLLOWED.ask(Question::new(self, ground, pace, enough), || {
-            let mut walks = if pace.waits && ground.layout.disks() > 1 {
+            let few = 2..=FEW;
+            let mut walks = if pace.waits && few.contains(&ground.layout.disks()) {
                 Walks::with_laps_of(self.lap(ground))
             } else {
                 Walks::of(1)
@@ -209,6 +219,7 @@ mod tests {
         let streams = Streams {
             count: 1,
             start: 0,
+            written: 0,
             working_set: layout.capacity(),
             apart: 0,
             first: 0,
@@ -262,6 +273,7 @@ mod tests {
         let destages = Destages {
             bytes: 131_072.0,
             a_window: 0.25,
+            a_write: 0.0625,
             most: 2.0,
             band: 2000.0,
             room: 4000.0,
@@ -283,6 +295,7 @@ mod tests {
         let destages = Destages {
             bytes: 262_144.0,
             a_window: 0.05,
+            a_write: 0.025,
             most: 8.0,
             band: 100.0,
             room: 200.0,
@@ -306,6 +319,7 @@ mod tests {
         let destages = Destages {
             bytes: 262_144.0,
             a_window: 1.0 / 49.0,
+            a_write: 0.25,
             most: 8.0,
             band: 64.8,
             room: 86.4,

@@ -25,6 +25,9 @@ const FEWEST: f64 = 2_000.0;
 const MOST: f64 = 16_000.0;
 const EACH: f64 = 8.0;
 
+/// The fewest reads, and writes, of a mix in order.
+const OF_EACH: f64 = 200.0;
+
 /// The most that count of a load of which a part goes to random places: they are everywhere soon.
 const SCATTERED: f64 = 6_000.0;
 
@@ -167,12 +170,6 @@ impl Direct {
         self.profile.random_fraction >= 1.0 && !self.kept
     }
 
-    /// Whether reads and writes come apart, each from its own end on.
-    fn mixed(&self) -> bool {
-        let read = self.profile.read_fraction;
-        read > 0.0 && read < 1.0 && !scattered(&self.profile)
-    }
-
     /// Whether all in order come by the same drives, beside something else. What drives can do at most, without pauses, needn't be so sure.
     fn comes_round(&self, ground: Ground<'_>, coming: Coming) -> bool {
         paused(coming)
@@ -238,7 +235,13 @@ impl Direct {
             Coming::Closed(outstanding, _) => (f64::from(outstanding), true),
             Coming::Open(_) => (1.0, false),
         };
-        let fewest = FEWEST.max(EACH * outstanding);
+        let read = self.profile.read_fraction;
+        let of_each = if !scattered(&self.profile) && read > 0.0 && read < 1.0 {
+            OF_EACH / read.min(1.0 - read)
+        } else {
+            0.0
+        };
+        let fewest = FEWEST.max(EACH * outstanding).max(of_each.min(MOST));
         let most = if scattered(&self.profile) {
             SCATTERED
         } else {

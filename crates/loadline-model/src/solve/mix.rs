@@ -251,12 +251,12 @@ impl Mix {
         }
     }
 
-    /// Controllers that work at the same time for `outstanding` I/Os, as a mean.
+    /// Controllers, of as many as there are, that work at the same time for `outstanding` I/Os, as a mean.
     ///
     /// A sequential stream works its way through a region of addresses, whose controller is left when the next region begins
     /// with as many I/Os in its queue as are outstanding: while it does these, the next one works too. With r I/Os in a region,
     /// one works alone for r - N of them: 1 / (1 - N / r) work as a mean.
-    pub(super) fn controllers(&self, outstanding: u32) -> f64 {
+    pub(super) fn controllers(&self, view: &View<'_>, outstanding: u32) -> f64 {
         if let Some(placed) = &self.placed {
             return placed.at_work;
         }
@@ -269,10 +269,33 @@ impl Mix {
         let bytes: f64 = self.kinds.iter().map(moved).sum();
         let window = f64::from(outstanding) / order.streams * bytes / REGION as f64;
         if window < 1.0 {
-            order.streams / (1.0 - window)
+            self.ends_at_work(view, order) / (1.0 - window)
         } else {
             f64::INFINITY
         }
+    }
+
+    /// The same with one I/O of each end. A stream that is both read and written has its two ends at the same of c controllers for a c-th of
+    /// the I/Os, which is alone then, and else the busier end sets the pace: of shares p and 1 - p of the work E[max] = 1 / c + (1 - 1 / c) max(p, 1 - p).
+    fn ends_at_work(&self, view: &View<'_>, order: Order) -> f64 {
+        let count = view
+            .system
+            .controller
+            .as_ref()
+            .map_or(1, |controller| controller.count);
+        let work = |way: Way| {
+            let of_way = self.kinds.iter().filter(|kind| kind.way == way);
+            let work = of_way.map(|kind| kind.class.share * kind.passing.command_ns);
+            work.sum::<f64>()
+        };
+        let [read, written] = [Way::Read, Way::Write].map(work);
+        let both = read > 0.0 && written > 0.0;
+        if !both || order.streams > 2.0 {
+            return order.streams;
+        }
+        let busier = read.max(written) / (read + written);
+        let same = f64::from(count).recip();
+        1.0 / (same + (1.0 - same) * busier)
     }
 
     /// Share of the I/Os that go one way.

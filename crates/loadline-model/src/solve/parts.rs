@@ -284,9 +284,9 @@ impl Parts<'_> {
 pub(super) fn network(parts: &[Part], classes: &[Class], think_ns: f64) -> Network {
     let mut centers = Vec::new();
     for part in parts.iter().filter(|part| !part.beside) {
-        let demands = |work: &[f64]| -> Vec<Demand> {
+        let demands = |work: &[f64], visits: f64| -> Vec<Demand> {
             let demand = |&service_ns: &f64| Demand {
-                visits: if service_ns > 0.0 { 1.0 } else { 0.0 },
+                visits: if service_ns > 0.0 { visits } else { 0.0 },
                 service_ns,
                 scv: 0.0,
             };
@@ -297,19 +297,34 @@ pub(super) fn network(parts: &[Part], classes: &[Class], think_ns: f64) -> Netwo
         } else {
             Servers::Queue(part.servers)
         };
-        centers.push(Center {
-            name: part.name.to_owned(),
-            copies: part.copies,
-            servers,
-            demands: demands(&part.foreground_ns),
-        });
+        let crowding = part.controllers.map_or(1.0, |(_, crowding)| crowding);
+        let at_work = f64::from(part.copies) / crowding;
+        // Of ends of a stream the busiest has one for itself all the time, and the others have what is left. What is of one kind takes turns.
+        let apart = classes.len() > 1 && (crowding - 1.0).abs() > 1e-9;
+        let (shares, crowding) = if apart {
+            let others = at_work.ceil() as u32 - 1;
+            let busiest = at_work.recip();
+            ([(1, busiest), (others, 1.0 - busiest)], crowding)
+        } else {
+            ([(part.copies, 1.0), (0, 0.0)], 1.0)
+        };
+        let each = part.foreground_ns.iter().map(|work| work / crowding);
+        let work: Vec<f64> = each.collect();
+        for (copies, share) in shares.into_iter().filter(|&(copies, _)| copies > 0) {
+            centers.push(Center {
+                name: part.name.to_owned(),
+                copies,
+                servers: servers.clone(),
+                demands: demands(&work, share),
+            });
+        }
         if part.latency_ns.iter().any(|&latency| latency > 0.0) {
             let name = format!("{}, latency", part.name);
             centers.push(Center {
                 name,
                 copies: 1,
                 servers: Servers::Delay,
-                demands: demands(&part.latency_ns),
+                demands: demands(&part.latency_ns, 1.0),
             });
         }
     }

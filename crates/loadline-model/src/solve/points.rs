@@ -52,7 +52,7 @@ impl Solver<'_> {
     fn apart(&self, outstanding: u32, streams: f64) -> f64 {
         let part = self.parts.iter().find_map(|part| part.controllers);
         let (count, _) = part.unwrap_or((1, 1.0));
-        let each = self.mix.controllers(outstanding) / streams;
+        let each = self.mix.controllers(self.view, outstanding) / streams;
         (f64::from(count) / each).min(streams).max(1.0)
     }
 

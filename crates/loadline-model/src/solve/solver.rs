@@ -78,7 +78,7 @@ impl<'a> Solver<'a> {
     pub(super) fn new(view: &'a View<'a>, mix: Mix, outstanding: u32) -> Self {
         let passings: Vec<Passing> = mix.kinds.iter().map(|kind| kind.passing).collect();
         let classes: Vec<Class> = mix.kinds.iter().map(|kind| kind.class.clone()).collect();
-        let most_controllers = mix.controllers(outstanding);
+        let most_controllers = mix.controllers(view, outstanding);
         let parts = parts::parts(
             view.system,
             &passings,

@@ -207,7 +207,11 @@ fn from_outside(
 ) -> Result<Solver<'_>, Error> {
     let suffices = |solver: &Solver<'_>, outstanding: u32| -> Result<bool, Error> {
         let in_order = solver.mix.order.is_some();
-        let all = !in_order || solver.mix.controllers(outstanding).is_infinite();
+        let all = !in_order
+            || solver
+                .mix
+                .controllers(solver.view, outstanding)
+                .is_infinite();
         let inside = |at: Point| at.throughput_per_s * at.response_ns / 1e9;
         let at = if all { None } else { solver.open(per_s, scv)? };
         Ok(all || at.is_some_and(|at| inside(at) <= f64::from(outstanding)))

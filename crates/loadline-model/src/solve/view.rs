@@ -495,6 +495,7 @@ impl Part<'_> {
             Destages {
                 bytes: stripe_bytes,
                 a_window: work.per_io / windows,
+                a_write: work.per_io / (self.share * (1.0 - profile.read_fraction)),
                 most: f64::from(cache.destage_depth) * f64::from(self.view.pool.drives),
                 band: above(cache.high_water) / stripe_bytes,
                 room: above(1.0) / stripe_bytes,
@@ -513,6 +514,7 @@ impl Part<'_> {
         Some(Streams {
             count: profile.sequential_streams,
             start: profile.start.0,
+            written: profile.start.0 + profile.between(),
             working_set: profile.working_set.0,
             apart: profile.apart(),
             first,

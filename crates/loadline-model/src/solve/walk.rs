@@ -7,11 +7,16 @@ use super::windows::Pace;
 use crate::array::mirror::Mirrors;
 use crate::layout::{Extent, WritePlan};
 use crate::sim::{Purpose, Rng, Seed, Way};
+use rand_distr::{Gamma, Poisson};
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 
 /// Windows before it counts, and those that count.
 pub(super) const BEFORE: usize = 400;
 const COUNTED: usize = 1600;
+
+/// Stripes that are destaged meanwhile: where windows are small or writes few it takes so many times as many windows, but not more.
+const STRIPES: f64 = 32.0;
+const LONGER: f64 = 16.0;
 
 /// Laps of a walk over all drives before it counts, if a walk before has found how much is dirty.
 const LAPS: usize = 10;
@@ -107,8 +112,20 @@ pub(super) struct Walk<'a> {
     fetched: usize,
     waited: [f64; 2],
     rng: Rng,
+    ways: Rng,
     extents: Vec<Extent>,
     plan: WritePlan,
+}
+
+impl Streams {
+    /// So many windows, or as many times as many as it takes to see destages.
+    fn times(&self, windows: usize) -> usize {
+        let stripes = |destages: Destages| COUNTED as f64 * destages.a_window;
+        let times = self
+            .destages
+            .map_or(1.0, |destages| STRIPES / stripes(destages));
+        (windows as f64 * times.clamp(1.0, LONGER)) as usize
+    }
 }
 
 impl<'a> Walk<'a> {
@@ -139,10 +156,10 @@ impl<'a> Walk<'a> {
                 (Some(destages), Some(_)) => destages.band,
                 (None, _) => 1.0,
             },
-            level_from: BEFORE,
+            level_from: streams.times(BEFORE),
             dirty_before: 0.0,
             under_way: 0.0,
-            stripe: streams.start.div_ceil(stripe_bytes),
+            stripe: streams.written.div_ceil(stripe_bytes),
             held: VecDeque::new(),
             asked: 0,
             since: Since::default(),
@@ -152,6 +169,7 @@ impl<'a> Walk<'a> {
             fetched: 0,
             waited: [0.0; 2],
             rng: Seed(0).rng(Purpose::Arrival, 0),
+            ways: Seed(0).rng(Purpose::Way, 0),
             extents: Vec::new(),
             plan: WritePlan::default(),
         }
@@ -173,7 +191,7 @@ impl<'a> Walk<'a> {
             }
         }
         let counts = if self.pace.waits {
-            COUNTED
+            self.streams.times(COUNTED)
         } else {
             COUNTED_OPEN
         };
@@ -181,7 +199,7 @@ impl<'a> Walk<'a> {
         let lap = self.streams.lap(self.ground);
         let level = match self.streams.destages {
             Some(_) if self.told => (LAPS * lap).clamp(BEFORE / self.walks, BEFORE),
-            Some(_) => BEFORE,
+            Some(_) => self.streams.times(BEFORE),
             None => BEFORE / self.walks,
         };
         let before = level.max(lap);
@@ -335,7 +353,7 @@ impl<'a> Walk<'a> {
         }
         if let Some(destages) = self.streams.destages {
             self.asked += 1;
-            self.above += destages.a_window;
+            self.above += destages.a_write * self.writes(destages);
             self.writing_sum += self.under_way;
             if self.asked == self.level_from / 2 {
                 (self.writing_sum, self.dirty_before) = (0.0, self.dirty());
@@ -360,6 +378,15 @@ impl<'a> Walk<'a> {
         if !self.pace.waits {
             self.begun.push(now as f64);
         }
+    }
+
+    /// Writes that come before as many reads as a window has: by chance, so that windows now have drives to themselves and now several
+    /// stripes beside them. Negative binomial, as Poisson's of a mean that is gamma distributed.
+    fn writes(&mut self, destages: Destages) -> f64 {
+        let reads = self.pace.reads;
+        let a_read = destages.a_window / destages.a_write / reads;
+        let mean = Gamma::new(reads, a_read).map_or(0.0, |gamma| self.ways.sample(&gamma));
+        Poisson::new(mean).map_or(0.0, |writes| self.ways.sample(&writes))
     }
 
     /// A window is asked of the drives.

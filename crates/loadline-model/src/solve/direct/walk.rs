@@ -26,9 +26,6 @@ const PARTS: u32 = 32;
 const WELL: f64 = 0.02;
 const MOST_KEPT: u32 = 262_144;
 
-/// I/Os after which reads and writes, each of which goes on from its own end, are as far apart as they will long be.
-const APART: u32 = 50_000;
-
 /// An I/O at the drives.
 struct Job {
     issuer: u32,
@@ -82,6 +79,8 @@ pub(super) struct Walk<'a> {
     /// What an I/O added to these as a mean when it counted last; and whether nothing goes to random places.
     mean: Option<f64>,
     in_order: bool,
+    /// Drives write back from their buffers in goes, each of a part of what they hold, between which reads have them to themselves.
+    in_goes: bool,
     /// By way: count, and sum of times.
     sums: [[f64; 2]; 2],
     extents: Vec<Extent>,
@@ -105,13 +104,13 @@ impl<'a> Walk<'a> {
             .map(|cache| warm::cache(cache, ground.layout))
             .transpose()
             .ok()?;
-        let mut requests = Requests::new(&direct.profile, Seed(0), 0).ok()?;
-        for _ in 0..if direct.mixed() { APART } else { 0 } {
-            requests.draw();
-        }
+        let requests = Requests::new(&direct.profile, Seed(0), 0).ok()?;
         // The most that drives do needn't be so sure, and several walks tell by themselves.
-        let until_known =
-            direct.kept && walks == 1 && (paused(coming) || matches!(coming, Coming::Open(_)));
+        let mixed = direct.profile.read_fraction > 0.0 && direct.profile.read_fraction < 1.0;
+        let in_goes = mixed && !scattered(&direct.profile) && ground.buffer_bytes() > 0.0;
+        let until_known = (direct.kept || in_goes)
+            && walks == 1
+            && (paused(coming) || matches!(coming, Coming::Open(_)));
         Some(Walk {
             coming,
             ground,
@@ -138,6 +137,7 @@ impl<'a> Walk<'a> {
             turns: vec![0; direct.profile.sequential_streams as usize],
             mean: None,
             in_order: !scattered(&direct.profile),
+            in_goes,
             parts: until_known.then(Vec::new),
             sums: [[0.0; 2]; 2],
             extents: Vec::new(),
@@ -469,6 +469,9 @@ impl<'a> Walk<'a> {
             self.before += self.settling;
             self.until += self.settling;
         } else if self.ended == self.before {
+            if self.in_goes {
+                self.until = self.until.max(2 * self.before);
+            }
             self.count_from(now);
         } else if self.ended > self.before {
             let stream = issuer as usize % self.turns.len();
