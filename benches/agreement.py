@@ -4,7 +4,7 @@ A point is judged where the simulated mean response is within the limit of the c
 tell their length, and where it is known within what is judged. Its error is that of throughput or of mean response,
 whichever is larger. Simulations are made again with more I/Os until their half-width is small beside what is judged, or
 the time for a point is over. Where a cache is written back they are long enough for a sweep over all of it, for a short
-one sees the places of a part. What is only read in order is simulated for as long as the suite lasts, as a mean over
+one sees the places of a part. What is read in order is simulated for as long as the suite lasts, as a mean over
 several phases of the drives, more of them instead of more I/Os: for longer it would come to other zones of the drives.
 Phases of drives that work together stay for as long as a simulation lasts, so everything else that needs no sweep is a
 mean over several, too.
@@ -126,7 +126,7 @@ def compared(system: System, suite: str, points: Sequence[Point], seconds: float
 def known(system: System, point: Point, iops: float, seconds: float) -> Result:
     """A point simulated to a small half-width: with more phases of the drives, or more I/Os, while there is time."""
     ios, replications = max(sweep_ios(system, point), IOS), 1
-    if passes(point):
+    if passes(system, point):
         ios = min(max(int((point.runtime_ns or 0) / 1e9 * iops), READ_IOS[0]), READ_IOS[1])
         replications = PHASES
     elif ios == IOS:
@@ -138,7 +138,7 @@ def known(system: System, point: Point, iops: float, seconds: float) -> Result:
         took = time.monotonic() - before
         if result.error or half_width(result) <= SMALL or before + took - begun + AGAIN * took > seconds:
             return result
-        if passes(point):
+        if passes(system, point):
             replications *= AGAIN
         else:
             ios *= AGAIN
@@ -168,10 +168,10 @@ def sweep_ios(system: System, point: Point) -> int:
     return int(2 * cache / written / (1 - profile.read_fraction))
 
 
-def passes(point: Point) -> bool:
-    """Whether all is read in sequence."""
+def passes(system: System, point: Point) -> bool:
+    """Whether all is in sequence, and read or written without a sweep beside it."""
     profile = point.streams[0].profile
-    return profile.random_fraction == 0 and profile.read_fraction == 1
+    return profile.random_fraction == 0 < profile.read_fraction and not sweep_ios(system, point)
 
 
 def by_name(results: Sequence[Result]) -> dict[str, Result]:
