@@ -5,6 +5,7 @@
 //! equations of `windows.rs`, each from when it is asked for to its slowest drive's answer. Phases and arrivals are drawn, but always the same ones.
 
 use super::bench::{FEW, Ground, Site};
+use super::level::Marks;
 use super::walk::{PLAIN, Walk};
 use super::walks::Walks;
 use super::windows::Pace;
@@ -41,11 +42,7 @@ pub(super) struct Destages {
     /// How many a window of reads leaves as a mean, and each write.
     pub(super) a_window: f64,
     pub(super) a_write: f64,
-    /// The most under way.
-    pub(super) most: f64,
-    /// Between the water marks, and from the lower one to a full cache.
-    pub(super) band: f64,
-    pub(super) room: f64,
+    pub(super) marks: Marks,
 }
 
 /// What came of it.
@@ -81,11 +78,15 @@ impl Question {
                 bytes,
                 a_window,
                 a_write,
+                marks,
+            } = destages;
+            let Marks {
                 most,
                 band,
                 room,
-            } = destages;
-            [bytes, a_window, a_write, most, band, room]
+                each,
+            } = marks;
+            [bytes, a_window, a_write, most, band, room, each]
         });
         let paces = [
             pace.lead,
@@ -274,9 +275,12 @@ mod tests {
             bytes: 131_072.0,
             a_window: 0.25,
             a_write: 0.0625,
-            most: 2.0,
-            band: 2000.0,
-            room: 4000.0,
+            marks: Marks {
+                most: 2.0,
+                band: 2000.0,
+                room: 4000.0,
+                each: 1.0,
+            },
         };
         let pace = Pace {
             lead: 16.5,
@@ -296,9 +300,12 @@ mod tests {
             bytes: 262_144.0,
             a_window: 0.05,
             a_write: 0.025,
-            most: 8.0,
-            band: 100.0,
-            room: 200.0,
+            marks: Marks {
+                most: 8.0,
+                band: 100.0,
+                room: 200.0,
+                each: 1.0,
+            },
         };
         let rate = |enough: f64| followed(Kind::Raid0, 2, EAGER, Some(destages), enough);
         let exact = rate(f64::INFINITY);
@@ -320,9 +327,12 @@ mod tests {
             bytes: 262_144.0,
             a_window: 1.0 / 49.0,
             a_write: 0.25,
-            most: 8.0,
-            band: 64.8,
-            room: 86.4,
+            marks: Marks {
+                most: 8.0,
+                band: 64.8,
+                room: 86.4,
+                each: 1.0,
+            },
         };
         let pace = Pace {
             lead: 64.5,
@@ -341,7 +351,7 @@ mod tests {
                 level.get_or_insert(walk.dirty());
                 windows += walk.windows();
             }
-            assert!(level > Some(destages.band), "{level:?}");
+            assert!(level > Some(destages.marks.band), "{level:?}");
             assert!(windows < 30_000, "{windows}");
         });
     }

@@ -28,6 +28,7 @@ mod drives;
 mod explained;
 mod fork;
 mod grid;
+mod level;
 mod load_line;
 mod merging;
 mod mix;

@@ -5,6 +5,7 @@ use super::content::Content;
 use super::course::{Destages, Streams};
 use super::direct::{Direct, Engines};
 use super::drives::Order;
+use super::level::Marks;
 use super::mix::{Background, Behind, Kind, Lines, Mix, Waits};
 use super::network::Class;
 use super::parts::Passing;
@@ -496,9 +497,12 @@ impl Part<'_> {
                 bytes: stripe_bytes,
                 a_window: work.per_io / windows,
                 a_write: work.per_io / (self.share * (1.0 - profile.read_fraction)),
-                most: f64::from(cache.destage_depth) * f64::from(self.view.pool.drives),
-                band: above(cache.high_water) / stripe_bytes,
-                room: above(1.0) / stripe_bytes,
+                marks: Marks {
+                    most: f64::from(cache.destage_depth) * f64::from(self.view.pool.drives),
+                    band: above(cache.high_water) / stripe_bytes,
+                    room: above(1.0) / stripe_bytes,
+                    each: 1.0,
+                },
             }
         });
         let asked = mix.windows.is_some_and(|windows| windows.asked);

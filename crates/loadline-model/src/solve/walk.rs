@@ -2,6 +2,7 @@
 
 use super::bench::{Bench, Event, Ground};
 use super::course::{Course, Destages, Streams};
+use super::level::{Level, UNBALANCED};
 use super::reading::{Next, Reading};
 use super::windows::Pace;
 use crate::array::mirror::Mirrors;
@@ -21,9 +22,8 @@ const LONGER: f64 = 16.0;
 /// Laps of a walk over all drives before it counts, if a walk before has found how much is dirty.
 const LAPS: usize = 10;
 
-/// The share of what is written by which less or more may be destaged in the windows that count, and the most windows of a walk that
-/// doesn't come to that: else it would have seen reads and destages take turns, but not in their shares.
-const UNBALANCED: f64 = 0.02;
+/// The most windows of a walk in which less or more is destaged than was written, but for a share: else it would have seen reads and destages take turns, but
+/// not in their shares.
 pub(super) const MOST: usize = 64_000;
 
 /// By what factor a stream may have had fewer windows than the mean one before that is taken for turns, of which all should have theirs.
@@ -87,16 +87,9 @@ pub(super) struct Walk<'a> {
     ends: Vec<End>,
     /// With accesses left.
     jobs: Vec<(usize, Job)>,
-    /// Another walk has told how much is dirty in the long run.
+    /// Dirty stripes; and whether another walk has told how many there are in the long run.
+    level: Option<Level>,
     told: bool,
-    /// Dirty stripes above the low water mark, and the sum of those under way over windows.
-    above: f64,
-    writing_sum: f64,
-    band: f64,
-    /// Windows that have been asked for when the level is known at which as much is destaged as is written, and dirty stripes at half of them.
-    level_from: usize,
-    dirty_before: f64,
-    under_way: f64,
     /// The next to be destaged.
     stripe: u64,
     /// Streams whose writes wait for room.
@@ -149,16 +142,9 @@ impl<'a> Walk<'a> {
             ends: (0..streams.count).map(|_| End::default()).collect(),
             jobs: Vec::new(),
             told: level.is_some(),
-            above: level.unwrap_or(0.0),
-            writing_sum: 0.0,
-            band: match (streams.destages, level) {
-                (Some(destages), None) => destages.most,
-                (Some(destages), Some(_)) => destages.band,
-                (None, _) => 1.0,
-            },
-            level_from: streams.times(BEFORE),
-            dirty_before: 0.0,
-            under_way: 0.0,
+            level: streams
+                .destages
+                .map(|destages| Level::new(destages.marks, streams.times(BEFORE), level)),
             stripe: streams.written.div_ceil(stripe_bytes),
             held: VecDeque::new(),
             asked: 0,
@@ -212,7 +198,7 @@ impl<'a> Walk<'a> {
                 seen = count;
                 let passed = count - self.since.windows;
                 if !self.since.counts {
-                    if count >= before && !self.levels() {
+                    if count >= before && !self.level.as_ref().is_some_and(Level::is_sought) {
                         self.count_from(count, now);
                     }
                 } else if passed >= counts {
@@ -255,7 +241,7 @@ impl<'a> Walk<'a> {
 
     /// Dirty stripes above the low water mark.
     pub(super) fn dirty(&self) -> f64 {
-        self.above + self.under_way
+        self.level.as_ref().map_or(0.0, Level::dirty)
     }
 
     /// Windows that have begun to be read, or where reading doesn't wait have come.
@@ -265,32 +251,6 @@ impl<'a> Walk<'a> {
         } else {
             self.fetched
         }
-    }
-
-    /// Whether it looks for the level of dirty stripes, with marks near each other, which takes less time.
-    fn levels(&self) -> bool {
-        let destages = self.streams.destages;
-        destages.is_some_and(|destages| self.band < destages.band)
-    }
-
-    /// The level as it is between the cache's own marks: between as many under way as it takes and one less, or full. While it rises it is
-    /// followed for as long again.
-    fn level(&mut self, destages: Destages) {
-        let half = self.level_from / 2;
-        let dirty = self.dirty();
-        let written = destages.a_window * half as f64;
-        if dirty - self.dirty_before > (UNBALANCED * written).max(1.0) {
-            (self.writing_sum, self.dirty_before) = (0.0, dirty);
-            self.level_from *= 2;
-            return;
-        }
-        let full = self.above + 1.0 > destages.room * self.band / destages.band;
-        self.above = if full {
-            destages.room
-        } else {
-            (self.writing_sum / half as f64).floor() * destages.band / destages.most
-        };
-        self.band = destages.band;
     }
 
     /// From these windows on it counts.
@@ -341,8 +301,7 @@ impl<'a> Walk<'a> {
 
     /// Whether writes wait for what is being destaged.
     fn is_full(&self) -> bool {
-        let full = |destages: Destages| self.above >= destages.room * self.band / destages.band;
-        self.streams.destages.is_some_and(full) && self.under_way > 0.0
+        self.level.as_ref().is_some_and(Level::is_full)
     }
 
     /// Asks for the next window of a stream, and writes what is written meanwhile.
@@ -353,12 +312,9 @@ impl<'a> Walk<'a> {
         }
         if let Some(destages) = self.streams.destages {
             self.asked += 1;
-            self.above += destages.a_write * self.writes(destages);
-            self.writing_sum += self.under_way;
-            if self.asked == self.level_from / 2 {
-                (self.writing_sum, self.dirty_before) = (0.0, self.dirty());
-            } else if self.asked == self.level_from && self.levels() {
-                self.level(destages);
+            let written = destages.a_write * self.writes(destages);
+            if let Some(level) = &mut self.level {
+                level.write(written);
             }
             self.destage(now);
         }
@@ -457,7 +413,9 @@ impl<'a> Walk<'a> {
                 }
             }
             Job::Destage { .. } => {
-                self.under_way -= 1.0;
+                if let Some(level) = &mut self.level {
+                    level.end();
+                }
                 self.destage(now);
                 while !self.is_full() {
                     let Some(stream) = self.held.pop_front() else {
@@ -525,20 +483,14 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// As many stripes as should be under way: none at the low water mark, all that can be at the high one.
+    /// As many stripes go to the drives as should be under way.
     fn destage(&mut self, now: u64) {
-        let Some(destages) = self.streams.destages else {
-            return;
-        };
         let stripe_bytes = self.ground.layout.stripe_bytes();
         let end = (self.streams.start + self.streams.working_set) / stripe_bytes;
-        loop {
-            let wanted = (destages.most * self.above / self.band).ceil();
-            if self.under_way >= wanted.min(destages.most) {
-                return;
-            }
-            self.above -= 1.0;
-            self.under_way += 1.0;
+        while let Some(destages) = self.streams.destages
+            && let Some(level) = self.level.as_mut().filter(|level| level.wants())
+        {
+            level.take(1.0);
             if self.stripe >= end {
                 self.stripe = self.streams.start.div_ceil(stripe_bytes);
             }

@@ -1,0 +1,178 @@
+//! How much of a cache is dirty above its low water mark, and how many destages that wants under way.
+
+/// The share of what is written by which more may be dirty at the end of a look for the level than at half of it.
+pub(super) const UNBALANCED: f64 = 0.02;
+
+/// A cache's marks, in any measure of what is dirty.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Marks {
+    /// The most destages under way.
+    pub(super) most: f64,
+    /// Between the water marks, and from the lower one to a full cache.
+    pub(super) band: f64,
+    pub(super) room: f64,
+    /// What a destage takes away, as a mean.
+    pub(super) each: f64,
+}
+
+/// What is dirty while it's written and destaged.
+///
+/// At first with marks near each other, between which it soon comes to where as much is destaged as is written; then with those of the cache, at the
+/// level between as many under way as that takes and one less.
+#[derive(Debug, Clone)]
+pub(super) struct Level {
+    marks: Marks,
+    /// Between the marks for now.
+    band: f64,
+    /// Dirty above the low water mark, but for what is under way.
+    above: f64,
+    under_way: f64,
+    /// Looks: how many there were and after how many the level is known; from half of them on the sum of those under way, what has been written, and
+    /// what was dirty then.
+    looks: usize,
+    enough: usize,
+    sum: f64,
+    written: f64,
+    before: f64,
+}
+
+impl Level {
+    /// To be found in so many looks, or as it is known from another time.
+    pub(super) fn new(marks: Marks, enough: usize, known: Option<f64>) -> Self {
+        Level {
+            marks,
+            band: known.map_or(marks.most * marks.each, |_| marks.band),
+            above: known.unwrap_or(0.0),
+            under_way: 0.0,
+            looks: 0,
+            enough,
+            sum: 0.0,
+            written: 0.0,
+            before: 0.0,
+        }
+    }
+
+    /// Dirty above the low water mark.
+    pub(super) fn dirty(&self) -> f64 {
+        self.above + self.under_way * self.marks.each
+    }
+
+    /// Whether it isn't found yet.
+    pub(super) fn is_sought(&self) -> bool {
+        self.band < self.marks.band
+    }
+
+    /// Whether writes wait for what is being destaged.
+    pub(super) fn is_full(&self) -> bool {
+        self.above >= self.room() && self.under_way > 0.0
+    }
+
+    fn room(&self) -> f64 {
+        self.marks.room * self.band / self.marks.band
+    }
+
+    /// So much is written, which is a look.
+    pub(super) fn write(&mut self, dirty: f64) {
+        self.above += dirty;
+        self.written += dirty;
+        self.sum += self.under_way;
+        self.looks += 1;
+        if self.looks == self.enough / 2 {
+            self.begin();
+        } else if self.looks == self.enough && self.is_sought() {
+            self.find();
+        }
+    }
+
+    /// From here on it counts.
+    fn begin(&mut self) {
+        (self.sum, self.written, self.before) = (0.0, 0.0, self.dirty());
+    }
+
+    /// The level between the cache's own marks. While it rises it's followed for as long again.
+    fn find(&mut self) {
+        let half = self.enough / 2;
+        let most = (UNBALANCED * self.written).max(self.marks.each);
+        if self.dirty() - self.before > most {
+            self.begin();
+            self.enough *= 2;
+            return;
+        }
+        let Marks {
+            most,
+            band,
+            room,
+            each,
+        } = self.marks;
+        self.above = if self.above + each > self.room() {
+            room
+        } else {
+            (self.sum / half as f64).floor() * band / most
+        };
+        self.band = band;
+    }
+
+    /// Whether another destage should be under way: none at the low water mark, all that can be at the high one.
+    pub(super) fn wants(&self) -> bool {
+        let most = self.marks.most;
+        self.under_way < (most * self.above / self.band).ceil().min(most)
+    }
+
+    /// One begins, with so much.
+    pub(super) fn take(&mut self, dirty: f64) {
+        self.above -= dirty;
+        self.under_way += 1.0;
+    }
+
+    /// One ends.
+    pub(super) fn end(&mut self) {
+        self.under_way -= 1.0;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const MARKS: Marks = Marks {
+        most: 8.0,
+        band: 800.0,
+        room: 1000.0,
+        each: 1.0,
+    };
+
+    /// The level after so many writes of one each, when so many of them pass until a destage ends.
+    fn found(each_takes: usize) -> Level {
+        let (mut level, mut ends) = (Level::new(MARKS, 400, None), Vec::new());
+        for now in 0..4000 {
+            ends.retain(|&end| {
+                if end <= now {
+                    level.end();
+                }
+                end > now
+            });
+            if !level.is_full() {
+                level.write(1.0);
+            }
+            while level.wants() {
+                level.take(1.0);
+                ends.push(now + each_takes);
+            }
+        }
+        level
+    }
+
+    #[test]
+    fn a_level_is_found_at_which_as_many_are_under_way_as_it_takes() {
+        let level = found(3);
+        assert!(!level.is_sought());
+        // Three under way, which it takes from a quarter of the band on.
+        assert!(level.dirty() > 200.0 && level.dirty() < 310.0, "{level:?}");
+    }
+
+    #[test]
+    fn a_cache_that_drives_do_not_keep_up_with_is_full() {
+        let level = found(20);
+        assert!(level.dirty() > 990.0, "{level:?}");
+    }
+}
