@@ -6,6 +6,7 @@
 //! Of runs at random places each I/O finds what its drive has read on since the last one, as far as those of others have let it.
 //! No mean tells that. So I/Os are followed as the array would send them, with times before the drives as a pause.
 
+mod back;
 mod walk;
 
 use super::bench::{FEW, Ground, Site};
@@ -14,6 +15,7 @@ use crate::layout;
 use crate::memo::Memo;
 use crate::sim::Profile;
 use crate::system::{self, MirrorRead};
+pub(super) use back::Back;
 use std::sync::LazyLock;
 use walk::Walk;
 
@@ -68,6 +70,8 @@ pub(super) struct Direct {
     pub(super) engines: Engines,
     /// Drives' own buffers keep a good part of it. What they hold may stay for long, then change: so it's followed until it's known.
     pub(super) kept: bool,
+    /// Writes stay in the cache, which writes them back in time.
+    pub(super) back: Option<Back>,
 }
 
 /// Parity engines, each of which takes one write after the other.
@@ -185,8 +189,8 @@ impl Direct {
             Coming::Open(per_ns) => (0, [per_ns, 0.0]),
         };
         let profile = format!(
-            "{:?} {:?} {:?} {}",
-            self.profile, self.cache, self.engines, self.kept
+            "{:?} {:?} {:?} {} {:?}",
+            self.profile, self.cache, self.engines, self.kept, self.back
         );
         let site = Site::of(ground);
         let question = (
@@ -242,7 +246,9 @@ impl Direct {
             0.0
         };
         let fewest = FEWEST.max(EACH * outstanding).max(of_each.min(MOST));
-        let most = if scattered(&self.profile) {
+        let most = if self.back.is_some() {
+            MOST
+        } else if scattered(&self.profile) {
             SCATTERED
         } else {
             MOST

@@ -1,7 +1,7 @@
 //! What a mix of I/Os gets from a system: with each number outstanding, and at a rate from outside.
 
 use super::closed::Closed;
-use super::direct::{Coming, Followed, Moved};
+use super::direct::{Coming, Direct, Followed, Moved};
 use super::drives::Drives;
 use super::merging::{beside, full_beside};
 use super::network::Network;
@@ -76,9 +76,11 @@ impl Solver<'_> {
         Some((per_ns, None))
     }
 
-    /// What a write was seen to move, if there are any.
+    /// What a write was seen to move, if there are any that go through.
     fn moved_by(&self, found: &Followed) -> Option<Moved> {
-        (self.mix.share(Way::Write) > 0.0).then_some(found.moved)
+        let back = |direct: &Direct| direct.back.is_some();
+        let through = !self.mix.direct.as_ref().is_some_and(back);
+        (through && self.mix.share(Way::Write) > 0.0).then_some(found.moved)
     }
 
     /// The same with these numbers outstanding, and the time for which an I/O occupies drives, ns.

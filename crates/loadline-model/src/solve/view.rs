@@ -3,7 +3,7 @@
 use super::ask::{Ask, Survey};
 use super::content::Content;
 use super::course::{Destages, Streams};
-use super::direct::{Direct, Engines};
+use super::direct::{Back, Direct, Engines};
 use super::drives::Order;
 use super::level::Marks;
 use super::mix::{Background, Behind, Kind, Lines, Mix, Waits};
@@ -21,13 +21,17 @@ use crate::device::SECTOR_BYTES;
 use crate::device::disk;
 use crate::device::disk::service::Place;
 use crate::layout::{self, Layout};
-use crate::sim::{Profile, Way};
+use crate::sim::{Profile, Spread, Way};
 use crate::system::{Cache, CacheMode, Controller, MirrorRead, Pool, SystemDescription};
 use crate::units::{Bytes, Time};
 use std::sync::Arc;
 
 /// Share of reads that a cache finds again, below which runs are followed past it with nothing in it.
 const FOUND: f64 = 0.02;
+
+/// The same of runs that are read and written, which a mean over drives tells less of; and from which share at random places on these are short enough for it.
+const KEPT_OF_RUNS: f64 = 0.1;
+const SHORT: f64 = 0.5;
 
 /// Share of I/Os in drives' own buffers, at the best, from which on these are followed.
 const KEPT: f64 = 0.25;
@@ -89,7 +93,10 @@ impl View<'_> {
                 mix.streams = part.streams(&mix);
             }
         } else if let [(share, profile)] = profiles {
-            let runs = self.part(*share, profile).runs_past_cache();
+            let part = self.part(*share, profile);
+            let runs = part
+                .runs_past_cache()
+                .or_else(|| part.runs_beside_destages());
             mix.direct = runs.or_else(|| self.direct(profile, &mix));
         }
         if places > 0.0 {
@@ -142,6 +149,7 @@ impl View<'_> {
             cache: None,
             engines: self.engines(),
             kept,
+            back: None,
         })
     }
 
@@ -414,6 +422,7 @@ impl Part<'_> {
             cache: Some(cache.clone()),
             engines: self.view.engines(),
             kept: false,
+            back: None,
         })
     }
 
@@ -430,6 +439,46 @@ impl Part<'_> {
             cache: Some(cache.clone()),
             engines: self.view.engines(),
             kept: false,
+            back: None,
+        })
+    }
+
+    /// Runs that are read and written, of which hardly any find what the cache has, and what is written back of them.
+    fn runs_beside_destages(&self) -> Option<Direct> {
+        let (cache, profile, layout) = (self.cache?, self.profile, &self.view.layout);
+        let mixed = profile.read_fraction > 0.0 && profile.read_fraction < 1.0;
+        let runs = scattered(profile) && profile.random_fraction < SHORT;
+        let even = matches!(profile.spread, Spread::Uniform);
+        let apart = layout.kind() == layout::Kind::Jbod && self.view.pool.drives > 1;
+        let found = self.survey.hits(self.content.bytes()) + self.content.absorbed(profile, cache);
+        let follows = self.view.system.writes_back() && mixed && runs && even && !apart;
+        (follows && found < KEPT_OF_RUNS).then(|| {
+            let above = |fraction: f64| (fraction - cache.low_water) * cache.write.0 as f64;
+            let start = profile.start.0;
+            Direct {
+                profile: profile.clone(),
+                mirror_read: self.survey.mirror_read,
+                cache: Some(cache.clone()),
+                engines: self.view.engines(),
+                kept: false,
+                back: Some(Back {
+                    span: start..start + profile.working_set.0,
+                    block: profile.mean_bytes().round().max(1.0) as u64,
+                    run: profile.random_fraction.recip(),
+                    streams: profile.sequential_streams,
+                    page: cache.page.0,
+                    stripe: layout.stripe_bytes(),
+                    full_first: cache.full_stripes_first,
+                    by_age: self.by_age(),
+                    dirty: self.content.dirty,
+                    marks: Marks {
+                        most: f64::from(cache.destage_depth) * f64::from(self.view.pool.drives),
+                        band: above(cache.high_water),
+                        room: above(1.0),
+                        each: 0.0,
+                    },
+                }),
+            }
         })
     }
 

@@ -1,5 +1,6 @@
 //! The steps of I/Os on their way over the drives: look-up, reads, parity, writes, and what they count.
 
+use super::back::Backlog;
 use super::{Coming, Direct, Engines, Followed, MOST_MEETING, Moved, paused};
 use crate::array::flow::REGION;
 use crate::array::mirror::Mirrors;
@@ -11,6 +12,7 @@ use crate::sim::{Purpose, Requests, Seed, TaskId, Way};
 use crate::solve::bench::{Bench, Event, Ground};
 use crate::solve::view::scattered;
 use crate::solve::walk::LAGGING;
+use std::collections::VecDeque;
 
 /// Of what is written, the share that may still add to the most that drives' buffers have held: until then nothing counts. A buffer that is written back
 /// in large pieces is looked at so many times.
@@ -41,6 +43,8 @@ struct Job {
     /// What the cache gets of it; and whether it is read ahead, so that nobody waits for this.
     fetch: Option<FetchId>,
     ahead: bool,
+    /// What is written back.
+    destage: bool,
 }
 
 pub(super) struct Walk<'a> {
@@ -56,6 +60,9 @@ pub(super) struct Walk<'a> {
     free_at: Vec<u64>,
     /// Reads that wait for what others have asked for.
     awaiting: Vec<(FetchId, u64)>,
+    /// What the cache writes back, and writes that wait for room in it.
+    backlog: Option<Backlog>,
+    parked: VecDeque<u64>,
     jobs: Vec<Job>,
     walks: u64,
     /// I/Os that end before it counts, those after which it ends, and those that have ended.
@@ -111,6 +118,11 @@ impl<'a> Walk<'a> {
         let until_known = (direct.kept || in_goes)
             && walks == 1
             && (paused(coming) || matches!(coming, Coming::Open(_)));
+        let writes = f64::from(before) * (1.0 - direct.profile.read_fraction);
+        let backlog = match &direct.back {
+            Some(back) => Some(Backlog::new(back, (writes / 2.0) as usize)?),
+            None => None,
+        };
         Some(Walk {
             coming,
             ground,
@@ -122,6 +134,8 @@ impl<'a> Walk<'a> {
             engines: direct.engines,
             free_at: vec![0; direct.engines.count as usize],
             awaiting: Vec::new(),
+            backlog,
+            parked: VecDeque::new(),
             jobs: Vec::new(),
             walks,
             before,
@@ -204,6 +218,7 @@ impl<'a> Walk<'a> {
             writes: Vec::new(),
             fetch: None,
             ahead: false,
+            destage: false,
         });
         if way == Way::Read {
             return if self.cache.is_some() {
@@ -212,10 +227,50 @@ impl<'a> Walk<'a> {
                 self.read(now, job, address, bytes);
             };
         }
+        if self.backlog.is_some() {
+            self.parked.push_back(job);
+            return self.take_in(now);
+        }
         self.ground.layout.rows(address, bytes, &mut self.rows);
         let task = TaskId(job as u32);
         if self.writers.begin(task, (address, bytes), &self.rows) {
             self.write(now, job);
+        }
+    }
+
+    /// The cache takes writes as it has room, and writes back.
+    fn take_in(&mut self, now: u64) {
+        while let Some(backlog) = self
+            .backlog
+            .as_mut()
+            .filter(|backlog| !backlog.level.is_full())
+            && let Some(job) = self.parked.pop_front()
+        {
+            let Job { address, bytes, .. } = self.jobs[job as usize];
+            backlog.write(address, bytes);
+            self.destage(now);
+            self.answer(now, job);
+        }
+    }
+
+    /// As much goes back as should.
+    fn destage(&mut self, now: u64) {
+        while let Some((address, bytes)) = self.backlog.as_mut().and_then(Backlog::next) {
+            let job = self.jobs.len() as u64;
+            self.jobs.push(Job {
+                issuer: 0,
+                since: now,
+                way: Way::Write,
+                address,
+                bytes,
+                left: 0,
+                xor_bytes: 0,
+                writes: Vec::new(),
+                fetch: None,
+                ahead: false,
+                destage: true,
+            });
+            self.planned(now, job, &[(address, bytes)]);
         }
     }
 
@@ -260,6 +315,7 @@ impl<'a> Walk<'a> {
             writes: Vec::new(),
             fetch: None,
             ahead: true,
+            destage: false,
         });
         self.fetch(now, job, (address, left.min(u64::from(bytes)) as u32));
     }
@@ -317,7 +373,12 @@ impl<'a> Walk<'a> {
         let mut ranges = Vec::new();
         let task = TaskId(job as u32);
         self.writers.ranges(task, (address, bytes), &mut ranges);
-        self.ground.layout.write(&ranges, &mut self.plan);
+        self.planned(now, job, &ranges);
+    }
+
+    /// These ranges go to the drives.
+    fn planned(&mut self, now: u64, job: u64, ranges: &[(u64, u32)]) {
+        self.ground.layout.write(ranges, &mut self.plan);
         let plan = std::mem::take(&mut self.plan);
         let bytes = |extents: &[Extent]| -> f64 {
             extents.iter().map(|extent| f64::from(extent.bytes)).sum()
@@ -377,6 +438,13 @@ impl<'a> Walk<'a> {
         if !job.writes.is_empty() {
             return self.combine(now, number);
         }
+        if job.destage {
+            if let Some(backlog) = &mut self.backlog {
+                backlog.level.end();
+            }
+            self.destage(now);
+            return self.take_in(now);
+        }
         let task = TaskId(number as u32);
         let along: Vec<TaskId> = self.writers.along(task).collect();
         self.ground.layout.rows(address, bytes, &mut self.rows);
@@ -408,6 +476,15 @@ impl<'a> Walk<'a> {
         }
         let enough = if self.filled[1] > 0.0 { STILL } else { 1 };
         self.without < enough && f64::from(self.before) < MOST_MEETING
+    }
+
+    /// Whether it isn't known yet how much of the cache is dirty.
+    fn seeks(&self) -> bool {
+        let sought = self
+            .backlog
+            .as_ref()
+            .is_some_and(|backlog| backlog.level.is_sought());
+        sought && f64::from(self.before) < MOST_MEETING
     }
 
     /// Whether there is more to follow: what isn't known well enough yet counts anew, for twice as long.
@@ -465,7 +542,7 @@ impl<'a> Walk<'a> {
             issuer, since, way, ..
         } = self.jobs[number as usize];
         self.ended += 1;
-        if self.ended == self.before && self.fills() {
+        if self.ended == self.before && (self.fills() || self.seeks()) {
             self.before += self.settling;
             self.until += self.settling;
         } else if self.ended == self.before {

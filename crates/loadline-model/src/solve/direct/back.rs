@@ -1,0 +1,208 @@
+//! What runs at random places leave in a cache that writes back, and in which order it comes to the drives.
+//!
+//! Runs begin at places by a Poisson process and have a geometric number of blocks. A sweep finds at its front twice as many of them as there are as a
+//! mean, for behind it there are none. Cut at the borders of stripes a run has full ones between its ends. Where these go first they do as
+//! soon as they are full, so that the sweep finds the ends alone.
+
+use crate::sim::{Purpose, Rng, Seed};
+use crate::solve::level::{Level, Marks};
+use std::collections::VecDeque;
+use std::ops::Range;
+
+/// Runs that are drawn to know the mean one.
+const DRAWN: u32 = 1024;
+
+/// What is written back of runs.
+#[derive(Debug, Clone, PartialEq)]
+pub(in crate::solve) struct Back {
+    /// Where runs are.
+    pub(in crate::solve) span: Range<u64>,
+    /// Bytes of a write, and writes of a run as a mean.
+    pub(in crate::solve) block: u64,
+    pub(in crate::solve) run: f64,
+    pub(in crate::solve) streams: u32,
+    pub(in crate::solve) page: u64,
+    pub(in crate::solve) stripe: u64,
+    /// Full stripes go first, and else the oldest instead of the next one.
+    pub(in crate::solve) full_first: bool,
+    pub(in crate::solve) by_age: bool,
+    /// Space that is dirty as a mean, and the cache's marks, bytes.
+    pub(in crate::solve) dirty: f64,
+    pub(in crate::solve) marks: Marks,
+}
+
+/// The mean run: how many destages write it back, and the space that it takes, in all and but for what goes first, bytes.
+struct Mean {
+    destages: f64,
+    space: f64,
+    rest: f64,
+}
+
+impl Back {
+    /// Space of the pages that a range touches, bytes.
+    fn space(&self, begin: u64, end: u64) -> f64 {
+        (end.next_multiple_of(self.page) - begin / self.page * self.page) as f64
+    }
+
+    /// Bytes of a run.
+    fn draw(&self, rng: &mut Rng) -> u64 {
+        let blocks = 1.0 + (rng.exponential() / -(-self.run.recip()).ln_1p()).floor();
+        blocks as u64 * self.block
+    }
+
+    /// A run's parts, a stripe each, and which of them is full.
+    fn parts(&self, run: Range<u64>) -> impl Iterator<Item = (u64, u32, bool)> {
+        let stripe = self.stripe;
+        let mut begin = run.start;
+        std::iter::from_fn(move || {
+            let end = run.end.min((begin / stripe + 1) * stripe);
+            let bytes = end.checked_sub(begin).filter(|&bytes| bytes > 0)?;
+            let part = (begin, bytes as u32, bytes == stripe);
+            begin = end;
+            Some(part)
+        })
+    }
+
+    fn mean(&self) -> Mean {
+        let mut rng = Seed(0).rng(Purpose::Size, 0);
+        let [mut destages, mut space, mut rest] = [0.0; 3];
+        for _ in 0..DRAWN {
+            let begin = self.place(&mut rng);
+            let run = begin..(begin + self.draw(&mut rng)).min(self.span.end);
+            for (begin, bytes, full) in self.parts(run) {
+                let of = self.space(begin, begin + u64::from(bytes));
+                destages += 1.0;
+                space += of;
+                if !(full && self.full_first) {
+                    rest += of;
+                }
+            }
+        }
+        let [destages, space, rest] = [destages, space, rest].map(|sum| sum / f64::from(DRAWN));
+        Mean {
+            destages,
+            space,
+            rest,
+        }
+    }
+
+    /// A place anywhere.
+    fn place(&self, rng: &mut Rng) -> u64 {
+        let places = (self.span.end - self.span.start).div_ceil(self.block);
+        self.span.start + rng.below(places) * self.block
+    }
+
+    /// Bytes from one run to the next where the sweep comes by, as a mean; not if they are so near that they'd often be one.
+    fn apart(&self) -> Option<f64> {
+        let mean = self.mean();
+        let apart = (self.span.end - self.span.start) as f64 * mean.rest / (2.0 * self.dirty);
+        (apart > 2.0 * self.run * self.block as f64).then_some(apart)
+    }
+}
+
+/// What waits to be written back, while it is.
+pub(super) struct Backlog {
+    back: Back,
+    pub(super) level: Level,
+    apart: f64,
+    rng: Rng,
+    /// Where the sweep is, and what it has found there.
+    at: u64,
+    parts: VecDeque<(u64, u32)>,
+    /// Full stripes, and the streams' runs of late.
+    full: VecDeque<u64>,
+    runs: VecDeque<Range<u64>>,
+}
+
+impl Backlog {
+    /// To be at its level after so many writes; `None` of runs so near each other that they'd often be one.
+    pub(super) fn new(back: &Back, enough: usize) -> Option<Self> {
+        let mean = back.mean();
+        let marks = Marks {
+            each: mean.space / mean.destages,
+            ..back.marks
+        };
+        Some(Backlog {
+            level: Level::new(marks, enough, None),
+            apart: back.apart()?,
+            rng: Seed(0).rng(Purpose::Place, 1),
+            at: back.span.start + (back.span.end - back.span.start) / 2,
+            parts: VecDeque::new(),
+            full: VecDeque::new(),
+            runs: VecDeque::new(),
+            back: back.clone(),
+        })
+    }
+
+    /// So much is written there.
+    pub(super) fn write(&mut self, address: u64, bytes: u32) {
+        let end = address + u64::from(bytes);
+        let known = self.runs.iter().position(|run| run.end == address);
+        let run = match known.and_then(|known| self.runs.remove(known)) {
+            Some(run) => run.start..end,
+            None => address..end,
+        };
+        // A page that the run has in part is dirty already.
+        let fresh = if run.start < address {
+            address.next_multiple_of(self.back.page).min(end)
+        } else {
+            address
+        };
+        let space = if fresh < end {
+            self.back.space(fresh, end)
+        } else {
+            0.0
+        };
+        self.level.write(space);
+        if self.back.full_first {
+            let stripe = self.back.stripe;
+            let filled =
+                (address / stripe..end / stripe).filter(|number| number * stripe >= run.start);
+            self.full.extend(filled.map(|number| number * stripe));
+        }
+        if self.runs.len() >= self.back.streams as usize {
+            self.runs.pop_front();
+        }
+        self.runs.push_back(run);
+    }
+
+    /// The next range that is written back, if another one should be.
+    pub(super) fn next(&mut self) -> Option<(u64, u32)> {
+        if !self.level.wants() {
+            return None;
+        }
+        let (begin, bytes) = if let Some(stripe) = self.full.pop_front() {
+            (stripe, self.back.stripe as u32)
+        } else {
+            self.swept()
+        };
+        self.level
+            .take(self.back.space(begin, begin + u64::from(bytes)));
+        Some((begin, bytes))
+    }
+
+    /// The next part that the sweep comes by, of runs that are drawn.
+    fn swept(&mut self) -> (u64, u32) {
+        loop {
+            if let Some(part) = self.parts.pop_front() {
+                return part;
+            }
+            let back = &self.back;
+            let begin = if back.by_age {
+                back.place(&mut self.rng)
+            } else {
+                let gap = (self.rng.exponential() * self.apart) as u64;
+                let span = back.span.end - back.span.start;
+                let begin = self.at - back.span.start + gap / back.block * back.block;
+                back.span.start + begin % span / back.block * back.block
+            };
+            let run = begin..(begin + back.draw(&mut self.rng)).min(back.span.end);
+            self.at = run.end;
+            let left = back
+                .parts(run)
+                .filter(|&(_, _, full)| !(full && back.full_first));
+            self.parts
+                .extend(left.map(|(begin, bytes, _)| (begin, bytes)));
+        }
+    }
+}
