@@ -163,8 +163,12 @@ fn writes_that_go_together_move_less_over_the_loops_and_fill_the_drives_buffers_
     let system = system("md-raid5-8x2tb", &[]);
     let arrival = Arrival::outstanding(256);
     let load = [stream(&system, 131_072, 0.0, 0.0, arrival)];
-    let simulation = system.simulate(&load, Plan::ios(60_000), Seed(1)).unwrap();
-    let simulated = simulation.finish().iops;
+    // By the phases that spindles begin with it is 5 % more or less.
+    let simulated = (1..=4).map(|seed| {
+        let simulation = system.simulate(&load, Plan::ios(60_000), Seed(seed));
+        simulation.unwrap().finish().iops / 4.0
+    });
+    let simulated: f64 = simulated.sum();
     let solved = system.solve(&load, 0, false).unwrap();
     assert_eq!(solved.bottleneck, "disks");
     let found = solved.at.unwrap().throughput_per_s;

@@ -49,6 +49,8 @@ struct Sweeps {
     stripes: u64,
     /// By sweep: where it goes on, and how many of its stripes are being written back.
     at: Vec<(u64, u32)>,
+    /// The one that is asked first, so that all have their turn.
+    turn: usize,
 }
 
 impl Sweeps {
@@ -58,8 +60,9 @@ impl Sweeps {
 
     /// The next stripe of the sweep with the fewest under way.
     fn next(&self, numbers: &Places) -> Option<u64> {
-        let next = |(sweep, &(at, under_way)): (u64, &(u64, u32))| {
-            let start = sweep * self.stripes;
+        let next = |sweep: usize| {
+            let (at, under_way) = self.at[sweep];
+            let start = sweep as u64 * self.stripes;
             let end = start.saturating_add(self.stripes);
             let within = |number: &u64| *number < end;
             let found = numbers.from(at).filter(within);
@@ -68,10 +71,11 @@ impl Sweeps {
                 found.or_else(|| numbers.from(start).filter(within))?,
             ))
         };
-        (0..)
-            .zip(&self.at)
+        let (before, after) = (0..self.turn, self.turn..self.at.len());
+        after
+            .chain(before)
             .filter_map(next)
-            .min()
+            .min_by_key(|&(under_way, _)| under_way)
             .map(|(_, number)| number)
     }
 }
@@ -104,6 +108,7 @@ impl Stripes {
                     Sweeps {
                         stripes: sweep,
                         at: Vec::new(),
+                        turn: 0,
                     },
                 ),
                 Order::Oldest => Ready::Oldest(Lists::new()),
@@ -188,6 +193,7 @@ impl Stripes {
                 let (at, under_way) = &mut sweeps.at[sweep];
                 *at = number + 1;
                 *under_way += 1;
+                sweeps.turn = (sweep + 1) % sweeps.at.len();
                 self.at[&number]
             }
             Ready::Oldest(lists) => {

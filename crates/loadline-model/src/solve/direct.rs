@@ -56,7 +56,7 @@ const MOST_WALKS: f64 = 8.0;
 const WALK_BYTES: f64 = 4e6;
 
 /// What was followed before: site, copies, profile and cache as they are written, and bits of how its I/Os come.
-type Question = (Site, MirrorRead, String, u32, [u64; 2]);
+type Question = (Site, MirrorRead, String, [u32; 2], [u64; 5]);
 static FOLLOWED: LazyLock<Memo<Question, Option<Followed>>> = LazyLock::new(|| Memo::new(1 << 10));
 
 /// A load that no cache stands before, in order, altogether or in runs, over parity to which it comes back, or of a working set that drives' own buffers keep in
@@ -85,10 +85,21 @@ pub(super) struct Engines {
 /// When its I/Os come.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) enum Coming {
-    /// So many outstanding, each of which comes again so long after its answer, ns: after reads, and after writes.
-    Closed(u32, [f64; 2]),
+    /// So many outstanding, each of which comes again after its answer by what is before the drives.
+    Closed(u32, Before),
     /// So many per ns, by a Poisson process.
     Open(f64),
+}
+
+/// Times of reads and of writes before the drives, ns.
+#[derive(Debug, Clone, Copy, PartialEq, Default)]
+pub(super) struct Before {
+    /// For which nobody waits.
+    pub(super) pause_ns: [f64; 2],
+    /// At the busiest part, for what is left behind there as a mean, and how many pass it at a time.
+    pub(super) work_ns: [f64; 2],
+    pub(super) behind_ns: f64,
+    pub(super) servers: u32,
 }
 
 /// What came of it.
@@ -184,9 +195,15 @@ impl Direct {
 
     /// The load over the drives; `None` of a profile that can't be.
     pub(super) fn follow(&self, ground: Ground<'_>, coming: Coming) -> Option<Followed> {
-        let (number, times) = match coming {
-            Coming::Closed(outstanding, pause_ns) => (outstanding, pause_ns),
-            Coming::Open(per_ns) => (0, [per_ns, 0.0]),
+        let (numbers, times) = match coming {
+            Coming::Closed(outstanding, before) => {
+                let [[read, write], [one, other]] = [before.pause_ns, before.work_ns];
+                (
+                    [outstanding, before.servers],
+                    [read, write, one, other, before.behind_ns],
+                )
+            }
+            Coming::Open(per_ns) => ([0; 2], [per_ns, 0.0, 0.0, 0.0, 0.0]),
         };
         let profile = format!(
             "{:?} {:?} {:?} {} {:?}",
@@ -197,7 +214,7 @@ impl Direct {
             site,
             self.mirror_read,
             profile,
-            number,
+            numbers,
             times.map(f64::to_bits),
         );
         FOLLOWED.ask(question, || self.walks(ground, coming))
@@ -306,5 +323,5 @@ impl Direct {
 
 /// Whether there is anything beside the drives.
 fn paused(coming: Coming) -> bool {
-    matches!(coming, Coming::Closed(_, [read, write]) if read + write > 0.0)
+    matches!(coming, Coming::Closed(_, before) if before != Before::default())
 }

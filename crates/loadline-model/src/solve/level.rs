@@ -22,8 +22,9 @@ pub(super) struct Marks {
 #[derive(Debug, Clone)]
 pub(super) struct Level {
     marks: Marks,
-    /// Between the marks for now.
+    /// Between the marks for now, while the level is sought.
     band: f64,
+    is_sought: bool,
     /// Dirty above the low water mark, but for what is under way.
     above: f64,
     under_way: f64,
@@ -39,9 +40,11 @@ pub(super) struct Level {
 impl Level {
     /// To be found in so many looks, or as it is known from another time.
     pub(super) fn new(marks: Marks, enough: usize, known: Option<f64>) -> Self {
+        let near = (marks.most * marks.each).min(marks.band);
         Level {
             marks,
-            band: known.map_or(marks.most * marks.each, |_| marks.band),
+            band: if known.is_some() { marks.band } else { near },
+            is_sought: known.is_none(),
             above: known.unwrap_or(0.0),
             under_way: 0.0,
             looks: 0,
@@ -59,7 +62,7 @@ impl Level {
 
     /// Whether it isn't found yet.
     pub(super) fn is_sought(&self) -> bool {
-        self.band < self.marks.band
+        self.is_sought
     }
 
     /// Whether writes wait for what is being destaged.
@@ -79,7 +82,7 @@ impl Level {
         self.looks += 1;
         if self.looks == self.enough / 2 {
             self.begin();
-        } else if self.looks == self.enough && self.is_sought() {
+        } else if self.looks == self.enough && self.is_sought {
             self.find();
         }
     }
@@ -109,7 +112,7 @@ impl Level {
         } else {
             (self.sum / half as f64).floor() * band / most
         };
-        self.band = band;
+        (self.band, self.is_sought) = (band, false);
     }
 
     /// Whether another destage should be under way: none at the low water mark, all that can be at the high one.

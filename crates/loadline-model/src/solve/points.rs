@@ -1,7 +1,7 @@
 //! What a mix of I/Os gets from a system: with each number outstanding, and at a rate from outside.
 
 use super::closed::Closed;
-use super::direct::{Coming, Direct, Followed, Moved};
+use super::direct::{Before, Coming, Direct, Followed, Moved};
 use super::drives::Drives;
 use super::merging::{beside, full_beside};
 use super::network::Network;
@@ -66,7 +66,7 @@ impl Solver<'_> {
         if let Some(direct) = &self.mix.direct {
             let found = self
                 .mix
-                .followed(self.view, Coming::Closed(outstanding, [0.0; 2]))?;
+                .followed(self.view, Coming::Closed(outstanding, Before::default()))?;
             // At random places none would be without work if there were more.
             let all = self.drives.as_ref().filter(|_| direct.is_random());
             let most = all.map_or(found.per_ns, |drives| drives.count / found.busy_ns);
@@ -98,14 +98,34 @@ impl Solver<'_> {
 
     /// A load that goes straight to the drives, so many outstanding.
     fn followed_straight(&self, outstanding: u32, think_ns: f64) -> Option<Followed> {
-        let pause_ns = [Way::Read, Way::Write].map(|way| {
-            let share = self.mix.share(way).max(1e-300);
-            // Parity that a write renews is computed where that is followed.
-            let before = |part: &Part| way == Way::Read || part.name != PARITY_ENGINES;
-            think_ns + self.part_ns(before, |of| of == way) / share
-        });
+        let on_way = || self.parts.iter().filter(|part| !part.beside);
+        let busiest = on_way()
+            .filter(|part| part.servers > 0 && part.name != PARITY_ENGINES)
+            .min_by(|a, b| {
+                a.capacity(&self.classes)
+                    .total_cmp(&b.capacity(&self.classes))
+            });
+        let mut found = Before {
+            pause_ns: [think_ns; 2],
+            ..Before::default()
+        };
+        for part in on_way() {
+            let times_ns = [Way::Read, Way::Write].map(|way| {
+                // Parity that a write renews is computed where that is followed.
+                let followed = way == Way::Write && part.name == PARITY_ENGINES;
+                let this = |other: &Part| other.name == part.name && !followed;
+                self.part_ns(this, |of| of == way) / self.mix.share(way).max(1e-300)
+            });
+            if busiest.is_some_and(|busiest| busiest.name == part.name) {
+                found.work_ns = times_ns;
+                found.behind_ns = part.background_ns;
+                found.servers = part.servers * part.copies;
+            } else {
+                found.pause_ns = [0, 1].map(|way| found.pause_ns[way] + times_ns[way]);
+            }
+        }
         self.mix
-            .followed(self.view, Coming::Closed(outstanding, pause_ns))
+            .followed(self.view, Coming::Closed(outstanding, found))
     }
 
     /// Such a load with these numbers outstanding; none if it can't be followed.

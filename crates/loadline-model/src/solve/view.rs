@@ -31,7 +31,7 @@ const FOUND: f64 = 0.02;
 
 /// The same of runs that are read and written, which a mean over drives tells less of; and from which share at random places on these are short enough for it.
 const KEPT_OF_RUNS: f64 = 0.1;
-const SHORT: f64 = 0.5;
+const SHORT: f64 = 0.75;
 
 /// Share of I/Os in drives' own buffers, at the best, from which on these are followed.
 const KEPT: f64 = 0.25;
@@ -449,9 +449,9 @@ impl Part<'_> {
         let mixed = profile.read_fraction > 0.0 && profile.read_fraction < 1.0;
         let runs = scattered(profile) && profile.random_fraction < SHORT;
         let even = matches!(profile.spread, Spread::Uniform);
-        let apart = layout.kind() == layout::Kind::Jbod && self.view.pool.drives > 1;
+        let apart = layout.kind() == layout::Kind::Jbod;
         let found = self.survey.hits(self.content.bytes()) + self.content.absorbed(profile, cache);
-        let follows = self.view.system.writes_back() && mixed && runs && even && !apart;
+        let follows = self.view.system.writes_back() && mixed && runs && even;
         (follows && found < KEPT_OF_RUNS).then(|| {
             let above = |fraction: f64| (fraction - cache.low_water) * cache.write.0 as f64;
             let start = profile.start.0;
@@ -468,6 +468,7 @@ impl Part<'_> {
                     streams: profile.sequential_streams,
                     page: cache.page.0,
                     stripe: layout.stripe_bytes(),
+                    sweep: if apart { layout.run_bytes() } else { u64::MAX },
                     full_first: cache.full_stripes_first,
                     by_age: self.by_age(),
                     dirty: self.content.dirty,

@@ -23,6 +23,8 @@ pub(in crate::solve) struct Back {
     pub(in crate::solve) streams: u32,
     pub(in crate::solve) page: u64,
     pub(in crate::solve) stripe: u64,
+    /// Bytes over which a sweep goes: each drive of a JBOD has one of its own.
+    pub(in crate::solve) sweep: u64,
     /// Full stripes go first, and else the oldest instead of the next one.
     pub(in crate::solve) full_first: bool,
     pub(in crate::solve) by_age: bool,
@@ -42,6 +44,23 @@ impl Back {
     /// Space of the pages that a range touches, bytes.
     fn space(&self, begin: u64, end: u64) -> f64 {
         (end.next_multiple_of(self.page) - begin / self.page * self.page) as f64
+    }
+
+    /// All sweeps, half through.
+    fn sweeps(&self) -> Vec<Sweep> {
+        let Range { start, end } = self.span;
+        let numbers = start / self.sweep..(end - 1) / self.sweep + 1;
+        let of = |number: u64| {
+            let begin = (number * self.sweep).max(start);
+            let end = ((number + 1).saturating_mul(self.sweep)).min(end);
+            Sweep {
+                span: begin..end,
+                at: begin + (end - begin) / 2,
+                parts: VecDeque::new(),
+                under_way: 0,
+            }
+        };
+        numbers.map(of).collect()
     }
 
     /// Bytes of a run.
@@ -106,12 +125,21 @@ pub(super) struct Backlog {
     pub(super) level: Level,
     apart: f64,
     rng: Rng,
-    /// Where the sweep is, and what it has found there.
-    at: u64,
-    parts: VecDeque<(u64, u32)>,
+    /// All sweeps, and the one that is asked first.
+    sweeps: Vec<Sweep>,
+    turn: usize,
     /// Full stripes, and the streams' runs of late.
     full: VecDeque<u64>,
     runs: VecDeque<Range<u64>>,
+}
+
+/// One over a part of what is written.
+struct Sweep {
+    span: Range<u64>,
+    /// Where it is, what it has found there, and how much of that is under way.
+    at: u64,
+    parts: VecDeque<(u64, u32)>,
+    under_way: u32,
 }
 
 impl Backlog {
@@ -126,8 +154,8 @@ impl Backlog {
             level: Level::new(marks, enough, None),
             apart: back.apart()?,
             rng: Seed(0).rng(Purpose::Place, 1),
-            at: back.span.start + (back.span.end - back.span.start) / 2,
-            parts: VecDeque::new(),
+            sweeps: back.sweeps(),
+            turn: 0,
             full: VecDeque::new(),
             runs: VecDeque::new(),
             back: back.clone(),
@@ -171,37 +199,56 @@ impl Backlog {
         if !self.level.wants() {
             return None;
         }
-        let (begin, bytes) = if let Some(stripe) = self.full.pop_front() {
-            (stripe, self.back.stripe as u32)
-        } else {
-            self.swept()
+        let (begin, bytes) = match self.full.pop_front() {
+            Some(stripe) => (stripe, self.back.stripe as u32),
+            None => self.swept()?,
         };
-        self.level
-            .take(self.back.space(begin, begin + u64::from(bytes)));
+        let space = self.back.space(begin, begin + u64::from(bytes));
+        self.level.take(space);
+        self.sweep(begin)?.under_way += 1;
         Some((begin, bytes))
     }
 
-    /// The next part that the sweep comes by, of runs that are drawn.
-    fn swept(&mut self) -> (u64, u32) {
+    /// What lies there has been written back.
+    pub(super) fn end(&mut self, address: u64) {
+        self.level.end();
+        if let Some(sweep) = self.sweep(address) {
+            sweep.under_way -= 1;
+        }
+    }
+
+    fn sweep(&mut self, address: u64) -> Option<&mut Sweep> {
+        let number = address / self.back.sweep - self.back.span.start / self.back.sweep;
+        self.sweeps.get_mut(number as usize)
+    }
+
+    /// The next part that the sweep with the fewest under way comes by, of runs that are drawn.
+    fn swept(&mut self) -> Option<(u64, u32)> {
+        let (back, rng) = (&self.back, &mut self.rng);
+        let count = self.sweeps.len();
+        let in_turn = (self.turn..count).chain(0..self.turn);
+        let next = in_turn.min_by_key(|&number| self.sweeps[number].under_way)?;
+        self.turn = (next + 1) % count;
+        let sweep = &mut self.sweeps[next];
+        let Range { start, end } = sweep.span;
         loop {
-            if let Some(part) = self.parts.pop_front() {
-                return part;
+            if let Some(part) = sweep.parts.pop_front() {
+                return Some(part);
             }
-            let back = &self.back;
             let begin = if back.by_age {
-                back.place(&mut self.rng)
+                back.place(rng)
             } else {
-                let gap = (self.rng.exponential() * self.apart) as u64;
-                let span = back.span.end - back.span.start;
-                let begin = self.at - back.span.start + gap / back.block * back.block;
-                back.span.start + begin % span / back.block * back.block
+                let gap = (rng.exponential() * self.apart) as u64;
+                start + (sweep.at - start + gap) % (end - start)
             };
-            let run = begin..(begin + back.draw(&mut self.rng)).min(back.span.end);
-            self.at = run.end;
+            let begin = back.span.start + (begin - back.span.start) / back.block * back.block;
+            let run = begin..(begin + back.draw(rng)).min(end);
+            sweep.at = run.end.max(start);
             let left = back
                 .parts(run)
                 .filter(|&(_, _, full)| !(full && back.full_first));
-            self.parts
+            sweep
+                .parts
                 .extend(left.map(|(begin, bytes, _)| (begin, bytes)));
         }
     }

@@ -60,6 +60,8 @@ pub(super) struct Walk<'a> {
     free_at: Vec<u64>,
     /// Reads that wait for what others have asked for.
     awaiting: Vec<(FetchId, u64)>,
+    /// When each server of the busiest part before the drives has done with what it has.
+    passing: Vec<u64>,
     /// What the cache writes back, and writes that wait for room in it.
     backlog: Option<Backlog>,
     parked: VecDeque<u64>,
@@ -134,6 +136,10 @@ impl<'a> Walk<'a> {
             engines: direct.engines,
             free_at: vec![0; direct.engines.count as usize],
             awaiting: Vec::new(),
+            passing: match coming {
+                Coming::Closed(_, before) => vec![0; before.servers as usize],
+                Coming::Open(_) => Vec::new(),
+            },
             backlog,
             parked: VecDeque::new(),
             jobs: Vec::new(),
@@ -440,7 +446,7 @@ impl<'a> Walk<'a> {
         }
         if job.destage {
             if let Some(backlog) = &mut self.backlog {
-                backlog.level.end();
+                backlog.end(address);
             }
             self.destage(now);
             return self.take_in(now);
@@ -565,8 +571,12 @@ impl<'a> Walk<'a> {
                 });
             }
         }
-        if let Coming::Closed(_, pause_ns) = self.coming {
-            let next = now + pause_ns[way as usize] as u64;
+        if let Coming::Closed(_, before) = self.coming {
+            let mut next = now + before.pause_ns[way as usize] as u64;
+            if let Some(free_at) = self.passing.iter_mut().min() {
+                next = next.max(*free_at) + before.work_ns[way as usize] as u64;
+                *free_at = next + before.behind_ns as u64;
+            }
             self.bench.put(next, Event::Ask(issuer));
         }
     }
