@@ -13,6 +13,9 @@ use std::sync::Arc;
 /// Of more drives the spindles stand to each other in any way: one walk over them tells as much as several, and comes further.
 pub(super) const FEW: u32 = 32;
 
+/// Of what is written, the share that may still add to the most that drives' buffers have held: until then nothing counts.
+const FILLING: f64 = 0.02;
+
 /// Drives to go over.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Ground<'a> {
@@ -91,6 +94,10 @@ pub(super) struct Bench<'a> {
     /// Accesses at each drive.
     pub(super) inside: Vec<u64>,
     events: Events,
+    /// Bytes that went to drives to be written; these when buffers were last looked at, and the most that these have held.
+    written: f64,
+    written_before: f64,
+    most_held: f64,
 }
 
 /// What is to happen, by time; of one time in the order in which it was put.
@@ -157,6 +164,9 @@ impl<'a> Bench<'a> {
             drives: (0..count).map(|_| None).collect(),
             inside: vec![0; count],
             events: Events::default(),
+            written: 0.0,
+            written_before: 0.0,
+            most_held: 0.0,
         }
     }
 
@@ -199,6 +209,9 @@ impl<'a> Bench<'a> {
             lbn,
             sectors: (end - lbn) as u32,
         };
+        if way == Way::Write {
+            self.written += f64::from(extent.bytes);
+        }
         let (ground, walk) = (self.ground, self.number);
         let new = || Drive::new(ground, phase(walk, extent.disk));
         let drive = self.drives[number].get_or_insert_with(new);
@@ -228,10 +241,19 @@ impl<'a> Bench<'a> {
             .sum()
     }
 
-    /// Bytes that drives have acknowledged and not yet written to their media, all together.
-    pub(super) fn dirty_bytes(&self) -> u64 {
+    /// Whether drives' buffers still take more than they write to the media, since it was last asked.
+    pub(super) fn fills(&mut self) -> bool {
         let drives = self.drives.iter().flatten();
-        drives.map(|drive| drive.disk.dirty_bytes()).sum()
+        let held: u64 = drives.map(|drive| drive.disk.dirty_bytes()).sum();
+        let (held, most) = (held as f64, self.most_held);
+        let more = self.written - self.written_before;
+        (self.written_before, self.most_held) = (self.written, held.max(most));
+        held > most + FILLING * more
+    }
+
+    /// Whether they have held anything when it was asked.
+    pub(super) fn are_buffered(&self) -> bool {
+        self.most_held > 0.0
     }
 
     /// Begins what a drive can begin.

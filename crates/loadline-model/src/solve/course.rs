@@ -121,8 +121,9 @@ impl Streams {
     /// Follows the streams at a pace. Where they plainly pass more than `enough` windows per ns it isn't known nearer how many.
     pub(super) fn follow(&self, ground: Ground<'_>, pace: Pace, enough: f64) -> Arc<Course> {
         FOLLOWED.ask(Question::new(self, ground, pace, enough), || {
-            let few = 2..=FEW;
-            let mut walks = if pace.waits && few.contains(&ground.layout.disks()) {
+            let few = (2..=FEW).contains(&ground.layout.disks());
+            let buffered = self.destages.is_some() && ground.buffer_bytes() > 0.0;
+            let mut walks = if pace.waits && few && !buffered {
                 Walks::with_laps_of(self.lap(ground))
             } else {
                 Walks::of(1)

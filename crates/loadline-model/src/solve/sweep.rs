@@ -20,8 +20,7 @@ const BEFORE: f64 = 64.0;
 const COUNTED: f64 = 128.0;
 const ROUNDS: f64 = 8.0;
 
-/// While drives' buffers take so much more than they give, as a share of what is written, nothing counts; but for so many stripes at most.
-const FILLING: f64 = 0.02;
+/// While drives' buffers fill nothing counts; but for so many stripes at most.
 const MOST_BEFORE: f64 = 262_144.0;
 
 /// Stripes per ns that become dirty where more are than any drives can write.
@@ -117,8 +116,6 @@ impl Sweep {
             look_at: u64::MAX,
             jobs: Vec::new(),
             plan: WritePlan::default(),
-            written: 0.0,
-            filled: [0.0; 2],
             rng: Seed(number).rng(Purpose::Place, 0),
             ranges: Vec::new(),
         }
@@ -150,9 +147,6 @@ struct Walk<'a> {
     look_at: u64,
     jobs: Vec<Job>,
     plan: WritePlan,
-    /// Bytes that went to the drives; these when it was last looked, and the most that drives' buffers have held.
-    written: f64,
-    filled: [f64; 2],
     rng: Rng,
     ranges: Vec<(u64, u32)>,
 }
@@ -189,11 +183,11 @@ impl Walk<'_> {
                 }
                 settled = true;
             } else if since.is_none() && self.ended >= before {
-                if before < MOST_BEFORE && self.fills() {
+                if before < MOST_BEFORE && self.bench.fills() {
                     before *= 2.0;
                 } else {
                     before = self.ended;
-                    if self.filled[1] > 0.0 {
+                    if self.bench.are_buffered() {
                         // What drives write back from their buffers comes in goes, each of a part of what they hold; and no other walk follows.
                         counted = before.max(WALKS as f64 * counted);
                     }
@@ -211,14 +205,6 @@ impl Walk<'_> {
             }
         }
         [0.0; 2]
-    }
-
-    /// Whether drives' buffers take more than they write to the media.
-    fn fills(&mut self) -> bool {
-        let held = self.bench.dirty_bytes() as f64;
-        let [written, most] = self.filled;
-        self.filled = [self.written, held.max(most)];
-        held > most + FILLING * (self.written - written)
     }
 
     /// Dirty stripes above the low water mark, but for those under way.
@@ -295,10 +281,6 @@ impl Walk<'_> {
             (std::mem::take(reads), Way::Read)
         };
         *left = extents.len();
-        if way == Way::Write {
-            let bytes = extents.iter().map(|extent| f64::from(extent.bytes));
-            self.written += bytes.sum::<f64>();
-        }
         for extent in extents {
             self.bench.submit(now, extent, way, number as u64);
         }

@@ -90,6 +90,8 @@ pub(super) struct Walk<'a> {
     /// Dirty stripes; and whether another walk has told how many there are in the long run.
     level: Option<Level>,
     told: bool,
+    /// Drives acknowledge writes from their buffers, which fill first.
+    buffered: bool,
     /// The next to be destaged.
     stripe: u64,
     /// Streams whose writes wait for room.
@@ -142,6 +144,7 @@ impl<'a> Walk<'a> {
             ends: (0..streams.count).map(|_| End::default()).collect(),
             jobs: Vec::new(),
             told: level.is_some(),
+            buffered: streams.destages.is_some() && ground.buffer_bytes() > 0.0,
             level: streams
                 .destages
                 .map(|destages| Level::new(destages.marks, streams.times(BEFORE), level)),
@@ -188,7 +191,7 @@ impl<'a> Walk<'a> {
             Some(_) => self.streams.times(BEFORE),
             None => BEFORE / self.walks,
         };
-        let before = level.max(lap);
+        let mut before = level.max(lap);
         let mut counts = counts / self.walks;
         let (mut look, mut seen, mut now) = (before + LOOKED, 0, 0);
         loop {
@@ -198,7 +201,14 @@ impl<'a> Walk<'a> {
                 seen = count;
                 let passed = count - self.since.windows;
                 if !self.since.counts {
-                    if count >= before && !self.level.as_ref().is_some_and(Level::is_sought) {
+                    let sought = self.level.as_ref().is_some_and(Level::is_sought);
+                    if count >= before && !sought && count < MOST / 2 && self.bench.fills() {
+                        before = 2 * count;
+                    } else if count >= before && !sought {
+                        if self.bench.are_buffered() {
+                            // What drives write back from their buffers comes in goes.
+                            counts = counts.max(count);
+                        }
                         self.count_from(count, now);
                     }
                 } else if passed >= counts {
@@ -211,7 +221,8 @@ impl<'a> Walk<'a> {
                     }
                 }
             }
-            if self.begun.len() > look.max(self.since.windows + LOOKED) {
+            let looks = self.since.counts || !self.buffered;
+            if looks && self.begun.len() > look.max(self.since.windows + LOOKED) {
                 if self.windows_per_ns() >= PLAIN * enough {
                     break;
                 }

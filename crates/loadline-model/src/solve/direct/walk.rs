@@ -14,9 +14,7 @@ use crate::solve::view::scattered;
 use crate::solve::walk::LAGGING;
 use std::collections::VecDeque;
 
-/// Of what is written, the share that may still add to the most that drives' buffers have held: until then nothing counts. A buffer that is written back
-/// in large pieces is looked at so many times.
-const FILLING: f64 = 0.02;
+/// Until drives' buffers are full nothing counts. One that is written back in large pieces is looked at so many times.
 const STILL: u32 = 4;
 
 /// The most I/Os of a walk that waits for all streams' turns.
@@ -70,10 +68,8 @@ pub(super) struct Walk<'a> {
     /// I/Os that end before it counts, those after which it ends, and those that have ended.
     before: u32,
     until: u32,
-    /// I/Os after which drives' buffers are looked at again, what had been written to drives then, the most that was in their buffers, bytes, and how
-    /// often that hasn't risen since.
+    /// I/Os after which drives' buffers are looked at again, and how often they hadn't got fuller then.
     settling: u32,
-    filled: [f64; 2],
     without: u32,
     ended: u32,
     begun_at: u64,
@@ -147,7 +143,6 @@ impl<'a> Walk<'a> {
             before,
             until,
             settling: before,
-            filled: [0.0; 2],
             without: 0,
             ended: 0,
             begun_at: 0,
@@ -472,15 +467,12 @@ impl<'a> Walk<'a> {
 
     /// Whether drives' buffers take more than they write to the media, and may go on with that for a while.
     fn fills(&mut self) -> bool {
-        let [written, filled] = [self.moved.inward_bytes, self.bench.dirty_bytes() as f64];
-        let [before, most] = self.filled;
-        self.filled = [written, filled.max(most)];
-        if filled > most + FILLING * (written - before) {
+        if self.bench.fills() {
             self.without = 0;
         } else {
             self.without += 1;
         }
-        let enough = if self.filled[1] > 0.0 { STILL } else { 1 };
+        let enough = if self.bench.are_buffered() { STILL } else { 1 };
         self.without < enough && f64::from(self.before) < MOST_MEETING
     }
 
