@@ -297,4 +297,18 @@ mod tests {
         stripes.done(taken[1].0);
         assert_eq!(stripes.take().unwrap().1.start, 5);
     }
+
+    #[test]
+    fn sweeps_of_drives_take_turns_where_one_stripe_goes_at_a_time() {
+        let mut stripes = Stripes::new(1, 4, Order::Ascending, false);
+        for number in 0..8 {
+            stripes.wrote(number, &(number..number + 1), 1);
+        }
+        let taken = [(); 4].map(|()| {
+            let (slot, span, _) = stripes.take().unwrap();
+            stripes.done(slot);
+            span.start
+        });
+        assert_eq!(taken, [0, 4, 1, 5]);
+    }
 }

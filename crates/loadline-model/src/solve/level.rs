@@ -1,7 +1,7 @@
 //! How much of a cache is dirty above its low water mark, and how many destages that wants under way.
 
-/// The share of what is written by which more may be dirty at the end of a look for the level than at half of it.
-pub(super) const UNBALANCED: f64 = 0.02;
+/// The share of what is written by which less or more may be destaged than that, to be taken for as much.
+const UNBALANCED: f64 = 0.02;
 
 /// A cache's marks, in any measure of what is dirty.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -28,17 +28,19 @@ pub(super) struct Level {
     /// Dirty above the low water mark, but for what is under way.
     above: f64,
     under_way: f64,
-    /// Looks: how many there were and after how many the level is known; from half of them on the sum of those under way, what has been written, and
-    /// what was dirty then.
+    /// Writes: how many there were and after how many the level is known. Since half of them, or since it counts: when that was, the sum of
+    /// those under way over time, what has been written, and what was dirty then.
     looks: usize,
     enough: usize,
+    since: u64,
+    now: u64,
     sum: f64,
     written: f64,
     before: f64,
 }
 
 impl Level {
-    /// To be found in so many looks, or as it is known from another time.
+    /// To be found in so many writes, or as it is known from another time.
     pub(super) fn new(marks: Marks, enough: usize, known: Option<f64>) -> Self {
         let near = (marks.most * marks.each).min(marks.band);
         Level {
@@ -49,6 +51,8 @@ impl Level {
             under_way: 0.0,
             looks: 0,
             enough,
+            since: 0,
+            now: 0,
             sum: 0.0,
             written: 0.0,
             before: 0.0,
@@ -74,30 +78,43 @@ impl Level {
         self.marks.room * self.band / self.marks.band
     }
 
-    /// So much is written, which is a look.
-    pub(super) fn write(&mut self, dirty: f64) {
+    fn pass(&mut self, now: u64) {
+        self.sum += self.under_way * (now - self.now) as f64;
+        self.now = now;
+    }
+
+    /// So much is written.
+    pub(super) fn write(&mut self, now: u64, dirty: f64) {
+        self.pass(now);
         self.above += dirty;
         self.written += dirty;
-        self.sum += self.under_way;
         self.looks += 1;
         if self.looks == self.enough / 2 {
-            self.begin();
+            self.count();
         } else if self.looks == self.enough && self.is_sought {
             self.find();
         }
     }
 
-    /// From here on it counts.
-    fn begin(&mut self) {
+    /// From now on it counts.
+    pub(super) fn count(&mut self) {
         (self.sum, self.written, self.before) = (0.0, 0.0, self.dirty());
+        self.since = self.now;
+    }
+
+    /// Whether about as much has been destaged as was written since it counts.
+    pub(super) fn balances(&self) -> bool {
+        (self.dirty() - self.before).abs() <= self.little()
+    }
+
+    fn little(&self) -> f64 {
+        (UNBALANCED * self.written).max(self.marks.each)
     }
 
     /// The level between the cache's own marks. While it rises it's followed for as long again.
     fn find(&mut self) {
-        let half = self.enough / 2;
-        let most = (UNBALANCED * self.written).max(self.marks.each);
-        if self.dirty() - self.before > most {
-            self.begin();
+        if self.dirty() - self.before > self.little() {
+            self.count();
             self.enough *= 2;
             return;
         }
@@ -110,7 +127,8 @@ impl Level {
         self.above = if self.above + each > self.room() {
             room
         } else {
-            (self.sum / half as f64).floor() * band / most
+            let passed = (self.now - self.since).max(1) as f64;
+            (self.sum / passed).floor() * band / most
         };
         (self.band, self.is_sought) = (band, false);
     }
@@ -122,13 +140,15 @@ impl Level {
     }
 
     /// One begins, with so much.
-    pub(super) fn take(&mut self, dirty: f64) {
+    pub(super) fn take(&mut self, now: u64, dirty: f64) {
+        self.pass(now);
         self.above -= dirty;
         self.under_way += 1.0;
     }
 
     /// One ends.
-    pub(super) fn end(&mut self) {
+    pub(super) fn end(&mut self, now: u64) {
+        self.pass(now);
         self.under_way -= 1.0;
     }
 }
@@ -145,20 +165,20 @@ mod tests {
     };
 
     /// The level after so many writes of one each, when so many of them pass until a destage ends.
-    fn found(each_takes: usize) -> Level {
+    fn found(each_takes: u64) -> Level {
         let (mut level, mut ends) = (Level::new(MARKS, 400, None), Vec::new());
         for now in 0..4000 {
             ends.retain(|&end| {
                 if end <= now {
-                    level.end();
+                    level.end(now);
                 }
                 end > now
             });
             if !level.is_full() {
-                level.write(1.0);
+                level.write(now, 1.0);
             }
             while level.wants() {
-                level.take(1.0);
+                level.take(now, 1.0);
                 ends.push(now + each_takes);
             }
         }

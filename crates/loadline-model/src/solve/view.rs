@@ -139,7 +139,7 @@ impl View<'_> {
     fn direct(&self, profile: &Profile, mix: &Mix) -> Option<Direct> {
         let waits = mix.kinds.iter().all(|kind| kind.waits.is_some());
         let volume = self.system.volume.as_ref();
-        let several = self.pool.drives > 1 || profile.sequential_streams > 1;
+        let several = self.pool.drives > 1 || profile.sequential_streams > 1 || mixed_runs(profile);
         let in_order = !scattered(profile) || profile.random_fraction < 1.0 && several;
         let kept = self.kept(profile) >= KEPT;
         let followed = in_order || kept || self.come_back(profile);
@@ -254,6 +254,12 @@ fn sum(profiles: &[(f64, &Profile)], of: impl Fn(f64, &Profile) -> f64) -> f64 {
 
 pub(super) fn scattered(profile: &Profile) -> bool {
     profile.random_fraction > 0.0
+}
+
+/// Whether runs are both read and written, from an end of each on.
+fn mixed_runs(profile: &Profile) -> bool {
+    let mixed = profile.read_fraction > 0.0 && profile.read_fraction < 1.0;
+    mixed && scattered(profile) && profile.random_fraction < SHORT
 }
 
 impl Part<'_> {
@@ -446,12 +452,10 @@ impl Part<'_> {
     /// Runs that are read and written, of which hardly any find what the cache has, and what is written back of them.
     fn runs_beside_destages(&self) -> Option<Direct> {
         let (cache, profile, layout) = (self.cache?, self.profile, &self.view.layout);
-        let mixed = profile.read_fraction > 0.0 && profile.read_fraction < 1.0;
-        let runs = scattered(profile) && profile.random_fraction < SHORT;
         let even = matches!(profile.spread, Spread::Uniform);
         let apart = layout.kind() == layout::Kind::Jbod;
         let found = self.survey.hits(self.content.bytes()) + self.content.absorbed(profile, cache);
-        let follows = self.view.system.writes_back() && mixed && runs && even;
+        let follows = self.view.system.writes_back() && mixed_runs(profile) && even;
         (follows && found < KEPT_OF_RUNS).then(|| {
             let above = |fraction: f64| (fraction - cache.low_water) * cache.write.0 as f64;
             let start = profile.start.0;

@@ -2,7 +2,7 @@
 
 use super::bench::{Bench, Event, Ground};
 use super::course::{Course, Destages, Streams};
-use super::level::{Level, UNBALANCED};
+use super::level::Level;
 use super::reading::{Next, Reading};
 use super::windows::Pace;
 use crate::array::mirror::Mirrors;
@@ -64,14 +64,11 @@ enum Job {
     },
 }
 
-/// From when on a walk counts, if it does yet: windows and how many were asked for by then, stripes
-/// that weren't written back, and time for which drives had had work, ns.
+/// From when on a walk counts, if it does yet: windows by then, and time for which drives had had work, ns.
 #[derive(Debug, Default)]
 struct Since {
     counts: bool,
     windows: usize,
-    asked: usize,
-    dirty: f64,
     busy_ns: f64,
     at: u64,
 }
@@ -96,7 +93,6 @@ pub(super) struct Walk<'a> {
     stripe: u64,
     /// Streams whose writes wait for room.
     held: VecDeque<u32>,
-    asked: usize,
     since: Since,
     reading: Reading,
     /// How often it has been looked when a stream next asks for a window or ends one.
@@ -150,7 +146,6 @@ impl<'a> Walk<'a> {
                 .map(|destages| Level::new(destages.marks, streams.times(BEFORE), level)),
             stripe: streams.written.div_ceil(stripe_bytes),
             held: VecDeque::new(),
-            asked: 0,
             since: Since::default(),
             reading: Reading::default(),
             looked: 0,
@@ -213,7 +208,9 @@ impl<'a> Walk<'a> {
                     }
                 } else if passed >= counts {
                     let has_come_round = self.has_come_round(now);
-                    if count >= MOST || has_come_round && self.balances() {
+                    if count >= MOST
+                        || has_come_round && self.level.as_ref().is_none_or(Level::balances)
+                    {
                         break;
                     } else if has_come_round && passed >= 2 * counts {
                         counts *= 2;
@@ -266,11 +263,12 @@ impl<'a> Walk<'a> {
 
     /// From these windows on it counts.
     fn count_from(&mut self, windows: usize, now: u64) {
+        if let Some(level) = &mut self.level {
+            level.count();
+        }
         self.since = Since {
             counts: true,
             windows,
-            asked: self.asked,
-            dirty: self.dirty(),
             busy_ns: self.bench.busy_ns(now),
             at: now,
         };
@@ -293,16 +291,6 @@ impl<'a> Walk<'a> {
         LAGGING * least >= even || self.walks as u64 * (now - self.since.at) >= count * turn.ns()
     }
 
-    /// Whether about as much has been destaged as was written since it counts.
-    fn balances(&self) -> bool {
-        let Some(destages) = self.streams.destages else {
-            return true;
-        };
-        let written = destages.a_window * (self.asked - self.since.asked) as f64;
-        let left = self.dirty() - self.since.dirty;
-        left.abs() <= (UNBALANCED * written).max(1.0)
-    }
-
     /// The rate at which windows have begun to be read since it counts.
     fn windows_per_ns(&self) -> f64 {
         let last = self.begun.len().max(1) - 1;
@@ -322,10 +310,9 @@ impl<'a> Walk<'a> {
             return;
         }
         if let Some(destages) = self.streams.destages {
-            self.asked += 1;
             let written = destages.a_write * self.writes(destages);
             if let Some(level) = &mut self.level {
-                level.write(written);
+                level.write(now, written);
             }
             self.destage(now);
         }
@@ -425,7 +412,7 @@ impl<'a> Walk<'a> {
             }
             Job::Destage { .. } => {
                 if let Some(level) = &mut self.level {
-                    level.end();
+                    level.end(now);
                 }
                 self.destage(now);
                 while !self.is_full() {
@@ -501,7 +488,7 @@ impl<'a> Walk<'a> {
         while let Some(destages) = self.streams.destages
             && let Some(level) = self.level.as_mut().filter(|level| level.wants())
         {
-            level.take(1.0);
+            level.take(now, 1.0);
             if self.stripe >= end {
                 self.stripe = self.streams.start.div_ceil(stripe_bytes);
             }

@@ -39,6 +39,68 @@ fn streams_without_read_ahead_wait_for_drives_that_destages_take_away() {
 }
 
 #[test]
+fn streams_wait_for_destages_of_what_is_written_half_of_the_stroke_away() {
+    for (name, read, outstanding, most) in [
+        ("dl360-g6-p410i", 0.5, 1, 0.12),
+        ("dl360-g6-p410i", 0.9, 8, 0.08),
+        ("eva-v2-10k", 0.5, 8, 0.1),
+        ("eva-v2-10k", 0.2, 8, 0.12),
+    ] {
+        let system = system(name, &[]);
+        let mix = stream(&system, 8192, read, 0.0, Arrival::outstanding(outstanding));
+        let off = off(&system, mix, outstanding, 60_000);
+        assert!(off.abs() < most, "{name} {read} x {outstanding}: {off:+.3}");
+    }
+}
+
+#[test]
+fn runs_that_are_read_and_written_share_drives_with_what_is_written_back_of_them() {
+    for (random, read, read_ahead, outstanding) in [
+        (0.01, 0.5, "256KiB", 8),
+        (0.01, 0.8, "0B", 1),
+        (0.05, 0.5, "0B", 8),
+        (0.2, 0.8, "256KiB", 32),
+    ] {
+        let system = system("dl360-g6-p410i", &[("cache.read_ahead", read_ahead)]);
+        let mix = stream(
+            &system,
+            8192,
+            read,
+            random,
+            Arrival::outstanding(outstanding),
+        );
+        let off = off(&system, mix, outstanding, 120_000);
+        // As means over the drives up to 117 % too fast with read-ahead, and 82 % too slow without.
+        assert!(
+            off.abs() < 0.1,
+            "{random} {read} {read_ahead} x {outstanding}: {off:+.3}"
+        );
+    }
+}
+
+#[test]
+fn each_drive_of_a_jbod_has_runs_written_back_in_a_sweep_of_its_own() {
+    let changes = [("volume.layout", "jbod"), ("pool.drives", "2")];
+    let system = system("dl360-g6-p410i", &changes);
+    for outstanding in [1, 16] {
+        let mix = stream(&system, 8192, 0.3, 0.1, Arrival::outstanding(outstanding));
+        let off = off(&system, mix, outstanding, 120_000);
+        assert!(off.abs() < 0.1, "x {outstanding}: {off:+.3}");
+    }
+}
+
+#[test]
+fn drives_buffers_are_full_of_what_is_written_back_before_streams_beside_it_count() {
+    for (layout, read) in [("raid10", 0.3), ("raid10", 0.7), ("raid5", 0.3)] {
+        let changes = [("pool.write_cache", "true"), ("volume.layout", layout)];
+        let system = system("dl360-g6-p410i", &changes);
+        let mix = stream(&system, 65536, read, 0.0, Arrival::outstanding(16));
+        let off = off(&system, mix, 16, 120_000);
+        assert!(off.abs() < 0.1, "{layout} {read}: {off:+.3}");
+    }
+}
+
+#[test]
 fn a_sweep_of_a_stream_goes_on_without_gaps_where_a_drive_has_failed() {
     for (layout, drives) in [("raid5", "4"), ("raid10", "4"), ("raid6", "8")] {
         let changes = [

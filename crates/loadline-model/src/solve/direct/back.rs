@@ -163,7 +163,7 @@ impl Backlog {
     }
 
     /// So much is written there.
-    pub(super) fn write(&mut self, address: u64, bytes: u32) {
+    pub(super) fn write(&mut self, now: u64, address: u64, bytes: u32) {
         let end = address + u64::from(bytes);
         let known = self.runs.iter().position(|run| run.end == address);
         let run = match known.and_then(|known| self.runs.remove(known)) {
@@ -181,7 +181,7 @@ impl Backlog {
         } else {
             0.0
         };
-        self.level.write(space);
+        self.level.write(now, space);
         if self.back.full_first {
             let stripe = self.back.stripe;
             let filled =
@@ -195,7 +195,7 @@ impl Backlog {
     }
 
     /// The next range that is written back, if another one should be.
-    pub(super) fn next(&mut self) -> Option<(u64, u32)> {
+    pub(super) fn next(&mut self, now: u64) -> Option<(u64, u32)> {
         if !self.level.wants() {
             return None;
         }
@@ -204,14 +204,14 @@ impl Backlog {
             None => self.swept()?,
         };
         let space = self.back.space(begin, begin + u64::from(bytes));
-        self.level.take(space);
+        self.level.take(now, space);
         self.sweep(begin)?.under_way += 1;
         Some((begin, bytes))
     }
 
     /// What lies there has been written back.
-    pub(super) fn end(&mut self, address: u64) {
-        self.level.end();
+    pub(super) fn end(&mut self, now: u64, address: u64) {
+        self.level.end(now);
         if let Some(sweep) = self.sweep(address) {
             sweep.under_way -= 1;
         }

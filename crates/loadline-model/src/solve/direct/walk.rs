@@ -10,6 +10,7 @@ use crate::cache::{Cache, Fetch, FetchId, Found};
 use crate::layout::{Extent, Rows, WritePlan};
 use crate::sim::{Purpose, Requests, Seed, TaskId, Way};
 use crate::solve::bench::{Bench, Event, Ground};
+use crate::solve::level::Level;
 use crate::solve::view::scattered;
 use crate::solve::walk::LAGGING;
 use std::collections::VecDeque;
@@ -248,7 +249,7 @@ impl<'a> Walk<'a> {
             && let Some(job) = self.parked.pop_front()
         {
             let Job { address, bytes, .. } = self.jobs[job as usize];
-            backlog.write(address, bytes);
+            backlog.write(now, address, bytes);
             self.destage(now);
             self.answer(now, job);
         }
@@ -256,7 +257,9 @@ impl<'a> Walk<'a> {
 
     /// As much goes back as should.
     fn destage(&mut self, now: u64) {
-        while let Some((address, bytes)) = self.backlog.as_mut().and_then(Backlog::next) {
+        while let Some((address, bytes)) =
+            self.backlog.as_mut().and_then(|backlog| backlog.next(now))
+        {
             let job = self.jobs.len() as u64;
             self.jobs.push(Job {
                 issuer: 0,
@@ -441,7 +444,7 @@ impl<'a> Walk<'a> {
         }
         if job.destage {
             if let Some(backlog) = &mut self.backlog {
-                backlog.end(address);
+                backlog.end(now, address);
             }
             self.destage(now);
             return self.take_in(now);
@@ -490,10 +493,16 @@ impl<'a> Walk<'a> {
         if self.ended < self.until || !self.has_come_round(now) {
             return true;
         }
-        let Some(parts) = &self.parts else {
-            return false;
-        };
         let counted = self.until - self.before;
+        let Some(parts) = &self.parts else {
+            let level = self.backlog.as_ref().map(|backlog| &backlog.level);
+            if counted >= MOST_KEPT || level.is_none_or(Level::balances) {
+                return false;
+            }
+            (self.before, self.until) = (self.ended, self.ended + 2 * counted);
+            self.count_from(now);
+            return true;
+        };
         let part = f64::from((counted / PARTS).max(1));
         let mean = parts.last().map_or(0.0, |sum| sum / part) / parts.len() as f64;
         let near = |last: f64| (mean - last).abs() <= WELL * mean;
@@ -513,6 +522,9 @@ impl<'a> Walk<'a> {
         self.moved_before = self.moved;
         self.sums = [[0.0; 2]; 2];
         self.turns.fill(0);
+        if let Some(backlog) = &mut self.backlog {
+            backlog.level.count();
+        }
         if let Some(parts) = &mut self.parts {
             parts.clear();
         }
