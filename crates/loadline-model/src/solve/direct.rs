@@ -33,6 +33,10 @@ const OF_EACH: f64 = 200.0;
 /// The most that count of a load of which a part goes to random places: they are everywhere soon.
 const SCATTERED: f64 = 6_000.0;
 
+/// The fewest runs at random places that count of one, and the most I/Os for these.
+const RUNS: f64 = 256.0;
+const MOST_OF_RUNS: f64 = 32_768.0;
+
 /// I/Os that count in a walk of several streams that are written to the same stripes: the fewest, those of each outstanding one, and the most of all
 /// walks. Who meets at a drive is held up there by the same parity, so that streams come to keep apart, or together, for thousands of I/Os.
 const FEWEST_MEETING: f64 = 32_768.0;
@@ -263,17 +267,13 @@ impl Direct {
             0.0
         };
         let fewest = FEWEST.max(EACH * outstanding).max(of_each.min(MOST));
-        let most = if self.back.is_some() {
-            MOST
-        } else if scattered(&self.profile) {
-            SCATTERED
-        } else {
-            MOST
-        };
-        let counted = ios(COUNTED_BYTES).clamp(fewest, most.max(fewest));
         if scattered(&self.profile) {
-            return Length::of(counted, [1.0; 2]);
+            let runs = (RUNS / self.profile.random_fraction).min(MOST_OF_RUNS);
+            let most = if self.back.is_some() { MOST } else { SCATTERED };
+            let counted = ios(COUNTED_BYTES).clamp(fewest, most.max(fewest));
+            return Length::of(counted.max(runs), [1.0; 2]);
         }
+        let counted = ios(COUNTED_BYTES).clamp(fewest, MOST.max(fewest));
         let reads = self.profile.read_fraction >= 1.0;
         let comes_round = self.comes_round(ground, coming);
         let held = ios(BUFFERS * ground.buffer_bytes());
