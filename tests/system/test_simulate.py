@@ -356,3 +356,22 @@ def test_ctrl_c_ends_the_tasks_under_way() -> None:
     with pytest.raises(KeyboardInterrupt):
         in_order([endless, endless, endless], threads=2, listen=listen)
     assert [ended.get(timeout=60) for _ in range(2)] == [True, True]
+
+
+@pytest.mark.parametrize(
+    ("system", "read_fraction", "random_fraction", "settings", "words", "noted"),
+    [
+        ("dl360-g6-p410i", 1.0, 0.0, [], {}, True),
+        ("dl360-g6-p410i", 0.0, 0.0, [], {}, False),
+        ("dl360-g6-p410i", 0.0, 0.0, ["cache.mode=off"], {}, True),
+        ("dl360-g6-p410i", 1.0, 1.0, [], {}, False),
+        ("dl360-g6-p410i", 1.0, 0.0, [], {"replications": 2}, False),
+        ("hdd-7k2", 1.0, 0.0, [], {}, False),
+    ],
+)
+def test_a_simulation_in_order_over_several_drives_says_that_spindles_stand_as_they_do(
+    system: str, read_fraction: float, random_fraction: float, settings: list[str], words: dict[str, Any], noted: bool
+) -> None:
+    profile = replace(reads(Closed(1, 1)).profile, read_fraction=read_fraction, random_fraction=random_fraction)
+    (row,) = simulate(system, Workload(profile, Closed(1, 1)), settings=settings, ios=2000, **words)
+    assert ("phases" in {found["check"] for found in row.findings}) is noted

@@ -354,7 +354,7 @@ def result(
         steady=all(outcome.steady for outcome in outcomes),
         ended_by="error" if error else ended_by,
         error=error,
-        findings=tuple(_findings(point, outcomes, ended_by, work)),
+        findings=(*_findings(point, outcomes, ended_by, work), *_phases(system, point, len(outcomes))),
         provenance={"seed": point.seed, "replications": len(outcomes), **_spread(outcomes if not error else ())},
     )
     thin = thin_percentiles(found)
@@ -446,6 +446,18 @@ def _spread(outcomes: Sequence[_core.Outcome]) -> dict[str, Any]:
             if all(values):
                 found[prefix + name] = float(f"{stdev(map(math.log, values)) / math.sqrt(len(values)):.4g}")
     return {"errors": found}
+
+
+def _phases(system: System, point: Point, replications: int) -> Iterable[dict[str, Any]]:
+    """In order I/Os meet several drives as their spindles stand to each other, in one simulation always alike."""
+    profiles = [stream.profile for stream in point.streams]
+    if replications > 1 or all(profile.random_fraction > 0 for profile in profiles):
+        return
+    figures = {key: value for key, value, _ in system.figures()}
+    waits = figures.get("cache.mode") != "write-back" or any(profile.read_fraction > 0 for profile in profiles)
+    if waits and int(figures.get("pool.drives", "1")) > 1:
+        message = "drives' spindles stand to each other as the seed has them, and in order others may give another rate"
+        yield finding(point, "phases", "note", message, {}, "Give --replications 8.")
 
 
 def _findings(point: Point, outcomes: Sequence[_core.Outcome], ended_by: str, work: Effort) -> Iterable[dict[str, Any]]:
