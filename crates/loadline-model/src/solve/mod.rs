@@ -8,7 +8,8 @@
 //!   `solver` puts it on components, `points` finds what it gets there, `explained` says how. `system` asks for it, `load_line` and `bursts` too.
 //! - Drives as one center: `drives`, from a `curve` of service times that the modelled drive tells (`driven`), `rested` of those with buffers; `queues`, `shapes`, `fork` and `arrivals` say what waits there,
 //!   `away` what doesn't.
-//! - Followed one by one: `procession` before the drives; over several modelled drives (`bench`) `course`, in a `walk` or more, and `direct`.
+//! - Followed one by one: `procession` before the drives; over several modelled drives (`bench`) `course`, in a `walk` or more, and `direct`, with what is dirty in a
+//!   cache (`level`); `followed` says which loads.
 //! - `rule` is the rule of thumb, `ruled` its numbers.
 
 mod arrivals;
@@ -26,6 +27,7 @@ mod direct;
 mod driven;
 mod drives;
 mod explained;
+mod followed;
 mod fork;
 mod grid;
 mod level;

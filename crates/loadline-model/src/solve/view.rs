@@ -2,39 +2,22 @@
 
 use super::ask::{Ask, Survey};
 use super::content::Content;
-use super::course::{Destages, Streams};
-use super::direct::{Back, Direct, Engines};
 use super::drives::Order;
-use super::level::Marks;
 use super::mix::{Background, Behind, Kind, Lines, Mix, Waits};
 use super::network::Class;
 use super::parts::Passing;
 use super::placed::Placed;
-use super::popularity::{Leaving, Popularity};
 use super::runs::Runs;
-use super::sweep::Sweep;
 use super::uneven::{Uneven, reached};
 use super::windows::Ahead;
 use super::working::figure;
-use crate::cache::to_whole_windows;
-use crate::device::SECTOR_BYTES;
 use crate::device::disk;
 use crate::device::disk::service::Place;
 use crate::layout::{self, Layout};
-use crate::sim::{Profile, Spread, Way};
+use crate::sim::{Profile, Way};
 use crate::system::{Cache, CacheMode, Controller, MirrorRead, Pool, SystemDescription};
 use crate::units::{Bytes, Time};
 use std::sync::Arc;
-
-/// Share of reads that a cache finds again, below which runs are followed past it with nothing in it.
-const FOUND: f64 = 0.02;
-
-/// The same of runs that are read and written, which a mean over drives tells less of; and from which share at random places on these are short enough for it.
-const KEPT_OF_RUNS: f64 = 0.1;
-const SHORT: f64 = 0.75;
-
-/// Share of I/Os in drives' own buffers, at the best, from which on these are followed.
-const KEPT: f64 = 0.25;
 
 const MEBIBYTE: f64 = 1_048_576.0;
 
@@ -49,7 +32,7 @@ pub(super) struct View<'a> {
 /// One profile on it, with its share of all I/Os.
 pub(super) struct Part<'a> {
     pub(super) view: &'a View<'a>,
-    share: f64,
+    pub(super) share: f64,
     pub(super) profile: &'a Profile,
     pub(super) survey: Survey<'a>,
     pub(super) cache: Option<&'a Cache>,
@@ -123,54 +106,6 @@ impl View<'_> {
             mix.most_destages = f64::from(cache.destage_depth) * f64::from(self.pool.drives);
         }
         mix
-    }
-
-    /// Whether some I/Os come back to their drives over parity: a small write reads old data and parity there, then writes new ones, and of what is larger than a
-    /// stripe's data more lies behind the parity that a drive passes over. Others that came there meanwhile are before it, and the arm is elsewhere.
-    fn come_back(&self, profile: &Profile) -> bool {
-        let kind = self.layout.kind();
-        // Stripes of virtual RAID lie apart.
-        let larger = !kind.is_virtual() && profile.mean_bytes() > self.layout.stripe_bytes() as f64;
-        kind.parities() > 0 && (profile.read_fraction < 1.0 || larger)
-    }
-
-    /// A profile whose I/Os all wait for the drives themselves, in order, or in runs on several drives; or that come back to their drives; or of which
-    /// drives' own buffers keep a good part.
-    fn direct(&self, profile: &Profile, mix: &Mix) -> Option<Direct> {
-        let waits = mix.kinds.iter().all(|kind| kind.waits.is_some());
-        let volume = self.system.volume.as_ref();
-        let several = self.pool.drives > 1 || profile.sequential_streams > 1 || mixed_runs(profile);
-        let in_order = !scattered(profile) || profile.random_fraction < 1.0 && several;
-        let kept = self.kept(profile) >= KEPT;
-        let followed = in_order || kept || self.come_back(profile);
-        (waits && mix.destaging.is_empty() && followed).then(|| Direct {
-            profile: profile.clone(),
-            mirror_read: volume.map_or_else(Default::default, |volume| volume.mirror_read),
-            cache: None,
-            engines: self.engines(),
-            kept,
-            back: None,
-        })
-    }
-
-    fn engines(&self) -> Engines {
-        let controller = self.system.controller.as_ref();
-        let rate = controller.and_then(|controller| controller.xor);
-        Engines {
-            count: controller.map_or(1, |controller| controller.count),
-            byte_ns: rate.map_or(0.0, |rate| 1e9 / rate.0 as f64),
-        }
-    }
-
-    /// Share of the I/Os that would find their place in the buffers of the drives that they go to, if these forgot what rested longest.
-    fn kept(&self, profile: &Profile) -> f64 {
-        let drives = reached(&self.layout, &[(1.0, profile)]).unwrap_or(self.alive());
-        let held = drives * self.model.buffer_bytes() as f64;
-        if scattered(profile) {
-            Popularity::of_places(profile).hit_fraction(held, Leaving::LeastRecent)
-        } else {
-            (held / profile.working_set.0 as f64).min(1.0)
-        }
     }
 
     fn part<'a>(&'a self, share: f64, profile: &'a Profile) -> Part<'a> {
@@ -254,12 +189,6 @@ fn sum(profiles: &[(f64, &Profile)], of: impl Fn(f64, &Profile) -> f64) -> f64 {
 
 pub(super) fn scattered(profile: &Profile) -> bool {
     profile.random_fraction > 0.0
-}
-
-/// Whether runs are both read and written, from an end of each on.
-fn mixed_runs(profile: &Profile) -> bool {
-    let mixed = profile.read_fraction > 0.0 && profile.read_fraction < 1.0;
-    mixed && scattered(profile) && profile.random_fraction < SHORT
 }
 
 impl Part<'_> {
@@ -413,173 +342,6 @@ impl Part<'_> {
             beside: Behind::default(),
             within: Behind::default(),
         });
-    }
-
-    /// Streams as they go over the drives past a cache that reads ahead of them, where each read is larger than that, or writes that go through
-    /// take the drives away from it.
-    fn past_cache(&self) -> Option<Direct> {
-        let cache = self.cache?;
-        let large = self.profile.mean_bytes() > cache.read_ahead.0 as f64;
-        let through = !self.view.system.writes_back();
-        let alone = self.profile.read_fraction >= 1.0;
-        (if alone { large } else { through }).then(|| Direct {
-            profile: self.profile.clone(),
-            mirror_read: self.survey.mirror_read,
-            cache: Some(cache.clone()),
-            engines: self.view.engines(),
-            kept: false,
-            back: None,
-        })
-    }
-
-    /// Runs, or I/Os that come back to their drives, that go to the drives past a cache which reads ahead of some of them and finds hardly anything again.
-    fn runs_past_cache(&self) -> Option<Direct> {
-        let (cache, profile) = (self.cache?, self.profile);
-        let runs =
-            scattered(profile) && (profile.random_fraction < 1.0 || self.view.come_back(profile));
-        let through = profile.read_fraction >= 1.0 || !self.view.system.writes_back();
-        let found = profile.read_fraction > 0.0 && self.survey.hits(self.content.bytes()) > FOUND;
-        (runs && through && !found).then(|| Direct {
-            profile: profile.clone(),
-            mirror_read: self.survey.mirror_read,
-            cache: Some(cache.clone()),
-            engines: self.view.engines(),
-            kept: false,
-            back: None,
-        })
-    }
-
-    /// Runs that are read and written, of which hardly any find what the cache has, and what is written back of them.
-    fn runs_beside_destages(&self) -> Option<Direct> {
-        let (cache, profile, layout) = (self.cache?, self.profile, &self.view.layout);
-        let even = matches!(profile.spread, Spread::Uniform);
-        let apart = layout.kind() == layout::Kind::Jbod;
-        let found = self.survey.hits(self.content.bytes()) + self.content.absorbed(profile, cache);
-        let follows = self.view.system.writes_back() && mixed_runs(profile) && even;
-        (follows && found < KEPT_OF_RUNS).then(|| {
-            let above = |fraction: f64| (fraction - cache.low_water) * cache.write.0 as f64;
-            let start = profile.start.0;
-            Direct {
-                profile: profile.clone(),
-                mirror_read: self.survey.mirror_read,
-                cache: Some(cache.clone()),
-                engines: self.view.engines(),
-                kept: false,
-                back: Some(Back {
-                    span: start..start + profile.working_set.0,
-                    block: profile.mean_bytes().round().max(1.0) as u64,
-                    run: profile.random_fraction.recip(),
-                    streams: profile.sequential_streams,
-                    page: cache.page.0,
-                    stripe: layout.stripe_bytes(),
-                    sweep: if apart { layout.run_bytes() } else { u64::MAX },
-                    full_first: cache.full_stripes_first,
-                    by_age: self.by_age(),
-                    dirty: self.content.dirty,
-                    marks: Marks {
-                        most: f64::from(cache.destage_depth) * f64::from(self.view.pool.drives),
-                        band: above(cache.high_water),
-                        room: above(1.0),
-                        each: 0.0,
-                    },
-                }),
-            }
-        })
-    }
-
-    /// Writes, if they are all there is. Of a JBOD each drive has a sweep of its own, and drives that acknowledge from their buffers
-    /// go on writing when they have no commands, which a stream leaves them time for.
-    fn sweep(&self, mix: &Mix) -> Option<Sweep> {
-        let (cache, profile, layout) = (self.cache?, self.profile, &self.view.layout);
-        let [work] = mix.destaging.as_slice() else {
-            return None;
-        };
-        let drive = disk::Disk::new(Arc::clone(self.view.model), &Mix::options(self.view));
-        let alone = profile.read_fraction <= 0.0;
-        let apart = layout.kind() == layout::Kind::Jbod && self.view.pool.drives > 1;
-        let in_turn = self.by_age() && profile.sequential_streams > 1;
-        let in_order = !scattered(profile);
-        if !alone || apart || in_order && (in_turn || drive.buffers_writes()) {
-            return None;
-        }
-        // Stripes of one write go together, and a single drive is driven.
-        let whole = profile.mean_bytes() <= layout.stripe_bytes() as f64;
-        if !in_order && (!whole || self.view.pool.drives == 1) {
-            return None;
-        }
-        // A sweep finds what isn't on its way already.
-        let most = f64::from(cache.destage_depth) * f64::from(self.view.pool.drives);
-        let each = profile.mean_bytes().max(cache.page.0 as f64);
-        let waiting = (self.content.dirty - most * each).max(each);
-        let bytes = layout.stripe_bytes();
-        let end = profile.start.0 + profile.working_set.0;
-        let streams = u64::from(profile.sequential_streams);
-        let run = 2.0 * self.content.dirty / (streams.max(2) - 1) as f64 / bytes as f64;
-        let stripes = profile.start.0.div_ceil(bytes)..end / bytes;
-        (!stripes.is_empty()).then(|| Sweep {
-            stripes,
-            streams,
-            scattered: scattered(profile).then(|| (self.survey.dirt(waiting), self.by_age())),
-            run: if streams > 1 {
-                run.max(1.0) as u64
-            } else {
-                u64::MAX
-            },
-            per_io: work.per_io,
-            accesses: work.ask.count(),
-            most,
-            band: (cache.high_water - cache.low_water) * cache.write.0 as f64
-                / if in_order { bytes as f64 } else { each },
-            command_ns: self.view.passing(&work.ask).command_ns,
-        })
-    }
-
-    /// Bytes of a mean I/O.
-    fn whole_sectors(&self) -> u64 {
-        (self.profile.mean_bytes() as u64).next_multiple_of(SECTOR_BYTES)
-    }
-
-    /// The streams as they go over the drives.
-    fn streams(&self, mix: &Mix) -> Option<Streams> {
-        let cache = self.cache?;
-        let profile = self.profile;
-        let windows: f64 = mix.ahead.iter().map(|work| work.per_io).sum();
-        let stripe_bytes = self.view.layout.stripe_bytes() as f64;
-        let destages = mix.destaging.first().map(|work| {
-            let above = |fraction: f64| (fraction - cache.low_water) * cache.write.0 as f64;
-            Destages {
-                bytes: stripe_bytes,
-                a_window: work.per_io / windows,
-                a_write: work.per_io / (self.share * (1.0 - profile.read_fraction)),
-                marks: Marks {
-                    most: f64::from(cache.destage_depth) * f64::from(self.view.pool.drives),
-                    band: above(cache.high_water) / stripe_bytes,
-                    room: above(1.0) / stripe_bytes,
-                    each: 1.0,
-                },
-            }
-        });
-        let asked = mix.windows.is_some_and(|windows| windows.asked);
-        let (first, window) = if asked {
-            (0, self.whole_sectors())
-        } else {
-            let window = cache.read_ahead.0;
-            (
-                to_whole_windows(profile.mean_bytes() as u64, window),
-                window,
-            )
-        };
-        Some(Streams {
-            count: profile.sequential_streams,
-            start: profile.start.0,
-            written: profile.start.0 + profile.between(),
-            working_set: profile.working_set.0,
-            apart: profile.apart(),
-            first,
-            window,
-            mirror_read: self.survey.mirror_read,
-            destages,
-        })
     }
 
     /// A class of reads; one that waits for the drives with what it asks of them.
