@@ -40,6 +40,11 @@ impl Error {
         )
     }
 
+    /// The solver finds no rate.
+    pub(crate) fn unknown_rate() -> Self {
+        Error::at("", "no rate is found for this load: simulate it")
+    }
+
     /// A wrong key of a description.
     pub(crate) fn at(path: impl Into<String>, why: impl Into<String>) -> Self {
         Error::Description {

@@ -18,7 +18,7 @@ use std::sync::Arc;
 /// Share of reads that a cache finds again, below which runs are followed past it with nothing in it.
 const FOUND: f64 = 0.02;
 
-/// The same of runs that are read and written, which a mean over drives tells less of; and from which share at random places on these are short enough for it.
+/// The same of runs that are written, which a mean over drives tells less of; and from which share at random places on these are short enough for it.
 const KEPT_OF_RUNS: f64 = 0.1;
 const SHORT: f64 = 0.75;
 
@@ -40,7 +40,8 @@ impl View<'_> {
     pub(super) fn direct(&self, profile: &Profile, mix: &Mix) -> Option<Direct> {
         let waits = mix.kinds.iter().all(|kind| kind.waits.is_some());
         let volume = self.system.volume.as_ref();
-        let several = self.pool.drives > 1 || profile.sequential_streams > 1 || mixed_runs(profile);
+        let several =
+            self.pool.drives > 1 || profile.sequential_streams > 1 || written_runs(profile);
         let in_order = !scattered(profile) || profile.random_fraction < 1.0 && several;
         let kept = self.kept(profile) >= KEPT;
         let followed = in_order || kept || self.come_back(profile);
@@ -75,10 +76,9 @@ impl View<'_> {
     }
 }
 
-/// Whether runs are both read and written, from an end of each on.
-fn mixed_runs(profile: &Profile) -> bool {
-    let mixed = profile.read_fraction > 0.0 && profile.read_fraction < 1.0;
-    mixed && scattered(profile) && profile.random_fraction < SHORT
+/// Whether runs are written, alone or where others are read.
+fn written_runs(profile: &Profile) -> bool {
+    profile.read_fraction < 1.0 && scattered(profile) && profile.random_fraction < SHORT
 }
 
 impl Part<'_> {
@@ -116,41 +116,45 @@ impl Part<'_> {
         })
     }
 
-    /// Runs that are read and written, of which hardly any find what the cache has, and what is written back of them.
+    /// Runs that are written, alone or where others are read, of which hardly any find what the cache has, and what is written back of them.
     pub(super) fn runs_beside_destages(&self) -> Option<Direct> {
         let (cache, profile, layout) = (self.cache?, self.profile, &self.view.layout);
         let even = matches!(profile.spread, Spread::Uniform);
         let apart = layout.kind() == layout::Kind::Jbod;
         let found = self.survey.hits(self.content.bytes()) + self.content.absorbed(profile, cache);
-        let follows = self.view.system.writes_back() && mixed_runs(profile) && even;
-        (follows && found < KEPT_OF_RUNS).then(|| {
-            let above = |fraction: f64| (fraction - cache.low_water) * cache.write.0 as f64;
-            let start = profile.start.0;
-            Direct {
-                profile: profile.clone(),
-                mirror_read: self.survey.mirror_read,
-                cache: Some(cache.clone()),
-                engines: self.view.engines(),
-                kept: false,
-                back: Some(Back {
-                    span: start..start + profile.working_set.0,
-                    block: profile.mean_bytes().round().max(1.0) as u64,
-                    run: profile.random_fraction.recip(),
-                    streams: profile.sequential_streams,
-                    page: cache.page.0,
-                    stripe: layout.stripe_bytes(),
-                    sweep: if apart { layout.run_bytes() } else { u64::MAX },
-                    full_first: cache.full_stripes_first,
-                    by_age: self.by_age(),
-                    dirty: self.content.dirty,
-                    marks: Marks {
-                        most: f64::from(cache.destage_depth) * f64::from(self.view.pool.drives),
-                        band: above(cache.high_water),
-                        room: above(1.0),
-                        each: 0.0,
-                    },
-                }),
-            }
+        if !(self.view.system.writes_back() && written_runs(profile) && even)
+            || found >= KEPT_OF_RUNS
+        {
+            return None;
+        }
+        let above = |fraction: f64| (fraction - cache.low_water) * cache.write.0 as f64;
+        let start = profile.start.0;
+        let back = Back {
+            span: start..start + profile.working_set.0,
+            block: profile.mean_bytes().round().max(1.0) as u64,
+            run: profile.random_fraction.recip(),
+            streams: profile.sequential_streams,
+            page: cache.page.0,
+            stripe: layout.stripe_bytes(),
+            sweep: if apart { layout.run_bytes() } else { u64::MAX },
+            full_first: cache.full_stripes_first,
+            by_age: self.by_age(),
+            dirty: self.content.dirty,
+            marks: Marks {
+                most: f64::from(cache.destage_depth) * f64::from(self.view.pool.drives),
+                band: above(cache.high_water),
+                room: above(1.0),
+                each: 0.0,
+            },
+        }
+        .all_swept_if_full();
+        back.are_apart().then(|| Direct {
+            profile: profile.clone(),
+            mirror_read: self.survey.mirror_read,
+            cache: Some(cache.clone()),
+            engines: self.view.engines(),
+            kept: false,
+            back: Some(back),
         })
     }
 

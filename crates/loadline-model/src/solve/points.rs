@@ -128,13 +128,16 @@ impl Solver<'_> {
             .followed(self.view, Coming::Closed(outstanding, found))
     }
 
-    /// Such a load with these numbers outstanding; none if it can't be followed.
+    /// Such a load with these numbers outstanding.
+    ///
+    /// # Errors
+    /// It can't be followed.
     fn straight(&self, numbers: RangeInclusive<u32>, think_ns: f64) -> Result<Vec<Point>, Error> {
         let mut found = Vec::new();
         for n in looked_at(&numbers) {
-            let Some(followed) = self.followed_straight(n, think_ns) else {
-                return Ok(Vec::new());
-            };
+            let followed = self
+                .followed_straight(n, think_ns)
+                .ok_or_else(Error::unknown_rate)?;
             found.push((n, followed));
         }
         let values: Vec<_> = found.iter().map(|(n, one)| (*n, values(one))).collect();

@@ -226,7 +226,7 @@ impl<'a> Solver<'a> {
         };
         let whole = |at: &Point| at.throughput_per_s.is_finite() && at.response_ns.is_finite();
         if at.as_ref().is_some_and(|at| !whole(at)) {
-            return Err(Error::at("", "no rate is found for this load: simulate it"));
+            return Err(Error::unknown_rate());
         }
         let components = self.components(at.as_ref());
         Ok(Solution {

@@ -79,6 +79,27 @@ fn runs_that_are_read_and_written_share_drives_with_what_is_written_back_of_them
 }
 
 #[test]
+fn runs_of_large_blocks_are_full_stripes_and_wait_for_the_sweep() {
+    let system = system("dl360-g6-p410i", &[]);
+    for (read, random) in [(0.7, 0.5), (0.5, 0.05), (0.0, 0.2)] {
+        let mix = stream(&system, 1 << 18, read, random, Arrival::outstanding(8));
+        let off = off(&system, mix, 8, 60_000);
+        assert!(off.abs() < 0.1, "{read} {random}: {off:+.3}");
+    }
+}
+
+#[test]
+fn runs_of_writes_alone_are_written_back_run_by_run() {
+    let system = system("perc-h730-1x4tb", &[]);
+    for random in [0.05, 0.2] {
+        let writes = stream(&system, 16384, 0.0, random, Arrival::outstanding(4));
+        let off = off(&system, writes, 4, 120_000);
+        // As means over the drive up to 81 % too slow.
+        assert!(off.abs() < 0.1, "{random}: {off:+.3}");
+    }
+}
+
+#[test]
 fn each_drive_of_a_jbod_has_runs_written_back_in_a_sweep_of_its_own() {
     let changes = [("volume.layout", "jbod"), ("pool.drives", "2")];
     let system = system("dl360-g6-p410i", &changes);

@@ -111,11 +111,23 @@ impl Back {
         self.span.start + rng.below(places) * self.block
     }
 
-    /// Bytes from one run to the next where the sweep comes by, as a mean; not if they are so near that they'd often be one.
-    fn apart(&self) -> Option<f64> {
-        let mean = self.mean();
-        let apart = (self.span.end - self.span.start) as f64 * mean.rest / (2.0 * self.dirty);
-        (apart > 2.0 * self.run * self.block as f64).then_some(apart)
+    /// What doesn't go first must be something: of full stripes alone all wait for the sweep.
+    #[must_use]
+    pub(in crate::solve) fn all_swept_if_full(self) -> Self {
+        Back {
+            full_first: self.full_first && self.mean().rest > 0.0,
+            ..self
+        }
+    }
+
+    /// Bytes from one run to the next where the sweep comes by, as a mean.
+    fn apart(&self) -> f64 {
+        (self.span.end - self.span.start) as f64 * self.mean().rest / (2.0 * self.dirty)
+    }
+
+    /// Whether runs lie so far from each other that they'd seldom be one.
+    pub(in crate::solve) fn are_apart(&self) -> bool {
+        self.apart() > 2.0 * self.run * self.block as f64
     }
 }
 
@@ -143,23 +155,23 @@ struct Sweep {
 }
 
 impl Backlog {
-    /// To be at its level after so many writes; `None` of runs so near each other that they'd often be one.
-    pub(super) fn new(back: &Back, enough: usize) -> Option<Self> {
+    /// To be at its level after so many writes.
+    pub(super) fn new(back: &Back, enough: usize) -> Self {
         let mean = back.mean();
         let marks = Marks {
             each: mean.space / mean.destages,
             ..back.marks
         };
-        Some(Backlog {
+        Backlog {
             level: Level::new(marks, enough, None),
-            apart: back.apart()?,
+            apart: back.apart(),
             rng: Seed(0).rng(Purpose::Place, 1),
             sweeps: back.sweeps(),
             turn: 0,
             full: VecDeque::new(),
             runs: VecDeque::new(),
             back: back.clone(),
-        })
+        }
     }
 
     /// So much is written there.

@@ -118,10 +118,8 @@ impl<'a> Walk<'a> {
             && walks == 1
             && (paused(coming) || matches!(coming, Coming::Open(_)));
         let writes = f64::from(before) * (1.0 - direct.profile.read_fraction);
-        let backlog = match &direct.back {
-            Some(back) => Some(Backlog::new(back, (writes / 2.0) as usize)?),
-            None => None,
-        };
+        let back = direct.back.as_ref();
+        let backlog = back.map(|back| Backlog::new(back, (writes / 2.0) as usize));
         Some(Walk {
             coming,
             ground,
