@@ -358,6 +358,24 @@ fn without_its_battery_a_write_back_cache_writes_through() {
 }
 
 #[test]
+fn a_write_that_no_room_is_enough_for_lets_those_behind_it_go_on() {
+    let system = system(&[("cache.mode", "write-back"), ("cache.write", "512KiB")]);
+    let mix = Stream {
+        profile: Profile {
+            blocks: vec![(Bytes(4096), 1.0), (Bytes(1 << 20), 1.0)],
+            read_fraction: 0.0,
+            ..Profile::random_reads(Bytes(4096), Bytes(1 << 30))
+        },
+        arrival: Arrival::outstanding(8),
+    };
+    let outcome = system
+        .simulate(&[mix], Plan::ios(2000), Seed(1))
+        .unwrap()
+        .finish();
+    assert_eq!(outcome.ended, Ended::Enough);
+}
+
+#[test]
 fn a_mirror_link_limits_what_can_be_written() {
     let system = system(&[
         ("cache.mode", "write-back"),

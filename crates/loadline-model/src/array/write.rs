@@ -59,9 +59,7 @@ impl Array {
         };
         match written {
             Written::Taken => {
-                if let Some(next) = self.parked.pop_front() {
-                    context.wake(next);
-                }
+                self.let_next(context);
                 self.destage_more(context);
                 Step::Done
             }
@@ -76,9 +74,17 @@ impl Array {
                 Step::Wait
             }
             Written::Never => {
+                self.let_next(context);
                 self.plan(context, &[(io.address, io.bytes)]);
                 self.go_through(context)
             }
+        }
+    }
+
+    /// Whoever waits for room next looks for it.
+    fn let_next(&mut self, context: &mut Context<'_, Task>) {
+        if let Some(next) = self.parked.pop_front() {
+            context.wake(next);
         }
     }
 

@@ -136,7 +136,11 @@ impl Part<'_> {
             streams: profile.sequential_streams,
             page: cache.page.0,
             stripe: layout.stripe_bytes(),
-            sweep: if apart { layout.run_bytes() } else { u64::MAX },
+            sweep: if apart && !self.by_age() {
+                layout.run_bytes()
+            } else {
+                u64::MAX
+            },
             full_first: cache.full_stripes_first,
             by_age: self.by_age(),
             dirty: self.content.dirty,

@@ -133,8 +133,12 @@ impl Procession<'_> {
         let counted = FEWEST
             .max(REGIONS * a_region)
             .max(EACH * f64::from(outstanding)) as u32;
-        let before = counted / 4;
-        let mut begun = vec![0.0; self.streams as usize];
+        let before = 4 * counted;
+        // Streams that come to one controller side by side get apart, for who leaves it first has the next one for himself.
+        let stagger = REGION as f64 / f64::from(self.streams);
+        let mut begun: Vec<f64> = (0..self.streams)
+            .map(|stream| f64::from(stream) * stagger)
+            .collect();
         let mut drawn = 0;
         let (mut turn, mut rng) = (0, Seed(0).rng(Purpose::Place, 0));
         let keeps = outstanding % self.streams == 0;

@@ -23,7 +23,7 @@ pub(in crate::solve) struct Back {
     pub(in crate::solve) streams: u32,
     pub(in crate::solve) page: u64,
     pub(in crate::solve) stripe: u64,
-    /// Bytes over which a sweep goes: each drive of a JBOD has one of its own.
+    /// Bytes over which a sweep goes: each drive of a JBOD has one of its own, but by age all have one.
     pub(in crate::solve) sweep: u64,
     /// Full stripes go first, and else the oldest instead of the next one.
     pub(in crate::solve) full_first: bool,
