@@ -146,6 +146,19 @@ def test_several_runs_get_a_column_of_their_own() -> None:
     assert results_table([one, other]).heads[0] == "run"
 
 
+def test_rows_of_models_name_what_tells_them_apart() -> None:
+    def solved(drives: str, system: str = "array") -> Result:
+        tags = {"pool.drives": drives, "volume.layout": "raid5"}
+        line = {"role": "point", "limit": "mean<=30ms", "outstanding_asked": 8}
+        return result("p", "random", origin="solved", system=system, tags=tags, **line)
+
+    table = results_table([solved("8"), solved("16")])
+    assert table.heads[:2] == ("point", "pool.drives")
+    assert [row[1] for row in table.groups[0].rows] == ["8", "16"]
+    assert [note.partition(":")[0] for note in table.notes] == ["p, drives 8", "p, drives 16"]
+    assert results_table([solved("8"), solved("8", "other")]).heads[:2] == ("point", "system")
+
+
 def test_plain_text_is_aligned_and_markdown_keeps_its_bars() -> None:
     table = Table(("name", "n"), (Group("g", (("a|b", "1"), ("c", "22"))),))
     assert table.plain() == "name   n\ng:\na|b    1\nc     22\n"

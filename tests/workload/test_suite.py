@@ -212,6 +212,7 @@ def test_every_key_means_what_the_reference_says() -> None:
         (HEAD + "profile = [[[3]]]", "profile number 1: should be a table"),
         ("X1 = 3\n" + HEAD + PROFILE, "X1: unknown key"),
         (HEAD + PROFILE + "blok = 3", "profile a: blok: unknown key"),
+        (HEAD + PROFILE.replace("random", "ramdom"), "profile a: ramdom: unknown key"),
         (HEAD + "[published]\nqueue_deph = 1\n" + PROFILE, "published: queue_deph: unknown key"),
         (HEAD + PROFILE + PROFILE, "two profiles are named 'a'"),
         (HEAD + PROFILE.replace("4k", "-4k"), "profile a: block: '-4k' is negative"),

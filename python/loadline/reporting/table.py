@@ -12,7 +12,7 @@ from typing import Any, Literal, TypeAlias
 
 from loadline.errors import InputError
 from loadline.judging.finding import kind_of, worst_first
-from loadline.reporting.apart import called, counted, noun
+from loadline.reporting.apart import called, counted, noun, swept_keys
 from loadline.result.repeats import Histograms, repeats_of
 from loadline.result.schema import Flow, Result
 from loadline.system.load_line import limited_response_ns
@@ -189,16 +189,16 @@ def results_table(results: Sequence[Result], histograms: Histograms = lambda _: 
     for access in classes:
         of_class = [result for result in results if (result.access_class or "") == access]
         groups.append(Group(access, tuple(_rows(of_class, naming, histograms, some))))
-    named = zip(results, called(results), strict=True)
+    named = list(zip(results, called(results), strict=True))
     notes = list(dict.fromkeys(f"{name} {fate(row)}: {row.error}" for row, name in named if row.error))
     if any(result.quick for result in results):
         notes.append("* quick: a few seconds a point; an impression, not a measurement")
     if spread:
         notes.append("all: the mean of the repetitions; spread: the standard deviation of their IOPS, in % of it")
     notes += unsure_notes(results)
-    lines = [result for result in results if result.limit and result.role == "point" and not result.error]
-    notes += [load_line_note(line) for line in lines]
-    notes += [best_note(result) for result in results if result.provenance.get("best") and not result.error]
+    found = [replace(result, point=name) for result, name in named if not result.error]
+    notes += [load_line_note(line) for line in found if line.limit and line.role == "point"]
+    notes += [best_note(result) for result in found if result.provenance.get("best")]
     notes += findings_notes(results)
     return Table((*naming, *figures, *spread), tuple(groups), frozenset(range(len(naming))), tuple(notes), len(naming))
 
@@ -226,6 +226,10 @@ def _naming(results: Sequence[Result]) -> tuple[str, ...]:
     measured = [result for result in results if result.origin == "measured"]
     runs = {result.run for result in results}
     found = ("run", "point") if len(runs) > 1 else ("point",)
+    modelled = [result for result in results if result.origin != "measured"]
+    if len({result.system for result in modelled}) > 1:
+        found = (*found, "system")
+    found = (*found, *swept_keys(modelled))
     if len({(result.run, result.target) for result in measured}) > len({result.run for result in measured}):
         found = (*found, "target")
     return (*found, "repeat") if any(result.repeat > 1 for result in measured) else found
@@ -414,7 +418,14 @@ def _message(finding: Mapping[str, Any]) -> str:
 
 def _result_row(result: Result, naming: Sequence[str], some: frozenset[str], repeat: str = "") -> tuple[str, ...]:
     name = result.point + ("*" if result.quick else "") + (f" ({fate(result)})" if result.error else "")
-    named = {"run": result.run, "point": name, "target": result.target, "repeat": repeat or str(result.repeat)}
+    named = {
+        **result.tags,
+        "system": result.system or UNKNOWN,
+        "run": result.run,
+        "point": name,
+        "target": result.target,
+        "repeat": repeat or str(result.repeat),
+    }
     figures = (
         count(result.total.iops),
         *((percent_of(result.iops_ci95, result.total.iops),) if _SURE in some else ()),
@@ -426,7 +437,7 @@ def _result_row(result: Result, naming: Sequence[str], some: frozenset[str], rep
         *((milliseconds(result.total.latency_p99_ns),) if _P99 in some else ()),
         *(milliseconds(f.latency_p99_ns) for f in (result.read, result.write) if some.issuperset(_P99S)),
     )
-    return (*(named[head] for head in naming), *figures)
+    return (*(named.get(head, UNKNOWN) for head in naming), *figures)
 
 
 def count(value: float | None) -> str:

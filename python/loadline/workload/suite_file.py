@@ -559,7 +559,9 @@ def _distribution(text: _DistributionText | None) -> Distribution:
 
 def _fault(error: ValidationError, data: dict[str, Any], file: str) -> InputError:
     """The first fault as a sentence with its place, e.g. `suite.toml: profile oltp-db: read: ...`."""
-    first = error.errors(include_url=False)[0]
+    faults = error.errors(include_url=False)
+    # A key that is written wrongly is missing, too.
+    first = next((fault for fault in faults if fault["type"] == "extra_forbidden"), faults[0])
     where = ": ".join([file, *_place(first["loc"], data)])
     if first["type"] == "extra_forbidden":
         key, keys = str(first["loc"][-1]), _keys(first["loc"][:-1])
