@@ -16,6 +16,7 @@ from cli.program import PROGRAM, Loadline
 
 MD_RAID5 = str(Path(__file__).parents[2] / "python/loadline/catalog/systems/md-raid5-8x2tb.toml")
 DRIVES = Path(__file__).parents[2] / "python/loadline/catalog/drives"
+SUITE = DRIVES.parent / "suites/typical-12.toml"
 QUICK = ["--profile", "oltp-db", "--ios", "500"]
 
 
@@ -343,6 +344,7 @@ def test_a_key_that_is_missing_is_named(loadline: Loadline) -> None:
         ),
         (["forecast", "hdd-7k2", "typical-12", "--queue-depth", "1,2,1"], "--queue-depth: takes 1 twice"),
         (["simulate", "./missing.toml", "typical-12"], "missing.toml"),
+        (["forecast", str(SUITE), "typical-12"], "isn't known there\nIt's of a suite, before which the system comes"),
         (["simulate", "/dev/zero", "typical-12"], "/dev/zero"),
         (["simulate", "eva-v2-10k", "web-ramp", "--set", "cache.read=900TiB"], "memory"),
         (["forecast", "eva-v2-10k", "web-ramp", "--limit", "soon"], "mean<=30ms"),

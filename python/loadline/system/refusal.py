@@ -38,6 +38,9 @@ _SHOWN = 120
 #: As much of a sentence of ours: where somebody's own words make it longer, its end has the reason and the remedy.
 _SENTENCE = 3 * _SHOWN
 
+# Keys at the top of suites, which no system has.
+_OF_SUITES = frozenset({"analysis", "profile", "published", "runtime", "warmup"})
+
 
 def refusal(where: str, error: ValueError, keys: Callable[[], Iterable[str]] = tuple) -> InputError:
     """The core's `ValueError` about `where`: a file, with what was set in it.
@@ -83,6 +86,8 @@ def refusal(where: str, error: ValueError, keys: Callable[[], Iterable[str]] = t
     elsewhere = [key for key in keys() if key.endswith(f".{name}")]
     there = nearest(name, known, f"Known: {', '.join(known)}.")
     remedy = f"Did you mean {' or '.join(elsewhere)}?" if elsewhere else there
+    if name in _OF_SUITES and "volume" in known:
+        remedy = "It's of a suite, before which the system comes: loadline forecast SYSTEM SUITE."
     return InputError(f"{at}{name!r} isn't known there", remedy)
 
 
