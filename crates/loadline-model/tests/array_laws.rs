@@ -359,7 +359,11 @@ fn without_its_battery_a_write_back_cache_writes_through() {
 
 #[test]
 fn a_write_that_no_room_is_enough_for_lets_those_behind_it_go_on() {
-    let system = system(&[("cache.mode", "write-back"), ("cache.write", "512KiB")]);
+    let system = system(&[
+        ("cache.mode", "write-back"),
+        ("cache.write", "512KiB"),
+        ("cache.page", "64KiB"),
+    ]);
     let mix = Stream {
         profile: Profile {
             blocks: vec![(Bytes(4096), 1.0), (Bytes(1 << 20), 1.0)],
