@@ -228,6 +228,16 @@ impl<'a> Bench<'a> {
         self.begin(now, extent.disk);
     }
 
+    /// From now on spindles stand to each other as they may.
+    pub(super) fn turn(&mut self) {
+        self.number += 1;
+        for (disk, drive) in (0..).zip(&mut self.drives) {
+            if let Some(drive) = drive {
+                drive.disk.turn(phase(self.number, disk));
+            }
+        }
+    }
+
     /// Time for which drives have had work, all together, ns.
     pub(super) fn busy_ns(&self, now: u64) -> f64 {
         let since = |drive: &Drive, inside: u64| {

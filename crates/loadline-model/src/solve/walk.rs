@@ -1,6 +1,6 @@
 //! One walk of sequential streams and of their destages over modelled drives, from phases of these on.
 
-use super::bench::{Bench, Event, Ground};
+use super::bench::{Bench, Event, FEW, Ground};
 use super::course::{Course, Destages, Streams};
 use super::level::Level;
 use super::reading::{Next, Reading};
@@ -14,6 +14,9 @@ use std::collections::{BTreeMap, BTreeSet, VecDeque};
 /// Windows before it counts, and those that count.
 pub(super) const BEFORE: usize = 400;
 const COUNTED: usize = 1600;
+
+/// Those that count in one of several legs.
+const LEG: usize = 100;
 
 /// Stripes that are destaged meanwhile: where windows are small or writes few it takes so many times as many windows, but not more.
 const STRIPES: f64 = 32.0;
@@ -73,20 +76,19 @@ struct Since {
     at: u64,
 }
 
-/// One of several walks.
+/// A walk, leg by leg.
 pub(super) struct Walk<'a> {
     streams: &'a Streams,
     pace: Pace,
-    walks: usize,
+    legs: usize,
     ground: Ground<'a>,
     bench: Bench<'a>,
     mirrors: Mirrors,
     ends: Vec<End>,
     /// With accesses left.
     jobs: Vec<(usize, Job)>,
-    /// Dirty stripes; and whether another walk has told how many there are in the long run.
+    /// Dirty stripes.
     level: Option<Level>,
-    told: bool,
     /// Drives acknowledge writes from their buffers, which fill first.
     buffered: bool,
     /// The next to be destaged.
@@ -94,6 +96,7 @@ pub(super) struct Walk<'a> {
     /// Streams whose writes wait for room.
     held: VecDeque<u32>,
     since: Since,
+    now: u64,
     reading: Reading,
     /// How often it has been looked when a stream next asks for a window or ends one.
     looked: u64,
@@ -120,33 +123,26 @@ impl Streams {
 }
 
 impl<'a> Walk<'a> {
-    /// The walk of a number among as many at least, each with phases of the drives of its own, and with the level of
-    /// dirty stripes that another one has come to, if that is known.
-    pub(super) fn new(
-        streams: &'a Streams,
-        ground: Ground<'a>,
-        pace: Pace,
-        (number, walks): (u64, usize),
-        level: Option<f64>,
-    ) -> Self {
+    /// A walk of so many legs at least.
+    pub(super) fn new(streams: &'a Streams, ground: Ground<'a>, pace: Pace, legs: usize) -> Self {
         let stripe_bytes = ground.layout.stripe_bytes();
-        Walk {
+        let mut walk = Walk {
             streams,
             pace,
             ground,
-            bench: Bench::new(ground, number),
-            walks,
+            bench: Bench::new(ground, 1),
+            legs,
             mirrors: Mirrors::new(streams.mirror_read, ground.layout.disks()),
             ends: (0..streams.count).map(|_| End::default()).collect(),
             jobs: Vec::new(),
-            told: level.is_some(),
             buffered: streams.destages.is_some() && ground.buffer_bytes() > 0.0,
             level: streams
                 .destages
-                .map(|destages| Level::new(destages.marks, streams.times(BEFORE), level)),
+                .map(|destages| Level::new(destages.marks, streams.times(BEFORE))),
             stripe: streams.written.div_ceil(stripe_bytes),
             held: VecDeque::new(),
             since: Since::default(),
+            now: 0,
             reading: Reading::default(),
             looked: 0,
             begun: Vec::new(),
@@ -156,39 +152,45 @@ impl<'a> Walk<'a> {
             ways: Seed(0).rng(Purpose::Way, 0),
             extents: Vec::new(),
             plan: WritePlan::default(),
+        };
+        for stream in 0..streams.count {
+            let first = if pace.waits { pace.whole() + 1 } else { 1 };
+            for _ in 0..first {
+                walk.bench.put(0, Event::Ask(stream));
+            }
+            if !pace.waits {
+                walk.ask(0, stream);
+            }
         }
+        walk
     }
 
-    /// Goes until its rate is known, or plainly more than `enough` windows per ns.
+    /// Another leg, after the first one with spindles that stand to each other otherwise: until its rate is known, or plainly more than `enough` windows per ns.
     pub(super) fn go(&mut self, enough: f64) -> Course {
-        for stream in 0..self.streams.count {
-            let first = if self.pace.waits {
-                self.pace.whole() + 1
-            } else {
-                1
-            };
-            for _ in 0..first {
-                self.bench.put(0, Event::Ask(stream));
-            }
-            if !self.pace.waits {
-                self.ask(0, stream);
-            }
+        let begun = self.windows();
+        // Of many drives the spindles stand to each other in any way already.
+        let turns = (2..=FEW).contains(&self.ground.layout.disks());
+        if begun > 0 && turns {
+            self.bench.turn();
+            self.since.counts = false;
+        } else if begun > 0 {
+            self.count_from(begun, self.now);
         }
-        let counts = if self.pace.waits {
-            self.streams.times(COUNTED)
-        } else {
-            COUNTED_OPEN
+        let mut counts = match (self.pace.waits, self.legs) {
+            (true, 1) => self.streams.times(COUNTED),
+            (true, _) => self.streams.times(LEG),
+            (false, _) => COUNTED_OPEN,
         };
         // What is dirty has come to its level by then, and drives to the rhythm in which they read on by themselves.
         let lap = self.streams.lap(self.ground);
         let level = match self.streams.destages {
-            Some(_) if self.told => (LAPS * lap).clamp(BEFORE / self.walks, BEFORE),
+            Some(_) if begun > 0 => (LAPS * lap).clamp(BEFORE / self.legs, BEFORE),
             Some(_) => self.streams.times(BEFORE),
-            None => BEFORE / self.walks,
+            None => BEFORE / self.legs,
         };
-        let mut before = level.max(lap);
-        let mut counts = counts / self.walks;
-        let (mut look, mut seen, mut now) = (before + LOOKED, 0, 0);
+        let mut before = begun + level.max(lap);
+        let (mut look, mut seen) = (before + LOOKED, begun);
+        let mut now = self.now;
         loop {
             let count = self.windows();
             // Not between windows, where one can't tell yet how long reads wait for destages.
@@ -208,9 +210,9 @@ impl<'a> Walk<'a> {
                     }
                 } else if passed >= counts {
                     let has_come_round = self.has_come_round(now);
-                    if count >= MOST
-                        || has_come_round && self.level.as_ref().is_none_or(Level::balances)
-                    {
+                    // From several legs follows how it would be if they balanced.
+                    let balances = self.legs > 1 || self.level.as_ref().is_none_or(Level::balances);
+                    if count >= MOST || has_come_round && balances {
                         break;
                     } else if has_come_round && passed >= 2 * counts {
                         counts *= 2;
@@ -238,18 +240,15 @@ impl<'a> Walk<'a> {
                 Event::Done(_, job) => self.end(now, job),
             }
         }
+        self.now = now;
         let windows = (self.windows() - self.since.windows).max(1);
         Course {
             windows: self.windows(),
             windows_per_ns: self.windows_per_ns(),
             waited_ns: self.waited[1] / self.waited[0].max(1.0),
             busy_ns: (self.bench.busy_ns(now) - self.since.busy_ns) / windows as f64,
+            destaged: self.level.as_ref().map_or(0.0, Level::destaged) / windows as f64,
         }
-    }
-
-    /// Dirty stripes above the low water mark.
-    pub(super) fn dirty(&self) -> f64 {
-        self.level.as_ref().map_or(0.0, Level::dirty)
     }
 
     /// Windows that have begun to be read, or where reading doesn't wait have come.
@@ -278,7 +277,7 @@ impl<'a> Walk<'a> {
         }
     }
 
-    /// Whether all streams have had their turn since it counts, or in all walks together. A drive that does the nearest stays with a stream
+    /// Whether all streams have had their turn since it counts, or in all legs together. A drive that does the nearest stays with a stream
     /// that goes on there until others have waited as long as it lets them; then one of these has its turn.
     fn has_come_round(&self, now: u64) -> bool {
         let Some(turn) = self.ground.model.age_limit().filter(|_| self.pace.waits) else {
@@ -288,7 +287,7 @@ impl<'a> Walk<'a> {
         let count = self.ends.len() as u64;
         let even = begun.clone().sum::<u64>() as f64 / count as f64;
         let least = begun.min().unwrap_or(0) as f64;
-        LAGGING * least >= even || self.walks as u64 * (now - self.since.at) >= count * turn.ns()
+        LAGGING * least >= even || self.legs as u64 * (now - self.since.at) >= count * turn.ns()
     }
 
     /// The rate at which windows have begun to be read since it counts.

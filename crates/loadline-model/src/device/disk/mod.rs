@@ -241,6 +241,11 @@ impl Disk {
         sectors * SECTOR_BYTES
     }
 
+    /// Turns the spindle on by so much, as if the drive had been without its commands meanwhile.
+    pub(crate) fn turn(&mut self, by: rotation::Angle) {
+        self.phase_ns += self.model.mechanics.rotation.time_of(by);
+    }
+
     /// Gives the drive a request.
     ///
     /// # Errors

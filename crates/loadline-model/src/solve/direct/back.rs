@@ -163,7 +163,7 @@ impl Backlog {
             ..back.marks
         };
         Backlog {
-            level: Level::new(marks, enough, None),
+            level: Level::new(marks, enough),
             apart: back.apart(),
             rng: Seed(0).rng(Purpose::Place, 1),
             sweeps: back.sweeps(),
