@@ -5,9 +5,9 @@
 //! equations of `windows.rs`, each from when it is asked for to its slowest drive's answer. Phases and arrivals are drawn, but always the same ones.
 
 use super::bench::{Ground, Site};
+use super::legs::{LEGS, Legs};
 use super::level::Marks;
 use super::walk::{PLAIN, Walk};
-use super::legs::{LEGS, Legs};
 use super::windows::Pace;
 use crate::layout;
 use crate::memo::Memo;

@@ -6,13 +6,13 @@ use super::walk::MOST;
 /// How many there are at least where a rate is to follow from several, up to how many times as many until it's known, and how well: its standard error's share of it.
 pub(super) const LEGS: usize = 8;
 const MORE: usize = 64;
-const PRECISE: f64 = 0.02;
+const PRECISE: f64 = 0.025;
 
 /// Legs between which spindles are turned: a system stays with one of their positions for as long as with another, so rates are averaged over time.
 ///
-/// Drives may do reads first for thousands of windows, then destage many stripes. So the rate is what it would be with as many stripes destaged as are written:
-/// drives' time is shared, and of n legs with rates r of windows and q of stripes the line r = r(mean) - b (q - q(mean)) is that of least squares, with
-/// its standard error at q from s sqrt(1 / n + (q - q(mean))^2 / sum of squares), s that of the rest (linear regression, as of a control variate).
+/// Drives may do reads first for thousands of windows, then destage many stripes. So a rate is what it would be with as many stripes destaged a window as are
+/// written: of n legs with rates r and stripes q a window it is at that q on the line of least squares, with the standard error
+/// s sqrt(1 / n + (q - q(mean))^2 / sum of squares), s that of the rest (linear regression, with q as a control variate).
 #[derive(Debug)]
 pub(super) struct Legs {
     /// How many there are at least; one alone is enough.
@@ -20,14 +20,6 @@ pub(super) struct Legs {
     /// Stripes that are written for a window.
     written: f64,
     found: Vec<Course>,
-}
-
-/// A line through legs' values by their rates of stripes.
-struct Line {
-    mean: f64,
-    slope: f64,
-    /// Of the mean and of the slope, squared.
-    errors: [f64; 2],
 }
 
 impl Legs {
@@ -47,46 +39,33 @@ impl Legs {
     pub(super) fn want(&self) -> bool {
         let (count, least) = (self.found.len(), self.least);
         let followed = self.found.last().map_or(0, |leg| leg.windows);
-        count < least || least > 1 && count < MORE * least && followed < MOST && self.error() > PRECISE
+        count < least
+            || least > 1 && count < MORE * least && followed < MOST && self.error() > PRECISE
     }
 
     fn mean_of(&self, of: impl Fn(&Course) -> f64) -> f64 {
         self.found.iter().map(of).sum::<f64>() / self.found.len() as f64
     }
 
-    fn stripes(&self) -> f64 {
-        self.mean_of(stripes_per_ns)
-    }
-
-    fn line(&self, of: impl Fn(&Course) -> f64) -> Line {
-        let (mean, stripes) = (self.mean_of(&of), self.stripes());
-        let across = self.mean_of(|leg| (stripes_per_ns(leg) - stripes) * (of(leg) - mean));
-        let along = self.mean_of(|leg| (stripes_per_ns(leg) - stripes).powi(2));
-        let slope = if along > 0.0 { across / along } else { 0.0 };
-        let rest = |leg: &Course| of(leg) - mean - slope * (stripes_per_ns(leg) - stripes);
-        let variance = self.mean_of(|leg| rest(leg).powi(2)) / (self.found.len() as f64 - 2.0);
-        Line {
-            mean,
-            slope,
-            errors: [variance, variance / along],
-        }
-    }
-
-    /// Windows per ns if all that is written is destaged.
-    fn balanced(&self, line: &Line) -> f64 {
-        // r = mean + slope (written r - stripes).
-        (line.mean - line.slope * self.stripes()) / (1.0 - line.slope * self.written)
+    /// A value if all that is written is destaged, and its standard error.
+    fn balanced(&self, of: impl Fn(&Course) -> f64) -> [f64; 2] {
+        let (mean, destaged) = (self.mean_of(&of), self.mean_of(|leg| leg.destaged));
+        let across = self.mean_of(|leg| (leg.destaged - destaged) * (of(leg) - mean));
+        let along = self.mean_of(|leg| (leg.destaged - destaged).powi(2));
+        let per_square = if along > 0.0 { along.recip() } else { 0.0 };
+        let slope = across * per_square;
+        let rest = self.mean_of(|leg| (of(leg) - mean - slope * (leg.destaged - destaged)).powi(2));
+        let apart = self.written - destaged;
+        let error = rest * (1.0 + apart * apart * per_square) / (self.found.len() as f64 - 2.0);
+        let values = self.found.iter().map(&of);
+        let [least, most] = [f64::min, f64::max].map(|choose| values.clone().fold(mean, choose));
+        [(mean + slope * apart).clamp(least, most), error.sqrt()]
     }
 
     /// Standard error of the rate, as a share of it.
     fn error(&self) -> f64 {
-        let line = self.line(|leg| leg.windows_per_ns);
-        let rate = self.balanced(&line);
-        let apart = self.written * rate - self.stripes();
-        let [of_mean, of_slope] = line.errors;
-        let beyond = if apart == 0.0 { 0.0 } else { apart * apart * of_slope };
-        let error = (of_mean + beyond).sqrt() / (1.0 - line.slope * self.written).abs() / rate;
-        if rate > 0.0 { error } else { f64::INFINITY }
+        let [rate, error] = self.balanced(|leg| leg.windows_per_ns);
+        error / rate
     }
 
     pub(super) fn mean(&self) -> Course {
@@ -94,10 +73,8 @@ impl Legs {
         if self.least == 1 {
             return last;
         }
-        let line = self.line(|leg| leg.windows_per_ns);
-        let rate = self.balanced(&line);
-        let busy = self.line(|leg| leg.windows_per_ns * leg.busy_ns);
-        let busy = busy.mean + busy.slope * (self.written * rate - self.stripes());
+        let [rate, _] = self.balanced(|leg| leg.windows_per_ns);
+        let [busy, _] = self.balanced(|leg| leg.windows_per_ns * leg.busy_ns);
         Course {
             windows_per_ns: rate,
             busy_ns: busy / rate,
@@ -107,6 +84,60 @@ impl Legs {
     }
 }
 
-fn stripes_per_ns(leg: &Course) -> f64 {
-    leg.windows_per_ns * leg.destaged
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    /// Legs of windows that take so long but for destages, and destages, 3 ns each.
+    fn legs(written: f64, windows: impl IntoIterator<Item = (f64, f64)>) -> Legs {
+        let mut legs = Legs::new(LEGS, written);
+        for (count, (window_ns, destaged)) in (1..).zip(windows) {
+            if !legs.want() {
+                break;
+            }
+            legs.add(Course {
+                windows: 100 * count,
+                windows_per_ns: (window_ns + 3.0 * destaged).recip(),
+                waited_ns: 0.0,
+                busy_ns: window_ns + 3.0 * destaged,
+                destaged,
+            });
+        }
+        legs
+    }
+
+    #[test]
+    fn there_are_more_legs_where_they_differ_and_each_counts_for_as_much_time() {
+        let of = |times: [f64; 2]| legs(0.0, times.into_iter().cycle().map(|ns| (ns, 0.0)));
+        assert_eq!(of([1.0, 1.01]).found.len(), LEGS);
+        let apart = of([1.0, 2.0]);
+        // 1 / 4 sqrt(1 / (n - 2)) is a 40th of 3 / 4.
+        assert_eq!(apart.found.len(), 180);
+        let mean = apart.mean();
+        assert!((mean.windows_per_ns - 0.75).abs() < 1e-12);
+        assert!((mean.busy_ns - 1.0 / 0.75).abs() < 1e-12);
+    }
+
+    #[test]
+    fn legs_that_destage_more_or_less_than_is_written_tell_how_it_is_with_as_much() {
+        // A tenth of all is written, and goes back in bursts: in all that is seen a sixteenth.
+        let bursts = [0.0, 0.0, 0.0, 0.25, 0.0, 0.0, 0.25, 0.0];
+        let found = legs(0.1, bursts.map(|destaged| (1.0, destaged))).mean();
+        let exact = 1.0 / (1.0 + 3.0 * 0.1);
+        assert!(
+            (found.windows_per_ns / exact - 1.0).abs() < 0.1,
+            "{found:?}"
+        );
+    }
+
+    #[test]
+    fn spindles_that_stand_better_say_nothing_of_destages() {
+        let times = [1.0, 1.04].into_iter().cycle();
+        let found = legs(0.1, times.map(|ns| (ns, 0.1))).mean();
+        let exact = (1.0 / 1.3 + 1.0 / 1.34) / 2.0;
+        assert!(
+            (found.windows_per_ns / exact - 1.0).abs() < 1e-9,
+            "{found:?}"
+        );
+    }
 }
