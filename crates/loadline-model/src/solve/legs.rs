@@ -10,8 +10,8 @@ const PRECISE: f64 = 0.025;
 
 /// Legs between which spindles are turned: a system stays with one of their positions for as long as with another, so rates are averaged over time.
 ///
-/// Drives may do reads first for thousands of windows, then destage many stripes. So a rate is what it would be with as many stripes destaged a window as are
-/// written: of n legs with rates r and stripes q a window it is at that q on the line of least squares, with the standard error
+/// Drives may do reads first for thousands of windows, then destage many stripes. So a leg's time is what it would be with as many stripes destaged a window as
+/// are written: of n legs with times t and stripes q a window it is moved to that q along the line of least squares, whose standard error there is
 /// s sqrt(1 / n + (q - q(mean))^2 / sum of squares), s that of the rest (linear regression, with q as a control variate).
 #[derive(Debug)]
 pub(super) struct Legs {
@@ -47,25 +47,40 @@ impl Legs {
         self.found.iter().map(of).sum::<f64>() / self.found.len() as f64
     }
 
-    /// A value if all that is written is destaged, and its standard error.
-    fn balanced(&self, of: impl Fn(&Course) -> f64) -> [f64; 2] {
+    /// What a stripe that is destaged adds to a value of a window, and the squares of stripes' differences, as a mean.
+    fn slope(&self, of: impl Fn(&Course) -> f64) -> [f64; 2] {
         let (mean, destaged) = (self.mean_of(&of), self.mean_of(|leg| leg.destaged));
         let across = self.mean_of(|leg| (leg.destaged - destaged) * (of(leg) - mean));
         let along = self.mean_of(|leg| (leg.destaged - destaged).powi(2));
-        let per_square = if along > 0.0 { along.recip() } else { 0.0 };
-        let slope = across * per_square;
-        let rest = self.mean_of(|leg| (of(leg) - mean - slope * (leg.destaged - destaged)).powi(2));
-        let apart = self.written - destaged;
-        let error = rest * (1.0 + apart * apart * per_square) / (self.found.len() as f64 - 2.0);
-        let values = self.found.iter().map(&of);
-        let [least, most] = [f64::min, f64::max].map(|choose| values.clone().fold(mean, choose));
-        [(mean + slope * apart).clamp(least, most), error.sqrt()]
+        let slope = if along > 0.0 { across / along } else { 0.0 };
+        [slope.max(0.0), along]
     }
 
-    /// Standard error of the rate, as a share of it.
+    /// A leg's value if all that is written were destaged, where a stripe adds so much, but none below the least.
+    fn balanced(&self, leg: &Course, of: impl Fn(&Course) -> f64, slope: f64) -> f64 {
+        let least = self.found.iter().map(&of).fold(f64::INFINITY, f64::min);
+        (of(leg) - slope * (leg.destaged - self.written)).max(least)
+    }
+
+    /// Standard error of a window's time, as a share of it.
     fn error(&self) -> f64 {
-        let [rate, error] = self.balanced(|leg| leg.windows_per_ns);
-        error / rate
+        let [slope, along] = self.slope(window_ns);
+        let time = |leg: &Course| window_ns(leg) - slope * (leg.destaged - self.written);
+        let mean = self.mean_of(time);
+        let rest = self.mean_of(|leg| (time(leg) - mean).powi(2));
+        let apart = self.written - self.mean_of(|leg| leg.destaged);
+        // Legs that destage nothing tell nothing of it.
+        let beyond = if apart == 0.0 {
+            0.0
+        } else {
+            apart * apart / along
+        };
+        let error = (rest * (1.0 + beyond) / (self.found.len() as f64 - 2.0)).sqrt() / mean;
+        if error.is_finite() {
+            error
+        } else {
+            f64::INFINITY
+        }
     }
 
     pub(super) fn mean(&self) -> Course {
@@ -73,15 +88,21 @@ impl Legs {
         if self.least == 1 {
             return last;
         }
-        let [rate, _] = self.balanced(|leg| leg.windows_per_ns);
-        let [busy, _] = self.balanced(|leg| leg.windows_per_ns * leg.busy_ns);
+        let ([time, _], [busy, _]) = (self.slope(window_ns), self.slope(|leg| leg.busy_ns));
+        let rate = |leg: &Course| self.balanced(leg, window_ns, time).recip();
+        let windows_per_ns = self.mean_of(rate);
+        let busy_ns = self.mean_of(|leg| rate(leg) * self.balanced(leg, |leg| leg.busy_ns, busy));
         Course {
-            windows_per_ns: rate,
-            busy_ns: busy / rate,
+            windows_per_ns,
+            busy_ns: busy_ns / windows_per_ns,
             destaged: self.written,
             ..last
         }
     }
+}
+
+fn window_ns(leg: &Course) -> f64 {
+    leg.windows_per_ns.recip()
 }
 
 #[cfg(test)]
@@ -111,7 +132,7 @@ mod tests {
         let of = |times: [f64; 2]| legs(0.0, times.into_iter().cycle().map(|ns| (ns, 0.0)));
         assert_eq!(of([1.0, 1.01]).found.len(), LEGS);
         let apart = of([1.0, 2.0]);
-        // 1 / 4 sqrt(1 / (n - 2)) is a 40th of 3 / 4.
+        // 1 / 2 sqrt(1 / (n - 2)) is a 40th of 3 / 2.
         assert_eq!(apart.found.len(), 180);
         let mean = apart.mean();
         assert!((mean.windows_per_ns - 0.75).abs() < 1e-12);
@@ -128,6 +149,12 @@ mod tests {
             (found.windows_per_ns / exact - 1.0).abs() < 0.1,
             "{found:?}"
         );
+    }
+
+    #[test]
+    fn legs_that_destage_nothing_are_followed_by_more() {
+        let none = legs(0.1, std::iter::repeat_n((1.0, 0.0), 100));
+        assert_eq!(none.found.len(), 100);
     }
 
     #[test]

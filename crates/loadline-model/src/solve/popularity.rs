@@ -38,7 +38,8 @@ pub(super) struct Popularity {
     bins: Vec<Bin>,
     /// Size of a place, bytes.
     place_bytes: f64,
-    /// Places that share a page of the cache, from 1: one of them that is held takes all of the page. And those that share a line, which is given up as one.
+    /// Places that share a page of the cache, from 1, as many as are asked for one by one: one of them that is held takes all of the page. And those that
+    /// share a line, which is given up as one.
     page_places: f64,
     line_places: f64,
     /// Where places of equal popularity lie all over the working set, not side by side.
@@ -185,11 +186,16 @@ impl Popularity {
                 })
                 .collect(),
         };
+        // Of k places side by side a run touches some as often as it begins at one or comes into the first: r of the I/Os begin one.
+        let one_by_one = |bytes: Bytes| {
+            let places = (bytes.0 as f64 / place_bytes).max(1.0);
+            1.0 + profile.random_fraction * (places - 1.0)
+        };
         Popularity {
             bins,
             place_bytes,
-            page_places: (page.0 as f64 / place_bytes).max(1.0),
-            line_places: (line.0.max(page.0) as f64 / place_bytes).max(1.0),
+            page_places: one_by_one(page),
+            line_places: one_by_one(line.max(page)),
             strewn,
         }
     }

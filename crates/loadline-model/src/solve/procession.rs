@@ -20,6 +20,10 @@ const EACH: f64 = 8.0;
 /// The most that are outstanding one by one: many more than there are links and controllers.
 const MOST: u32 = 512;
 
+/// How often so many are looked at, at the most, until they go on as fast as those before, but for such a share.
+const MOST_TIMES: u32 = 5;
+const SAME: f64 = 1e-3;
+
 /// So near to what can pass at the most no more of it comes.
 const FULL: f64 = 0.999;
 
@@ -133,7 +137,6 @@ impl Procession<'_> {
         let counted = FEWEST
             .max(REGIONS * a_region)
             .max(EACH * f64::from(outstanding)) as u32;
-        let before = 4 * counted;
         // Streams that come to one controller side by side get apart, for who leaves it first has the next one for himself.
         let stagger = REGION as f64 / f64::from(self.streams);
         let mut begun: Vec<f64> = (0..self.streams)
@@ -146,6 +149,7 @@ impl Procession<'_> {
             .map(|who| Reverse((0, who, who, 0, 0)))
             .collect();
         let (mut order, mut ended, mut since) = (outstanding, 0, 0);
+        let mut last = 0.0;
         while let Some(Reverse((now, _, who, at, mut region))) = coming.pop() {
             if at == 0 {
                 let stream = if keeps {
@@ -169,10 +173,12 @@ impl Procession<'_> {
                 stage.pass(now as f64, region)
             } else {
                 ended += 1;
-                if ended == before {
-                    since = now;
-                } else if ended == before + counted {
-                    return f64::from(counted) / (now - since).max(1) as f64;
+                if ended % counted == 0 {
+                    let per_ns = f64::from(counted) / (now - since).max(1) as f64;
+                    if ended >= MOST_TIMES * counted || (per_ns - last).abs() <= SAME * per_ns {
+                        return per_ns;
+                    }
+                    (since, last) = (now, per_ns);
                 }
                 now as f64 + self.think_ns
             };

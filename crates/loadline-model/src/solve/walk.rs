@@ -36,6 +36,9 @@ pub(super) const LAGGING: f64 = 2.0;
 const LOOKED: usize = 200;
 pub(super) const PLAIN: f64 = 2.0;
 
+/// By what factor before it counts, when less is destaged than in the long run.
+const PLAIN_BEFORE: f64 = 3.0;
+
 /// The same with arrivals by chance.
 const COUNTED_OPEN: usize = 6400;
 
@@ -189,7 +192,7 @@ impl<'a> Walk<'a> {
             None => BEFORE / self.legs,
         };
         let mut before = begun + level.max(lap);
-        let (mut look, mut seen) = (before + LOOKED, begun);
+        let (mut look, mut seen) = (begun + LOOKED, begun);
         let mut now = self.now;
         loop {
             let count = self.windows();
@@ -222,7 +225,12 @@ impl<'a> Walk<'a> {
             }
             let looks = self.since.counts || !self.buffered;
             if looks && self.begun.len() > look.max(self.since.windows + LOOKED) {
-                if self.windows_per_ns() >= PLAIN * enough {
+                let plain = if self.since.counts {
+                    PLAIN
+                } else {
+                    PLAIN_BEFORE
+                };
+                if self.windows_per_ns() >= plain * enough {
                     break;
                 }
                 look += LOOKED;
