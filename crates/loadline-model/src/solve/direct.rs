@@ -7,6 +7,7 @@
 //! No mean tells that. So I/Os are followed as the array would send them, with times before the drives as a pause.
 
 mod back;
+mod held;
 mod walk;
 
 use super::bench::{FEW, Ground, Site};
@@ -76,6 +77,8 @@ pub(super) struct Direct {
     pub(super) kept: bool,
     /// Writes stay in the cache, which writes them back in time.
     pub(super) back: Option<Back>,
+    /// Share of what runs read that the cache holds.
+    pub(super) held: f64,
 }
 
 /// Parity engines, each of which takes one write after the other.
@@ -210,8 +213,8 @@ impl Direct {
             Coming::Open(per_ns) => ([0; 2], [per_ns, 0.0, 0.0, 0.0, 0.0]),
         };
         let profile = format!(
-            "{:?} {:?} {:?} {} {:?}",
-            self.profile, self.cache, self.engines, self.kept, self.back
+            "{:?} {:?} {:?} {} {:?} {}",
+            self.profile, self.cache, self.engines, self.kept, self.back, self.held
         );
         let site = Site::of(ground);
         let question = (

@@ -15,8 +15,9 @@ use crate::layout;
 use crate::sim::{Profile, Spread};
 use std::sync::Arc;
 
-/// Share of reads that a cache finds again, below which runs are followed past it with nothing in it.
-const FOUND: f64 = 0.02;
+/// Share of reads that a cache finds again, up to which runs are followed past it, and up to which it may as well hold nothing.
+const FOUND: f64 = 0.9;
+const SELDOM: f64 = 0.02;
 
 /// The same of runs that are written, which a mean over drives tells less of; and from which share at random places on these are short enough for it.
 const KEPT_OF_RUNS: f64 = 0.1;
@@ -52,6 +53,7 @@ impl View<'_> {
             engines: self.engines(),
             kept,
             back: None,
+            held: 0.0,
         })
     }
 
@@ -96,23 +98,29 @@ impl Part<'_> {
             engines: self.view.engines(),
             kept: false,
             back: None,
+            held: 0.0,
         })
     }
 
-    /// Runs, or I/Os that come back to their drives, that go to the drives past a cache which reads ahead of some of them and finds hardly anything again.
+    /// Runs, or I/Os that come back to their drives, that go to the drives past a cache which reads ahead of some of them.
     pub(super) fn runs_past_cache(&self) -> Option<Direct> {
         let (cache, profile) = (self.cache?, self.profile);
         let runs =
             scattered(profile) && (profile.random_fraction < 1.0 || self.view.come_back(profile));
         let through = profile.read_fraction >= 1.0 || !self.view.system.writes_back();
-        let found = profile.read_fraction > 0.0 && self.survey.hits(self.content.bytes()) > FOUND;
-        (runs && through && !found).then(|| Direct {
+        let held = if profile.read_fraction > 0.0 {
+            self.survey.hits(self.content.bytes())
+        } else {
+            0.0
+        };
+        (runs && through && held <= FOUND).then(|| Direct {
             profile: profile.clone(),
             mirror_read: self.survey.mirror_read,
             cache: Some(cache.clone()),
             engines: self.view.engines(),
             kept: false,
             back: None,
+            held: if held > SELDOM { held } else { 0.0 },
         })
     }
 
@@ -159,6 +167,7 @@ impl Part<'_> {
             engines: self.view.engines(),
             kept: false,
             back: Some(back),
+            held: 0.0,
         })
     }
 

@@ -1,6 +1,7 @@
 //! The steps of I/Os on their way over the drives: look-up, reads, parity, writes, and what they count.
 
 use super::back::Backlog;
+use super::held;
 use super::{Coming, Direct, Engines, Followed, MOST_MEETING, Moved, paused};
 use crate::array::flow::REGION;
 use crate::array::mirror::Mirrors;
@@ -107,9 +108,11 @@ impl<'a> Walk<'a> {
         let cache = direct
             .cache
             .as_ref()
-            .map(|cache| warm::cache(cache, ground.layout))
-            .transpose()
-            .ok()?;
+            .map(|cache| warm::cache(cache, ground.layout));
+        let mut cache = cache.transpose().ok()?;
+        if let Some(cache) = cache.as_mut().filter(|_| direct.held > 0.0) {
+            held::fill(cache, &direct.profile, direct.held)?;
+        }
         let requests = Requests::new(&direct.profile, Seed(0), 0).ok()?;
         // The most that drives do needn't be so sure, and several walks tell by themselves.
         let mixed = direct.profile.read_fraction > 0.0 && direct.profile.read_fraction < 1.0;

@@ -1,0 +1,40 @@
+//! What of runs at random places a cache holds when it is first looked at.
+
+use crate::cache::Cache;
+use crate::sim::{Profile, Purpose, Seed};
+use rand_distr::Geometric;
+use std::ops::Range;
+
+/// Bytes that are put there at a time.
+const PIECE: u64 = 1 << 20;
+
+/// Fills a cache with so large a share of a working set, in any order; `None` where that is all or nothing.
+///
+/// Runs begin by a Poisson process, and what is left of them in the cache is a chain of blocks there and not there, both in stretches of a geometric
+/// length: with a share f there and r of the I/Os beginning a run, a stretch that isn't ends with b = 1 - (1 - f)^r a block, and one that is with b (1 - f) / f.
+pub(super) fn fill(cache: &mut Cache, profile: &Profile, share: f64) -> Option<()> {
+    let block = profile.mean_bytes().round().max(1.0);
+    let begins = -((-share).ln_1p() * profile.random_fraction).exp_m1();
+    let ends = begins * (1.0 - share) / share;
+    let [begins, ends] = [Geometric::new(begins).ok()?, Geometric::new(ends).ok()?];
+    let mut rng = Seed(0).rng(Purpose::Place, 2);
+    let (start, end) = (profile.start.0, profile.start.0 + profile.working_set.0);
+    let (mut at, mut there): (u64, Vec<Range<u64>>) = (start, Vec::new());
+    loop {
+        at += ((1 + rng.sample(&begins)) as f64 * block) as u64;
+        if at >= end {
+            break;
+        }
+        let until = at + ((1 + rng.sample(&ends)) as f64 * block) as u64;
+        let until = until.min(end);
+        there.push(at..until);
+        at = until;
+    }
+    there.sort_by_cached_key(|_| rng.bits());
+    for Range { start, end } in there {
+        for piece in (start..end).step_by(PIECE as usize) {
+            cache.fill(piece, PIECE.min(end - piece) as u32);
+        }
+    }
+    Some(())
+}
