@@ -125,9 +125,10 @@ impl Back {
         (self.span.end - self.span.start) as f64 * self.mean().rest / (2.0 * self.dirty)
     }
 
-    /// Whether runs lie so far from each other that they'd seldom be one.
+    /// Whether runs lie so far from each other that they'd seldom be one, or in one stripe.
     pub(in crate::solve) fn are_apart(&self) -> bool {
-        self.apart() > 2.0 * self.run * self.block as f64
+        let run = self.run * self.block as f64;
+        self.apart() > 2.0 * run.max(self.stripe as f64)
     }
 }
 
