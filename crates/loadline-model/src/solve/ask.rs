@@ -374,6 +374,12 @@ impl Dirt {
         self.chances.any(blocks.count())
     }
 
+    /// Stripes from one to the next that has something dirty: geometric.
+    pub(super) fn to_next(&self, rng: &mut Rng, stripe: u64) -> u64 {
+        let clean = (-self.any(stripe)).ln_1p();
+        1 + ((-rng.fraction()).ln_1p() / clean) as u64
+    }
+
     /// All that it depends on, but for the stripes.
     pub(super) fn figures(&self) -> [f64; 4] {
         let Chances {

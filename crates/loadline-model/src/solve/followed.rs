@@ -13,14 +13,16 @@ use crate::device::SECTOR_BYTES;
 use crate::device::disk;
 use crate::layout;
 use crate::sim::{Profile, Spread};
+use crate::system;
+use crate::units::Bytes;
 use std::sync::Arc;
 
 /// Share of reads that a cache finds again, up to which runs are followed past it, and up to which it may as well hold nothing.
 const FOUND: f64 = 0.9;
 const SELDOM: f64 = 0.02;
 
-/// The same of runs that are written, which a mean over drives tells less of; and from which share at random places on these are short enough for it.
-const KEPT_OF_RUNS: f64 = 0.1;
+/// Share of writes that find their place dirty, up to which runs don't meet; and from which share at random places on runs are short enough for a mean over drives.
+const SELDOM_OF_RUNS: f64 = 0.1;
 const SHORT: f64 = 0.75;
 
 /// Share of I/Os in drives' own buffers, at the best, from which on these are followed.
@@ -124,14 +126,19 @@ impl Part<'_> {
         })
     }
 
-    /// Runs that are written, alone or where others are read, of which hardly any find what the cache has, and what is written back of them.
+    /// Runs that are written, alone or where others are read, and what is written back of them.
     pub(super) fn runs_beside_destages(&self) -> Option<Direct> {
         let (cache, profile, layout) = (self.cache?, self.profile, &self.view.layout);
         let even = matches!(profile.spread, Spread::Uniform);
         let apart = layout.kind() == layout::Kind::Jbod;
-        let found = self.survey.hits(self.content.bytes()) + self.content.absorbed(profile, cache);
+        let held = if profile.read_fraction > 0.0 {
+            self.survey.hits(self.content.bytes())
+        } else {
+            0.0
+        };
+        let absorbed = self.content.absorbed(profile, cache);
         if !(self.view.system.writes_back() && written_runs(profile) && even)
-            || found >= KEPT_OF_RUNS
+            || held.max(absorbed) > FOUND
         {
             return None;
         }
@@ -158,16 +165,24 @@ impl Part<'_> {
                 room: above(1.0),
                 each: 0.0,
             },
+            near: None,
         }
         .all_swept_if_full();
-        back.are_apart().then(|| Direct {
+        let near = absorbed > SELDOM_OF_RUNS || !back.are_apart();
+        let near = near.then(|| (self.survey.dirt(self.content.dirty), absorbed));
+        Some(Direct {
             profile: profile.clone(),
             mirror_read: self.survey.mirror_read,
-            cache: Some(cache.clone()),
+            cache: Some(system::Cache {
+                // What reads find is what was written, too.
+                read: Bytes(self.content.bytes() as u64),
+                shared: false,
+                ..cache.clone()
+            }),
             engines: self.view.engines(),
             kept: false,
-            back: Some(back),
-            held: 0.0,
+            back: Some(Back { near, ..back }),
+            held: if held > SELDOM { held } else { 0.0 },
         })
     }
 

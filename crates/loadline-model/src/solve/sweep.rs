@@ -255,11 +255,7 @@ impl Walk<'_> {
         let stripes = &self.sweep.stripes;
         match &self.sweep.scattered {
             Some((_, true)) => self.rng.below(stripes.end - stripes.start),
-            Some((dirt, false)) => {
-                // Geometric.
-                let clean = (-dirt.any(self.stripe)).ln_1p();
-                1 + ((-self.rng.fraction()).ln_1p() / clean) as u64
-            }
+            Some((dirt, false)) => dirt.to_next(&mut self.rng, self.stripe),
             None => {
                 // After its run the sweep goes on to the next stream.
                 self.left -= 1;

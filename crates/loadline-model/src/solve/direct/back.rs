@@ -5,6 +5,7 @@
 //! soon as they are full, so that the sweep finds the ends alone.
 
 use crate::sim::{Purpose, Rng, Seed};
+use crate::solve::ask::Dirt;
 use crate::solve::level::{Level, Marks};
 use std::collections::VecDeque;
 use std::ops::Range;
@@ -31,6 +32,8 @@ pub(in crate::solve) struct Back {
     /// Space that is dirty as a mean, and the cache's marks, bytes.
     pub(in crate::solve) dirty: f64,
     pub(in crate::solve) marks: Marks,
+    /// What is dirty of stripes, and the share of writes that find their place so: where runs lie near each other.
+    pub(in crate::solve) near: Option<(Dirt, f64)>,
 }
 
 /// The mean run: how many destages write it back, and the space that it takes, in all and but for what goes first, bytes.
@@ -44,6 +47,36 @@ impl Back {
     /// Space of the pages that a range touches, bytes.
     fn space(&self, begin: u64, end: u64) -> f64 {
         (end.next_multiple_of(self.page) - begin / self.page * self.page) as f64
+    }
+
+    /// The space of a stripe's dirty pages and what is dirty in them, as means, bytes.
+    fn space_of(&self, dirt: &Dirt) -> [f64; 2] {
+        let mut rng = Seed(0).rng(Purpose::Size, 0);
+        let stripes = self.span.start / self.stripe..self.span.end.div_ceil(self.stripe);
+        let (mut ranges, mut space, mut bytes) = (Vec::new(), 0.0, 0.0);
+        for _ in 0..DRAWN {
+            let stripe = stripes.start + rng.below(stripes.end - stripes.start);
+            dirt.draw(&mut rng, stripe, &mut ranges);
+            space += self.taken(&ranges);
+            bytes += ranges.iter().map(|range| f64::from(range.1)).sum::<f64>();
+        }
+        [space, bytes].map(|sum| sum / f64::from(DRAWN))
+    }
+
+    /// Space of the pages that ranges touch, of which two may share one, bytes.
+    fn taken(&self, ranges: &[(u64, u32)]) -> f64 {
+        let mut until = 0;
+        let space = ranges.iter().map(|&(begin, bytes)| {
+            let end = begin + u64::from(bytes);
+            let fresh = begin.max(until);
+            until = end.next_multiple_of(self.page);
+            if fresh < end {
+                self.space(fresh, end)
+            } else {
+                0.0
+            }
+        });
+        space.sum()
     }
 
     /// All sweeps, half through.
@@ -137,6 +170,8 @@ pub(super) struct Backlog {
     back: Back,
     pub(super) level: Level,
     apart: f64,
+    /// Space that a byte takes as a mean, where writes find pages, or their place in them, dirty.
+    a_byte: Option<f64>,
     rng: Rng,
     /// All sweeps, and the one that is asked first.
     sweeps: Vec<Sweep>,
@@ -159,13 +194,18 @@ impl Backlog {
     /// To be at its level after so many writes.
     pub(super) fn new(back: &Back, enough: usize) -> Self {
         let mean = back.mean();
-        let marks = Marks {
-            each: mean.space / mean.destages,
-            ..back.marks
+        let (each, a_byte) = match &back.near {
+            Some((dirt, absorbed)) => {
+                let [space, bytes] = back.space_of(dirt);
+                (space, Some((1.0 - absorbed) * space / bytes))
+            }
+            None => (mean.space / mean.destages, None),
         };
+        let marks = Marks { each, ..back.marks };
         Backlog {
             level: Level::new(marks, enough),
             apart: back.apart(),
+            a_byte,
             rng: Seed(0).rng(Purpose::Place, 1),
             sweeps: back.sweeps(),
             turn: 0,
@@ -194,6 +234,7 @@ impl Backlog {
         } else {
             0.0
         };
+        let space = self.a_byte.map_or(space, |space| space * f64::from(bytes));
         self.level.write(now, space);
         if self.back.full_first {
             let stripe = self.back.stripe;
@@ -207,19 +248,18 @@ impl Backlog {
         self.runs.push_back(run);
     }
 
-    /// The next range that is written back, if another one should be.
-    pub(super) fn next(&mut self, now: u64) -> Option<(u64, u32)> {
+    /// The next ranges, of one stripe, that are written back, if more should be.
+    pub(super) fn next(&mut self, now: u64) -> Option<Vec<(u64, u32)>> {
         if !self.level.wants() {
             return None;
         }
-        let (begin, bytes) = match self.full.pop_front() {
-            Some(stripe) => (stripe, self.back.stripe as u32),
+        let ranges = match self.full.pop_front() {
+            Some(stripe) => vec![(stripe, self.back.stripe as u32)],
             None => self.swept()?,
         };
-        let space = self.back.space(begin, begin + u64::from(bytes));
-        self.level.take(now, space);
-        self.sweep(begin)?.under_way += 1;
-        Some((begin, bytes))
+        self.level.take(now, self.back.taken(&ranges));
+        self.sweep(ranges.first()?.0)?.under_way += 1;
+        Some(ranges)
     }
 
     /// What lies there has been written back.
@@ -235,8 +275,8 @@ impl Backlog {
         self.sweeps.get_mut(number as usize)
     }
 
-    /// The next part that the sweep with the fewest under way comes by, of runs that are drawn.
-    fn swept(&mut self) -> Option<(u64, u32)> {
+    /// What the sweep with the fewest under way comes by next, of runs or stripes that are drawn.
+    fn swept(&mut self) -> Option<Vec<(u64, u32)>> {
         let (back, rng) = (&self.back, &mut self.rng);
         let count = self.sweeps.len();
         let in_turn = (self.turn..count).chain(0..self.turn);
@@ -244,9 +284,32 @@ impl Backlog {
         self.turn = (next + 1) % count;
         let sweep = &mut self.sweeps[next];
         let Range { start, end } = sweep.span;
+        if let Some((dirt, _)) = &back.near {
+            let stripes = start / back.stripe..end.div_ceil(back.stripe);
+            let mut ranges = Vec::new();
+            loop {
+                let last = sweep.at / back.stripe;
+                let next = if back.by_age {
+                    stripes.start + rng.below(stripes.end - stripes.start)
+                } else {
+                    last + dirt.to_next(rng, last)
+                };
+                let next = if next < stripes.end {
+                    next
+                } else {
+                    stripes.start
+                };
+                sweep.at = next * back.stripe;
+                dirt.draw(rng, next, &mut ranges);
+                let full = ranges == [(sweep.at, back.stripe as u32)];
+                if !(full && back.full_first) {
+                    return Some(ranges);
+                }
+            }
+        }
         loop {
             if let Some(part) = sweep.parts.pop_front() {
-                return Some(part);
+                return Some(vec![part]);
             }
             let begin = if back.by_age {
                 back.place(rng)

@@ -258,9 +258,8 @@ impl<'a> Walk<'a> {
 
     /// As much goes back as should.
     fn destage(&mut self, now: u64) {
-        while let Some((address, bytes)) =
-            self.backlog.as_mut().and_then(|backlog| backlog.next(now))
-        {
+        while let Some(ranges) = self.backlog.as_mut().and_then(|backlog| backlog.next(now)) {
+            let (address, bytes) = ranges[0];
             let job = self.jobs.len() as u64;
             self.jobs.push(Job {
                 issuer: 0,
@@ -275,7 +274,7 @@ impl<'a> Walk<'a> {
                 ahead: false,
                 destage: true,
             });
-            self.planned(now, job, &[(address, bytes)]);
+            self.planned(now, job, &ranges);
         }
     }
 
