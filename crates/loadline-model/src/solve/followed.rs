@@ -25,6 +25,9 @@ const SELDOM: f64 = 0.02;
 const SELDOM_OF_RUNS: f64 = 0.1;
 const SHORT: f64 = 0.75;
 
+/// Below which share of writes that find their place dirty places are so wide apart that few lie in one stripe, and a mean over drives tells of these.
+const WIDE: f64 = 0.005;
+
 /// Share of I/Os in drives' own buffers, at the best, from which on these are followed.
 const KEPT: f64 = 0.25;
 
@@ -137,7 +140,9 @@ impl Part<'_> {
             0.0
         };
         let absorbed = self.content.absorbed(profile, cache);
-        if !(self.view.system.writes_back() && written_runs(profile) && even)
+        let written = profile.read_fraction < 1.0 && scattered(profile);
+        let tells = profile.random_fraction < SHORT || absorbed > WIDE;
+        if !(self.view.system.writes_back() && written && tells && even)
             || held.max(absorbed) > FOUND
         {
             return None;
