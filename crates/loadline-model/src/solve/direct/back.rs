@@ -13,6 +13,9 @@ use std::ops::Range;
 /// Runs that are drawn to know the mean one.
 const DRAWN: u32 = 1024;
 
+/// Share of a mean run's space that isn't full stripes, up to which these make a difference.
+const FULL: f64 = 0.9;
+
 /// What is written back of runs.
 #[derive(Debug, Clone, PartialEq)]
 pub(in crate::solve) struct Back {
@@ -158,10 +161,10 @@ impl Back {
         (self.span.end - self.span.start) as f64 * self.mean().rest / (2.0 * self.dirty)
     }
 
-    /// Whether runs lie so far from each other that they'd seldom be one, or in one stripe.
+    /// Whether much of the runs is full stripes that go first, and the rest lies so far apart that two would seldom be one, or in one stripe.
     pub(in crate::solve) fn are_apart(&self) -> bool {
-        let run = self.run * self.block as f64;
-        self.apart() > 2.0 * run.max(self.stripe as f64)
+        let (mean, run) = (self.mean(), self.run * self.block as f64);
+        mean.rest < FULL * mean.space && self.apart() > 2.0 * run.max(self.stripe as f64)
     }
 }
 
