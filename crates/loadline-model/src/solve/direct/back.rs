@@ -161,10 +161,15 @@ impl Back {
         (self.span.end - self.span.start) as f64 * self.mean().rest / (2.0 * self.dirty)
     }
 
-    /// Whether much of the runs is full stripes that go first, and the rest lies so far apart that two would seldom be one, or in one stripe.
+    /// Whether runs are several stripes, or have full ones that go first, and lie so far apart that two would seldom be one, or in one stripe.
     pub(in crate::solve) fn are_apart(&self) -> bool {
-        let (mean, run) = (self.mean(), self.run * self.block as f64);
-        mean.rest < FULL * mean.space && self.apart() > 2.0 * run.max(self.stripe as f64)
+        let (mean, run, stripe) = (
+            self.mean(),
+            self.run * self.block as f64,
+            self.stripe as f64,
+        );
+        let whole = run > stripe || mean.rest < FULL * mean.space;
+        whole && self.apart() > 2.0 * run.max(stripe)
     }
 }
 

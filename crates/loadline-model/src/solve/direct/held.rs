@@ -38,3 +38,39 @@ pub(super) fn fill(cache: &mut Cache, profile: &Profile, share: f64) -> Option<(
     }
     Some(())
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::cache::{Found, Shape};
+    use crate::units::Bytes;
+
+    #[test]
+    fn as_large_a_share_is_there_in_stretches_of_runs() {
+        for random_fraction in [1.0, 0.05] {
+            let profile = Profile {
+                random_fraction,
+                ..Profile::random_reads(Bytes(8192), Bytes(1 << 30))
+            };
+            let mut cache = Cache::new(&Shape {
+                read: Bytes(1 << 30),
+                ..Shape::default()
+            })
+            .unwrap();
+            fill(&mut cache, &profile, 0.4).unwrap();
+            // One read at every place.
+            let places = profile.working_set.0 / 8192;
+            let found = |place: &u64| cache.read(place * 8192, 8192) == Found::All;
+            let there: Vec<u64> = (0..places).filter(found).collect();
+            let share = there.len() as f64 / places as f64;
+            assert!((share - 0.4).abs() < 0.02, "{random_fraction}: {share}");
+            // Of which a stretch ends with 1 - (1 - share)^r of those that aren't, in turn.
+            let stretches = there.windows(2).filter(|two| two[1] > two[0] + 1).count() as f64;
+            let expected = places as f64 * 0.6 * (1.0 - 0.6f64.powf(random_fraction));
+            assert!(
+                (stretches / expected - 1.0).abs() < 0.1,
+                "{stretches} {expected}"
+            );
+        }
+    }
+}
