@@ -8,14 +8,19 @@ use std::ops::Range;
 /// Bytes that are put there at a time.
 const PIECE: u64 = 1 << 20;
 
+/// The most stretches; of more as many more lie side by side.
+const MOST: f64 = 1_048_576.0;
+
 /// Fills a cache with so large a share of a working set, in any order; `None` where that is all or nothing.
 ///
 /// Runs begin by a Poisson process, and what is left of them in the cache is a chain of blocks there and not there, both in stretches of a geometric
 /// length: with a share f there and r of the I/Os beginning a run, a stretch that isn't ends with b = 1 - (1 - f)^r a block, and one that is with b (1 - f) / f.
 pub(super) fn fill(cache: &mut Cache, profile: &Profile, share: f64) -> Option<()> {
-    let block = profile.mean_bytes().round().max(1.0);
+    let mut block = profile.mean_bytes().round().max(1.0);
     let begins = -((-share).ln_1p() * profile.random_fraction).exp_m1();
     let ends = begins * (1.0 - share) / share;
+    let stretches = profile.working_set.0 as f64 / block * (1.0 - share) * begins;
+    block *= (stretches / MOST).max(1.0).ceil();
     let [begins, ends] = [Geometric::new(begins).ok()?, Geometric::new(ends).ok()?];
     let mut rng = Seed(0).rng(Purpose::Place, 2);
     let (start, end) = (profile.start.0, profile.start.0 + profile.working_set.0);
