@@ -161,7 +161,7 @@ mod tests {
     fn spindles_that_stand_better_say_nothing_of_destages() {
         let times = [1.0, 1.04].into_iter().cycle();
         let found = legs(0.1, times.map(|ns| (ns, 0.1))).mean();
-        let exact = (1.0 / 1.3 + 1.0 / 1.34) / 2.0;
+        let exact = f64::midpoint(1.0 / 1.3, 1.0 / 1.34);
         assert!(
             (found.windows_per_ns / exact - 1.0).abs() < 1e-9,
             "{found:?}"
