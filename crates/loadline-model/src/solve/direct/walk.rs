@@ -47,6 +47,25 @@ struct Job {
     destage: bool,
 }
 
+impl Job {
+    /// One for a host, of which nothing has been done.
+    fn of(since: u64, way: Way, (address, bytes): (u64, u32)) -> Self {
+        Job {
+            issuer: 0,
+            since,
+            way,
+            address,
+            bytes,
+            left: 0,
+            xor_bytes: 0,
+            writes: Vec::new(),
+            fetch: None,
+            ahead: false,
+            destage: false,
+        }
+    }
+}
+
 pub(super) struct Walk<'a> {
     coming: Coming,
     ground: Ground<'a>,
@@ -212,16 +231,7 @@ impl<'a> Walk<'a> {
         let job = self.jobs.len() as u64;
         self.jobs.push(Job {
             issuer,
-            since: now,
-            way,
-            address,
-            bytes,
-            left: 0,
-            xor_bytes: 0,
-            writes: Vec::new(),
-            fetch: None,
-            ahead: false,
-            destage: false,
+            ..Job::of(now, way, (address, bytes))
         });
         if way == Way::Read {
             return if self.cache.is_some() {
@@ -262,17 +272,8 @@ impl<'a> Walk<'a> {
             let (address, bytes) = ranges[0];
             let job = self.jobs.len() as u64;
             self.jobs.push(Job {
-                issuer: 0,
-                since: now,
-                way: Way::Write,
-                address,
-                bytes,
-                left: 0,
-                xor_bytes: 0,
-                writes: Vec::new(),
-                fetch: None,
-                ahead: false,
                 destage: true,
+                ..Job::of(now, Way::Write, (address, bytes))
             });
             self.planned(now, job, &ranges);
         }
@@ -309,17 +310,8 @@ impl<'a> Walk<'a> {
         let left = self.ground.layout.capacity() - address;
         let job = self.jobs.len() as u64;
         self.jobs.push(Job {
-            issuer: 0,
-            since: now,
-            way: Way::Read,
-            address,
-            bytes,
-            left: 0,
-            xor_bytes: 0,
-            writes: Vec::new(),
-            fetch: None,
             ahead: true,
-            destage: false,
+            ..Job::of(now, Way::Read, (address, bytes))
         });
         self.fetch(now, job, (address, left.min(u64::from(bytes)) as u32));
     }
