@@ -107,17 +107,22 @@ impl Part<'_> {
         })
     }
 
+    /// Share of its reads that find what they want in the cache.
+    fn held(&self) -> f64 {
+        if self.profile.read_fraction > 0.0 {
+            self.survey.hits(self.content.bytes())
+        } else {
+            0.0
+        }
+    }
+
     /// Runs, or I/Os that come back to their drives, that go to the drives past a cache which reads ahead of some of them.
     pub(super) fn runs_past_cache(&self) -> Option<Direct> {
         let (cache, profile) = (self.cache?, self.profile);
         let runs =
             scattered(profile) && (profile.random_fraction < 1.0 || self.view.come_back(profile));
         let through = profile.read_fraction >= 1.0 || !self.view.system.writes_back();
-        let held = if profile.read_fraction > 0.0 {
-            self.survey.hits(self.content.bytes())
-        } else {
-            0.0
-        };
+        let held = self.held();
         (runs && through && held <= FOUND).then(|| Direct {
             profile: profile.clone(),
             mirror_read: self.survey.mirror_read,
@@ -134,11 +139,7 @@ impl Part<'_> {
         let (cache, profile, layout) = (self.cache?, self.profile, &self.view.layout);
         let even = matches!(profile.spread, Spread::Uniform);
         let apart = layout.kind() == layout::Kind::Jbod;
-        let held = if profile.read_fraction > 0.0 {
-            self.survey.hits(self.content.bytes())
-        } else {
-            0.0
-        };
+        let held = self.held();
         let absorbed = self.content.absorbed(profile, cache);
         let written = profile.read_fraction < 1.0 && scattered(profile);
         let tells = profile.random_fraction < SHORT || absorbed > WIDE;

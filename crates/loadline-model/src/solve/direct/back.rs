@@ -295,7 +295,8 @@ impl Backlog {
         if let Some((dirt, _)) = &back.near {
             let stripes = start / back.stripe..end.div_ceil(back.stripe);
             let mut ranges = Vec::new();
-            loop {
+            // Where hardly any isn't full, full ones do.
+            for _ in 0..DRAWN {
                 let last = sweep.at / back.stripe;
                 let next = if back.by_age {
                     stripes.start + rng.below(stripes.end - stripes.start)
@@ -311,9 +312,10 @@ impl Backlog {
                 dirt.draw(rng, next, &mut ranges);
                 let full = ranges == [(sweep.at, back.stripe as u32)];
                 if !(full && back.full_first) {
-                    return Some(ranges);
+                    break;
                 }
             }
+            return Some(ranges);
         }
         loop {
             if let Some(part) = sweep.parts.pop_front() {
