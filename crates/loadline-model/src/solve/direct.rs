@@ -12,7 +12,8 @@ mod walk;
 
 use super::bench::{FEW, Ground, Site};
 use super::view::scattered;
-use crate::layout;
+use crate::device::SECTOR_BYTES;
+use crate::layout::{self, Extent};
 use crate::memo::Memo;
 use crate::sim::Profile;
 use crate::system::{self, MirrorRead};
@@ -38,11 +39,15 @@ const SCATTERED: f64 = 6_000.0;
 const RUNS: f64 = 256.0;
 const MOST_OF_RUNS: f64 = 32_768.0;
 
-/// I/Os that count in a walk of several streams that are written to the same stripes: the fewest, those of each outstanding one, and the most of all
-/// walks. Who meets at a drive is held up there by the same parity, so that streams come to keep apart, or together, for thousands of I/Os.
+/// The most extents of I/Os that are followed until something is known, and the fewest I/Os, and those of each outstanding one, where I/Os have many.
+const MOST_EXTENTS: f64 = 262_144.0;
+const FEWEST_LARGE: f64 = 64.0;
+const EACH_LARGE: f64 = 2.0;
+
+/// I/Os that count in a walk of several streams that are written to the same stripes: the fewest, and those of each outstanding one. Who meets at a drive
+/// is held up there by the same parity, so that streams come to keep apart, or together, for thousands of I/Os.
 const FEWEST_MEETING: f64 = 32_768.0;
 const MEETING: f64 = 1_024.0;
-const MOST_MEETING: f64 = 262_144.0;
 
 /// The fewest walks of writes; there are more until the standard error of their rates is such a share of the mean.
 const LEAST_WRITTEN: f64 = 4.0;
@@ -167,6 +172,14 @@ impl Length {
         }
     }
 
+    /// With no more I/Os in each walk.
+    fn up_to(self, most: f64) -> Self {
+        Length {
+            each: self.each.min(most),
+            ..self
+        }
+    }
+
     /// Whether there should be another walk after these.
     fn wants(&self, found: &[Followed]) -> bool {
         let count = found.len();
@@ -229,13 +242,14 @@ impl Direct {
 
     /// The load over the drives, with their spindles as they may stand to each other.
     fn walks(&self, ground: Ground<'_>, coming: Coming) -> Option<Followed> {
-        let length = self.length(ground, coming);
+        let most = self.most(ground, coming);
+        let length = self.length(ground, coming).up_to(most);
         let mut found: Vec<Followed> = Vec::new();
         while length.wants(&found) {
             let number = found.len() as u64 + 1;
             let walks = length.walks[0] as u64;
             let ios = [0.25, 1.25].map(|share| (share * length.each) as u32);
-            found.push(self.walk(ground, coming, ios, [number, walks])?);
+            found.push(Walk::new(self, ground, coming, ios, [number, walks], most as u32)?.go());
         }
         let walks = found.len() as f64;
         // A system stays with one of them for as long as with another.
@@ -251,6 +265,28 @@ impl Direct {
                 sum.plus(one.per_ns / all, one.moved)
             }),
         })
+    }
+
+    /// I/Os that are followed at most: a large one comes to each drive many times.
+    fn most(&self, ground: Ground<'_>, coming: Coming) -> f64 {
+        let bytes = (self.profile.mean_bytes() as u64).next_multiple_of(SECTOR_BYTES);
+        let start = self.profile.start.0;
+        let mut extents = Vec::new();
+        let layout = ground.layout;
+        layout.read(start, bytes as u32, &mut |_: &[Extent]| 0, &mut extents);
+        let outstanding = match coming {
+            Coming::Closed(outstanding, _) => f64::from(outstanding),
+            Coming::Open(_) => 1.0,
+        };
+        // What a cache writes back goes stripe by stripe.
+        let stripes = self
+            .back
+            .as_ref()
+            .map_or(0, |back| bytes.div_ceil(back.stripe));
+        let each = stripes.max(extents.len() as u64) as f64;
+        (MOST_EXTENTS / each)
+            .max(EACH_LARGE * outstanding)
+            .max(FEWEST_LARGE)
     }
 
     /// How far it is followed.
@@ -281,16 +317,16 @@ impl Direct {
         let comes_round = self.comes_round(ground, coming);
         let held = ios(BUFFERS * ground.buffer_bytes());
         if !reads && streams > 1.0 && held > 0.0 && layout.kind().parities() == 0 {
-            let most = MOST_MEETING / if paused(coming) { 1.0 } else { 4.0 };
+            let most = MOST_EXTENTS / if paused(coming) { 1.0 } else { 4.0 };
             return Length::of(held.min(most).max(counted), [1.0; 2]);
         }
         if !reads && comes_round {
             let each = if streams > 1.0 {
-                (MEETING * outstanding).clamp(FEWEST_MEETING, MOST_MEETING)
+                (MEETING * outstanding).clamp(FEWEST_MEETING, MOST_EXTENTS)
             } else {
                 counted
             };
-            return Length::of(each, [LEAST_WRITTEN, (MOST_MEETING / each).min(MOST_WALKS)]);
+            return Length::of(each, [LEAST_WRITTEN, (MOST_EXTENTS / each).min(MOST_WALKS)]);
         }
         if !reads || jbod || !closed || layout.disks() == 1 {
             return Length::of(counted, [1.0; 2]);
@@ -310,17 +346,6 @@ impl Direct {
             (counted / each).min(MOST_WALKS)
         };
         Length::of(counted / walks.floor().max(1.0), [walks; 2])
-    }
-
-    /// One walk, with phases of the drives of its own.
-    fn walk(
-        &self,
-        ground: Ground<'_>,
-        coming: Coming,
-        counts: [u32; 2],
-        phase: [u64; 2],
-    ) -> Option<Followed> {
-        Some(Walk::new(self, ground, coming, counts, phase)?.go())
     }
 }
 

@@ -18,8 +18,9 @@ const COUNTED: usize = 1600;
 /// Those that count in one of several legs.
 const LEG: usize = 100;
 
-/// Stripes that are destaged meanwhile: where windows are small or writes few it takes so many times as many windows, but not more.
-const STRIPES: f64 = 32.0;
+/// The fewest and the most stripes that are destaged meanwhile: where windows are small or writes few it takes so many times as many windows, but not more,
+/// nor fewer than that part of them.
+const STRIPES: [f64; 2] = [32.0, 32_768.0];
 const LONGER: f64 = 16.0;
 
 /// Laps of a walk over all drives before it counts, if a walk before has found how much is dirty.
@@ -115,13 +116,14 @@ pub(super) struct Walk<'a> {
 }
 
 impl Streams {
-    /// So many windows, or as many times as many as it takes to see destages.
+    /// So many windows, or as many times as many as it takes to see destages, or fewer where these are nearly all.
     fn times(&self, windows: usize) -> usize {
         let stripes = |destages: Destages| COUNTED as f64 * destages.a_window;
-        let times = self
-            .destages
-            .map_or(1.0, |destages| STRIPES / stripes(destages));
-        (windows as f64 * times.clamp(1.0, LONGER)) as usize
+        let times = self.destages.map_or(1.0, |destages| {
+            let [least, most] = STRIPES.map(|count| count / stripes(destages));
+            1.0_f64.max(least).min(most)
+        });
+        (windows as f64 * times.clamp(1.0 / LONGER, LONGER)) as usize
     }
 }
 
@@ -187,7 +189,10 @@ impl<'a> Walk<'a> {
         // What is dirty has come to its level by then, and drives to the rhythm in which they read on by themselves.
         let lap = self.streams.lap(self.ground);
         let level = match self.streams.destages {
-            Some(_) if begun > 0 => (LAPS * lap).clamp(BEFORE / self.legs, BEFORE),
+            Some(_) if begun > 0 => {
+                let most = self.streams.times(BEFORE).min(BEFORE);
+                (LAPS * lap).clamp(most / self.legs, most)
+            }
             Some(_) => self.streams.times(BEFORE),
             None => BEFORE / self.legs,
         };

@@ -2,7 +2,7 @@
 
 use super::back::Backlog;
 use super::held;
-use super::{Coming, Direct, Engines, Followed, MOST_MEETING, Moved, paused};
+use super::{Coming, Direct, Engines, Followed, Moved, paused};
 use crate::array::flow::REGION;
 use crate::array::mirror::Mirrors;
 use crate::array::warm;
@@ -19,14 +19,12 @@ use std::collections::VecDeque;
 /// Until drives' buffers are full nothing counts. One that is written back in large pieces is looked at so many times.
 const STILL: u32 = 4;
 
-/// The most I/Os of a walk that waits for all streams' turns.
-const MOST_TURNS: u32 = 262_144;
-
-/// Parts of what counts of a load that drives' buffers keep, whose times tell how well the mean is known; the standard error that is well enough, and
-/// the most I/Os that count.
+/// Parts of what counts of a load that drives' buffers keep, whose times tell how well the mean is known; and the standard error that is well enough.
 const PARTS: u32 = 32;
 const WELL: f64 = 0.02;
-const MOST_KEPT: u32 = 262_144;
+
+/// The fewest writes in which it's found how much of a cache is dirty.
+const FEWEST_WRITES: f64 = 4.0;
 
 /// An I/O at the drives.
 struct Job {
@@ -89,6 +87,8 @@ pub(super) struct Walk<'a> {
     /// I/Os that end before it counts, those after which it ends, and those that have ended.
     before: u32,
     until: u32,
+    /// The most in which something is waited for.
+    most: u32,
     /// I/Os after which drives' buffers are looked at again, and how often they hadn't got fuller then.
     settling: u32,
     without: u32,
@@ -116,13 +116,14 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// A walk `number` of so many, with phases of the drives of its own; of its I/Os `before` end before it counts, and after `until` it ends.
+    /// A walk `number` of so many, with phases of the drives of its own; of its I/Os `before` end before it counts, and after `until` it ends, if all that it should know is known by then or after `most`.
     pub(super) fn new(
         direct: &Direct,
         ground: Ground<'a>,
         coming: Coming,
         [before, until]: [u32; 2],
         [number, walks]: [u64; 2],
+        most: u32,
     ) -> Option<Self> {
         let cache = direct
             .cache
@@ -140,8 +141,9 @@ impl<'a> Walk<'a> {
             && walks == 1
             && (paused(coming) || matches!(coming, Coming::Open(_)));
         let writes = f64::from(before) * (1.0 - direct.profile.read_fraction);
+        let enough = (writes / 2.0).max(FEWEST_WRITES) as usize;
         let back = direct.back.as_ref();
-        let backlog = back.map(|back| Backlog::new(back, (writes / 2.0) as usize));
+        let backlog = back.map(|back| Backlog::new(back, enough));
         Some(Walk {
             coming,
             ground,
@@ -163,6 +165,7 @@ impl<'a> Walk<'a> {
             walks,
             before,
             until,
+            most,
             settling: before,
             without: 0,
             ended: 0,
@@ -468,7 +471,7 @@ impl<'a> Walk<'a> {
             self.without += 1;
         }
         let enough = if self.bench.are_buffered() { STILL } else { 1 };
-        self.without < enough && f64::from(self.before) < MOST_MEETING
+        self.without < enough && self.before < self.most
     }
 
     /// Whether it isn't known yet how much of the cache is dirty.
@@ -477,7 +480,7 @@ impl<'a> Walk<'a> {
             .backlog
             .as_ref()
             .is_some_and(|backlog| backlog.level.is_sought());
-        sought && f64::from(self.before) < MOST_MEETING
+        sought && self.before < self.most
     }
 
     /// Whether there is more to follow: what isn't known well enough yet counts anew, for twice as long.
@@ -488,7 +491,7 @@ impl<'a> Walk<'a> {
         let counted = self.until - self.before;
         let Some(parts) = &self.parts else {
             let level = self.backlog.as_ref().map(|backlog| &backlog.level);
-            if counted >= MOST_KEPT || level.is_none_or(Level::balances) {
+            if counted >= self.most || level.is_none_or(Level::balances) {
                 return false;
             }
             (self.before, self.until) = (self.ended, self.ended + 2 * counted);
@@ -499,7 +502,7 @@ impl<'a> Walk<'a> {
         let mean = parts.last().map_or(0.0, |sum| sum / part) / parts.len() as f64;
         let near = |last: f64| (mean - last).abs() <= WELL * mean;
         let settled = self.in_order || self.mean.is_some_and(near);
-        if counted >= MOST_KEPT || settled && is_known(parts) {
+        if counted >= self.most || settled && is_known(parts) {
             return false;
         }
         self.mean = Some(mean);
@@ -530,7 +533,7 @@ impl<'a> Walk<'a> {
             .ground
             .model
             .age_limit()
-            .filter(|_| kept && self.ended < MOST_TURNS);
+            .filter(|_| kept && self.ended < self.most);
         let Some(turn) = limit else {
             return true;
         };
