@@ -66,7 +66,7 @@ const MOST_WALKS: f64 = 8.0;
 const WALK_BYTES: f64 = 4e6;
 
 /// What was followed before: site, copies, profile and cache as they are written, and bits of how its I/Os come.
-type Question = (Site, MirrorRead, String, [u32; 2], [u64; 5]);
+type Question = (Site, MirrorRead, String, [u32; 3], [u64; 5]);
 static FOLLOWED: LazyLock<Memo<Question, Option<Followed>>> = LazyLock::new(|| Memo::new(1 << 10));
 
 /// A load that no cache stands before, in order, altogether or in runs, over parity to which it comes back, or of a working set that drives' own buffers keep in
@@ -108,10 +108,11 @@ pub(super) enum Coming {
 pub(super) struct Before {
     /// For which nobody waits.
     pub(super) pause_ns: [f64; 2],
-    /// At the busiest part, for what is left behind there as a mean, and how many pass it at a time.
+    /// At the busiest part, for what is left behind there as a mean, and how many pass it at a time, by each controller that data belong to if it's these's.
     pub(super) work_ns: [f64; 2],
     pub(super) behind_ns: f64,
     pub(super) servers: u32,
+    pub(super) controllers: u32,
 }
 
 /// What came of it.
@@ -219,11 +220,11 @@ impl Direct {
             Coming::Closed(outstanding, before) => {
                 let [[read, write], [one, other]] = [before.pause_ns, before.work_ns];
                 (
-                    [outstanding, before.servers],
+                    [outstanding, before.servers, before.controllers],
                     [read, write, one, other, before.behind_ns],
                 )
             }
-            Coming::Open(per_ns) => ([0; 2], [per_ns, 0.0, 0.0, 0.0, 0.0]),
+            Coming::Open(per_ns) => ([0; 3], [per_ns, 0.0, 0.0, 0.0, 0.0]),
         };
         let profile = format!(
             "{:?} {:?} {:?} {} {:?} {}",

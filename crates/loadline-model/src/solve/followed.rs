@@ -26,7 +26,7 @@ const SELDOM_OF_RUNS: f64 = 0.1;
 const SHORT: f64 = 0.75;
 
 /// Below which share of writes that find their place dirty places are so wide apart that few lie in one stripe, and a mean over drives tells of these.
-const WIDE: f64 = 0.005;
+const WIDE: f64 = 0.001;
 
 /// Share of I/Os in drives' own buffers, at the best, from which on these are followed.
 const KEPT: f64 = 0.25;

@@ -54,8 +54,10 @@ pub(super) struct Lines {
     pub(super) bytes: f64,
     /// Bytes from the begin of one to that of the next.
     pub(super) apart: f64,
-    /// Their I/Os are at places anywhere.
-    pub(super) scattered: bool,
+    /// And from where one is read to where it's written.
+    pub(super) between: f64,
+    /// I/Os that go on from each other as a mean: infinitely many in order, one at places anywhere.
+    pub(super) run: f64,
 }
 
 /// Work that I/Os leave behind.

@@ -4,6 +4,7 @@ use super::closed::Closed;
 use super::direct::{Before, Coming, Direct, Followed, Moved};
 use super::drives::Drives;
 use super::merging::{beside, full_beside};
+
 use super::network::Network;
 use super::open::Open;
 use super::parts::{self, PARITY_ENGINES, Part};
@@ -28,14 +29,7 @@ impl Solver<'_> {
         let ahead = self.mix.windows?;
         let windows_per_ns = passed_per_ns.map(|passed| passed * self.sets.ahead);
         let apart = self.apart(outstanding, ahead.streams);
-        let before = self
-            .parts
-            .iter()
-            .filter(|part| !part.beside && part.servers > 0);
-        let one_per_ns = before
-            .map(|part| part.one_per_ns(&self.classes))
-            .fold(f64::INFINITY, f64::min);
-        let one_per_ns = one_per_ns * self.sets.ahead;
+        let one_per_ns = self.one_per_ns() * self.sets.ahead;
         let alone_ns = if ahead.asked {
             // Of all that come between two reads, but for what the next one asks by.
             (alone_ns / self.sets.ahead - ahead.asking_ns).max(0.0)
@@ -46,6 +40,16 @@ impl Solver<'_> {
         let course = self.mix.course(self.view, pace, enough * self.sets.ahead)?;
         let windows = self.sets.ahead;
         Some([course.windows_per_ns / windows, course.busy_ns * windows])
+    }
+
+    /// I/Os per ns of a stream that pass everything before the drives.
+    fn one_per_ns(&self) -> f64 {
+        let before = self
+            .parts
+            .iter()
+            .filter(|part| !part.beside && part.servers > 0);
+        let passing = before.map(|part| part.one_per_ns(&self.classes));
+        passing.fold(f64::INFINITY, f64::min)
     }
 
     /// Groups of controllers of which each stream keeps to one at a time, by its addresses, with so many outstanding in all of them.
@@ -119,7 +123,10 @@ impl Solver<'_> {
             if busiest.is_some_and(|busiest| busiest.name == part.name) {
                 found.work_ns = times_ns;
                 found.behind_ns = part.background_ns;
-                found.servers = part.servers * part.copies;
+                (found.controllers, found.servers) = match part.controllers {
+                    Some((controllers, _)) => (controllers, part.servers),
+                    None => (1, part.servers * part.copies),
+                };
             } else {
                 found.pause_ns = [0, 1].map(|way| found.pause_ns[way] + times_ns[way]);
             }
@@ -183,7 +190,28 @@ impl Solver<'_> {
         }
     }
 
-    /// What passes everything before the drives, with these numbers outstanding and with fewer. I/Os of one kind in order fall into step there.
+    /// Whether most I/Os are at one of several controllers at a time, as those of a stream or of a run are.
+    pub(super) fn keeps_to_controllers(&self) -> bool {
+        let several = self.parts.iter().any(|part| part.controllers.is_some());
+        several && self.mix.lines.is_some_and(|lines| lines.run > 1.0)
+    }
+
+    /// I/Os as they pass everything before the drives one by one, if that takes time.
+    fn procession<'b>(&'b self, parts: &'b [Part], think_ns: f64) -> Option<Procession<'b>> {
+        let takes_time = self.front_ns(|_| true) > 0.0;
+        let lines = self.mix.lines.filter(|_| takes_time);
+        lines.map(|lines| Procession {
+            parts,
+            classes: &self.classes,
+            ways: self.mix.kinds.iter().map(|kind| kind.way).collect(),
+            think_ns,
+            lines,
+            placed: self.mix.placed.as_deref(),
+        })
+    }
+
+    /// What passes everything before the drives, with these numbers outstanding and with fewer. I/Os of one kind in order fall into step there, and in order or in
+    /// runs most are at one controller at a time.
     fn front(
         &self,
         parts: &[Part],
@@ -191,20 +219,13 @@ impl Solver<'_> {
         numbers: &RangeInclusive<u32>,
     ) -> Result<Closed, Error> {
         let mut front = Closed::solve(network, *numbers.end())?;
-        let takes_time = self.front_ns(|_| true) > 0.0;
-        let lines = self.mix.lines.filter(|_| self.classes.len() == 1);
-        let Some(lines) = lines.filter(|_| takes_time) else {
+        let alike = self.classes.len() == 1;
+        let keeps = self.keeps_to_controllers() && self.mix.streams.is_none();
+        // Of runs at the drives controllers are followed with these.
+        let tells = (alike || keeps) && (self.mix.order.is_some() || self.mix.direct.is_none());
+        let procession = self.procession(parts, network.think_ns);
+        let Some(procession) = procession.filter(|_| tells) else {
             return Ok(front);
-        };
-        let procession = Procession {
-            parts,
-            classes: &self.classes,
-            think_ns: network.think_ns,
-            streams: lines.streams,
-            bytes: lines.bytes,
-            apart: lines.apart,
-            scattered: lines.scattered,
-            placed: self.mix.placed.as_deref(),
         };
         // Where nothing more passes nobody need be followed any further.
         let (capacity, mut last) = (procession.capacity_per_ns(), 0.0);
@@ -435,9 +456,14 @@ impl Solver<'_> {
             return Ok(None);
         }
         self.takes_time()?;
-        let network = parts::front(&self.parts, &self.classes, 0.0);
-        let front = Open::solve(&network, offered_per_s, scv)?.response_ns;
         let per_ns = offered_per_s / 1e9;
+        let procession = self.procession(&self.parts, 0.0);
+        let front = if let Some(procession) = procession.filter(|_| self.keeps_to_controllers()) {
+            procession.response_ns(per_ns, scv)
+        } else {
+            let network = parts::front(&self.parts, &self.classes, 0.0);
+            Open::solve(&network, offered_per_s, scv)?.response_ns
+        };
         if let Some(found) = self.mix.followed(self.view, Coming::Open(per_ns)) {
             let waited = |of: &OfWay| of.share * found.waited_ns[of.way as usize];
             let waited_ns: f64 = self.ways.iter().map(waited).sum();
@@ -460,10 +486,7 @@ impl Solver<'_> {
         if let (Some(drives), Some(ahead)) = (&self.drives, self.mix.windows) {
             let inside = self.sets.all() / self.sets.ahead;
             let reads_per_ns = per_ns * self.mix.share(Way::Read);
-            let before = self.parts.iter().filter(|part| !part.beside);
-            let apart_ns = before
-                .map(|part| part.mean_ns(&self.classes))
-                .fold(0.0, f64::max);
+            let apart_ns = self.one_per_ns().recip();
             let pace = ahead.open(reads_per_ns, apart_ns);
             let course = self.mix.course(self.view, pace, f64::INFINITY);
             let waited_ns = if let Some(course) = &course {

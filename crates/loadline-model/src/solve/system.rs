@@ -205,6 +205,9 @@ fn from_outside(
     per_s: f64,
     scv: f64,
 ) -> Result<Solver<'_>, Error> {
+    if solver.keeps_to_controllers() {
+        return Ok(Solver::new(solver.view, solver.mix, u32::MAX));
+    }
     let suffices = |solver: &Solver<'_>, outstanding: u32| -> Result<bool, Error> {
         let in_order = solver.mix.order.is_some();
         let all = !in_order

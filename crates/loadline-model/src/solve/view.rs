@@ -85,14 +85,13 @@ impl View<'_> {
         if places > 0.0 {
             mix.active = reached(&self.layout, profiles).unwrap_or(mix.active);
         }
-        if let [(_, profile)] = profiles
-            && (mix.order.is_some() || mix.direct.is_none())
-        {
+        if let [(_, profile)] = profiles {
             mix.lines = (profile.blocks.len() == 1).then(|| Lines {
                 streams: profile.sequential_streams,
                 bytes: profile.mean_bytes(),
                 apart: profile.working_set.0 as f64 / f64::from(profile.sequential_streams),
-                scattered: scattered(profile),
+                between: profile.between() as f64,
+                run: profile.random_fraction.recip(),
             });
         }
         if let ([(_, profile)], Some(controller)) = (profiles, &self.system.controller) {

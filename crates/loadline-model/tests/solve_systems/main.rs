@@ -1,5 +1,6 @@
 //! Solved systems agree with simulated ones, and with what holds for every system.
 
+mod outside;
 #[path = "../solved/mod.rs"]
 mod solved;
 mod streams;
@@ -330,53 +331,6 @@ fn one_drive_serves_hosts_beside_as_many_destages_as_keep_up() {
     }
 }
 
-/// How far the solver's mean response is off at a share of saturation, and what was simulated, ms.
-fn open_error(system: &System, (block, read, random): (u64, f64, f64), share: f64) -> (f64, f64) {
-    let saturation = solve(system, block, read, random, 1).saturation_per_s;
-    let stream = stream(
-        system,
-        block,
-        read,
-        random,
-        Arrival::poisson(share * saturation),
-    );
-    let simulated = system
-        .simulate(std::slice::from_ref(&stream), Plan::ios(30_000), Seed(1))
-        .unwrap()
-        .finish();
-    let simulated_ns = simulated.all().responses.mean_ns().unwrap();
-    let solved = system.solve(&[stream], 1, false).unwrap().at.unwrap();
-    (solved.response_ns / simulated_ns - 1.0, simulated_ns / 1e6)
-}
-
-#[test]
-fn open_loads_are_solved_within_a_tenth_of_what_is_simulated() {
-    for (name, settings, load, share) in [
-        // One drive, chosen among by position; then one whose writes are answered from its buffer.
-        ("hdd-7k2", &[][..], (8192, 1.0, 1.0), 0.3),
-        ("hdd-7k2", &[], (8192, 0.7, 1.0), 0.6),
-        ("hdd-7k2", &[], (65536, 0.0, 0.0), 0.85),
-        ("sas-10k-jbod", &[], (8192, 0.67, 1.0), 0.6),
-        // The shorter queue of two copies, beside destaging.
-        ("dl360-g6-p410i", &[], (8192, 0.67, 1.0), 0.3),
-        ("dl360-g6-p410i", &[], (65536, 0.0, 0.0), 0.6),
-        ("md-raid5-8x2tb", &[], (8192, 0.67, 1.0), 0.3),
-        ("eva-v2-10k", &[], (8192, 0.67, 1.0), 0.3),
-        // One drive has its destages one at a time.
-        ("perc-h730-1x4tb", &[], (8192, 0.67, 1.0), 0.3),
-        // Reads that go on from each other are together at a drive.
-        ("eva-v2-10k", &[], (4096, 0.95, 0.75), 0.6),
-        // Reads that have waited for a window pass the bus one after the other.
-        ("eva-v2-10k", &[], (65536, 0.98, 0.0), 0.3),
-    ] {
-        let (error, simulated_ms) = open_error(&system(name, settings), load, share);
-        assert!(
-            error.abs() < 0.1,
-            "{name} {settings:?} {load:?} at {share} of saturation: {error:+.3} of {simulated_ms} ms"
-        );
-    }
-}
-
 #[test]
 fn two_outstanding_on_one_drive_are_served_in_turn() {
     // While one is on its way back there is only the other one to choose.
@@ -513,28 +467,6 @@ fn a_load_is_solved_without_its_curve_as_on_it() {
 }
 
 #[test]
-fn an_open_load_above_saturation_has_a_saturation_and_no_response() {
-    let system = system("sas-10k-jbod", &[]);
-    let saturation = solve(&system, 8192, 1.0, 1.0, 1).saturation_per_s;
-    let at = |share: f64| {
-        let stream = stream(
-            &system,
-            8192,
-            1.0,
-            1.0,
-            Arrival::poisson(share * saturation),
-        );
-        system
-            .solve(&[stream], 1, false)
-            .unwrap()
-            .at
-            .map(|point| point.response_ns)
-    };
-    assert_eq!(at(1.01), None);
-    assert!(at(0.9).unwrap() > at(0.5).unwrap() && at(0.5).unwrap() > at(0.01).unwrap());
-}
-
-#[test]
 fn a_population_of_thousands_on_a_thousand_drives_is_solved() {
     let system = system("eva-v2-10k", &[("pool.drives", "1000")]);
     let solution = solve(&system, 8192, 0.67, 1.0, 4096);
@@ -607,31 +539,4 @@ fn uneven_mirrors_saturate_where_their_busiest_drives_do() {
     assert!((even / first - 2.0).abs() < 0.05, "{even} {first}");
     assert!((even / degraded - 2.0).abs() < 0.05, "{even} {degraded}");
     assert!(uneven);
-}
-
-#[test]
-fn long_bursts_respond_as_each_rate_does_and_others_are_refused() {
-    use loadline_model::sim::Pattern;
-    use loadline_model::units::Time;
-    let disk = system("hdd-7k2", &[]);
-    let at = |pattern: Pattern| {
-        let arrival = Arrival::Open {
-            pattern,
-            most_outstanding: None,
-        };
-        let stream = stream(&disk, 8192, 1.0, 1.0, arrival);
-        disk.solve(&[stream], 1, false)
-            .map(|solved| solved.at.unwrap().response_ns)
-    };
-    let poisson = |rate_per_s| at(Pattern::Poisson { rate_per_s }).unwrap();
-    let bursts = |seconds: f64| {
-        at(Pattern::Modulated {
-            rates_per_s: [60.0, 10.0],
-            stays: [Time::from_ns((seconds * 1e9) as u64); 2],
-        })
-    };
-    let mean = (6.0 * poisson(60.0) + poisson(10.0)) / 7.0;
-    assert!((bursts(1000.0).unwrap() / mean - 1.0).abs() < 1e-9);
-    let refused = bursts(0.1).unwrap_err().to_string();
-    assert!(refused.contains("--method simulate"), "{refused}");
 }

@@ -77,8 +77,10 @@ pub(super) struct Walk<'a> {
     free_at: Vec<u64>,
     /// Reads that wait for what others have asked for.
     awaiting: Vec<(FetchId, u64)>,
-    /// When each server of the busiest part before the drives has done with what it has.
-    passing: Vec<u64>,
+    /// By controller: when each server of the busiest part before the drives has done with what it has.
+    passing: Vec<Vec<u64>>,
+    /// What each issuer asks for next, on its way already.
+    next: Vec<(Way, u64, u32)>,
     /// What the cache writes back, and writes that wait for room in it.
     backlog: Option<Backlog>,
     parked: VecDeque<u64>,
@@ -137,9 +139,11 @@ impl<'a> Walk<'a> {
         // The most that drives do needn't be so sure, and several walks tell by themselves.
         let mixed = direct.profile.read_fraction > 0.0 && direct.profile.read_fraction < 1.0;
         let in_goes = mixed && !scattered(&direct.profile) && ground.buffer_bytes() > 0.0;
-        let until_known = (direct.kept || in_goes)
-            && walks == 1
-            && (paused(coming) || matches!(coming, Coming::Open(_)));
+        // Before drives have found streams from outside a queue comes about, which lasts for as long as little is left of what they can do.
+        let open = matches!(coming, Coming::Open(_));
+        let in_order = !scattered(&direct.profile);
+        let until_known =
+            (direct.kept || in_goes || open && in_order) && walks == 1 && (paused(coming) || open);
         let writes = f64::from(before) * (1.0 - direct.profile.read_fraction);
         let enough = (writes / 2.0).max(FEWEST_WRITES) as usize;
         let back = direct.back.as_ref();
@@ -156,9 +160,12 @@ impl<'a> Walk<'a> {
             free_at: vec![0; direct.engines.count as usize],
             awaiting: Vec::new(),
             passing: match coming {
-                Coming::Closed(_, before) => vec![0; before.servers as usize],
+                Coming::Closed(_, before) => {
+                    vec![vec![0; before.servers as usize]; before.controllers as usize]
+                }
                 Coming::Open(_) => Vec::new(),
             },
+            next: Vec::new(),
             backlog,
             parked: VecDeque::new(),
             jobs: Vec::new(),
@@ -175,7 +182,7 @@ impl<'a> Walk<'a> {
             moved_before: Moved::default(),
             turns: vec![0; direct.profile.sequential_streams as usize],
             mean: None,
-            in_order: !scattered(&direct.profile),
+            in_order,
             in_goes,
             parts: until_known.then(Vec::new),
             sums: [[0.0; 2]; 2],
@@ -193,6 +200,8 @@ impl<'a> Walk<'a> {
             Coming::Open(_) => 1,
         };
         for issuer in 0..first {
+            let next = self.draw(issuer);
+            self.next.push(next);
             self.bench.put(0, Event::Ask(issuer));
         }
         let mut now = 0;
@@ -225,11 +234,18 @@ impl<'a> Walk<'a> {
         }
     }
 
+    fn draw(&mut self, issuer: u32) -> (Way, u64, u32) {
+        match self.coming {
+            Coming::Closed(outstanding, _) => self.requests.draw_for(issuer, outstanding),
+            Coming::Open(_) => self.requests.draw(),
+        }
+    }
+
     /// The next I/O comes to the drives.
     fn ask(&mut self, now: u64, issuer: u32) {
         let (way, address, bytes) = match self.coming {
-            Coming::Closed(outstanding, _) => self.requests.draw_for(issuer, outstanding),
-            Coming::Open(_) => self.requests.draw(),
+            Coming::Closed(..) => self.next[issuer as usize],
+            Coming::Open(_) => self.draw(issuer),
         };
         let job = self.jobs.len() as u64;
         self.jobs.push(Job {
@@ -571,8 +587,13 @@ impl<'a> Walk<'a> {
             }
         }
         if let Coming::Closed(_, before) = self.coming {
+            let (way, address, bytes) = self.draw(issuer);
+            self.next[issuer as usize] = (way, address, bytes);
             let mut next = now + before.pause_ns[way as usize] as u64;
-            if let Some(free_at) = self.passing.iter_mut().min() {
+            let controllers = self.passing.len().max(1) as u64;
+            let region = address / REGION + u64::from(self.requests.job());
+            let servers = self.passing.get_mut((region % controllers) as usize);
+            if let Some(free_at) = servers.and_then(|servers| servers.iter_mut().min()) {
                 next = next.max(*free_at) + before.work_ns[way as usize] as u64;
                 *free_at = next + before.behind_ns as u64;
             }
