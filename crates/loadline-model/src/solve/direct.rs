@@ -7,6 +7,7 @@
 //! No mean tells that. So I/Os are followed as the array would send them, with times before the drives as a pause.
 
 mod back;
+mod count;
 mod held;
 mod walk;
 
@@ -18,6 +19,7 @@ use crate::memo::Memo;
 use crate::sim::Profile;
 use crate::system::{self, MirrorRead};
 pub(super) use back::Back;
+use count::Span;
 use std::sync::LazyLock;
 use walk::Walk;
 
@@ -247,10 +249,15 @@ impl Direct {
         let length = self.length(ground, coming).up_to(most);
         let mut found: Vec<Followed> = Vec::new();
         while length.wants(&found) {
+            let [before, until] = [0.25, 1.25].map(|share| (share * length.each) as u32);
+            let span = Span {
+                before,
+                until,
+                most: most as u32,
+                walks: length.walks[0] as u64,
+            };
             let number = found.len() as u64 + 1;
-            let walks = length.walks[0] as u64;
-            let ios = [0.25, 1.25].map(|share| (share * length.each) as u32);
-            found.push(Walk::new(self, ground, coming, ios, [number, walks], most as u32)?.go());
+            found.push(Walk::new(self, ground, coming, span, number)?.go());
         }
         let walks = found.len() as f64;
         // A system stays with one of them for as long as with another.

@@ -1,8 +1,9 @@
 //! The steps of I/Os on their way over the drives: look-up, reads, parity, writes, and what they count.
 
 use super::back::Backlog;
+use super::count::{Count, Span};
 use super::held;
-use super::{Coming, Direct, Engines, Followed, Moved, paused};
+use super::{Coming, Direct, Engines, Followed, Moved};
 use crate::array::flow::REGION;
 use crate::array::mirror::Mirrors;
 use crate::array::warm;
@@ -12,16 +13,10 @@ use crate::layout::{Extent, Rows, WritePlan};
 use crate::sim::{Purpose, Requests, Seed, TaskId, Way};
 use crate::solve::bench::{Bench, Event, Ground};
 use crate::solve::level::Level;
-use crate::solve::view::scattered;
-use crate::solve::walk::LAGGING;
 use std::collections::VecDeque;
 
 /// Until drives' buffers are full nothing counts. One that is written back in large pieces is looked at so many times.
 const STILL: u32 = 4;
-
-/// Parts of what counts of a load that drives' buffers keep, whose times tell how well the mean is known; and the standard error that is well enough.
-const PARTS: u32 = 32;
-const WELL: f64 = 0.02;
 
 /// The fewest writes in which it's found how much of a cache is dirty.
 const FEWEST_WRITES: f64 = 4.0;
@@ -85,32 +80,11 @@ pub(super) struct Walk<'a> {
     backlog: Option<Backlog>,
     parked: VecDeque<u64>,
     jobs: Vec<Job>,
-    walks: u64,
-    /// I/Os that end before it counts, those after which it ends, and those that have ended.
-    before: u32,
-    until: u32,
-    /// The most in which something is waited for.
-    most: u32,
-    /// I/Os after which drives' buffers are looked at again, and how often they hadn't got fuller then.
-    settling: u32,
+    count: Count,
+    /// How often drives' buffers hadn't got fuller when they were looked at.
     without: u32,
-    ended: u32,
-    begun_at: u64,
-    busy_before_ns: f64,
-    /// What writes have moved, and had before it counts.
+    /// What writes have moved.
     moved: Moved,
-    moved_before: Moved,
-    /// I/Os of each stream since it counts, where issuers keep to streams.
-    turns: Vec<u64>,
-    /// Where it's followed until it's known: the end of each part of what counts, open the sum of times up to there.
-    parts: Option<Vec<f64>>,
-    /// What an I/O added to these as a mean when it counted last; and whether nothing goes to random places.
-    mean: Option<f64>,
-    in_order: bool,
-    /// Drives write back from their buffers in goes, each of a part of what they hold, between which reads have them to themselves.
-    in_goes: bool,
-    /// By way: count, and sum of times.
-    sums: [[f64; 2]; 2],
     extents: Vec<Extent>,
     rows: Vec<Rows>,
     freed: Vec<TaskId>,
@@ -118,14 +92,13 @@ pub(super) struct Walk<'a> {
 }
 
 impl<'a> Walk<'a> {
-    /// A walk `number` of so many, with phases of the drives of its own; of its I/Os `before` end before it counts, and after `until` it ends, if all that it should know is known by then or after `most`.
+    /// A walk of such a number, with phases of the drives of its own.
     pub(super) fn new(
         direct: &Direct,
         ground: Ground<'a>,
         coming: Coming,
-        [before, until]: [u32; 2],
-        [number, walks]: [u64; 2],
-        most: u32,
+        span: Span,
+        number: u64,
     ) -> Option<Self> {
         let cache = direct
             .cache
@@ -136,15 +109,7 @@ impl<'a> Walk<'a> {
             held::fill(cache, &direct.profile, direct.held)?;
         }
         let requests = Requests::new(&direct.profile, Seed(0), 0).ok()?;
-        // The most that drives do needn't be so sure, and several walks tell by themselves.
-        let mixed = direct.profile.read_fraction > 0.0 && direct.profile.read_fraction < 1.0;
-        let in_goes = mixed && !scattered(&direct.profile) && ground.buffer_bytes() > 0.0;
-        // Before drives have found streams from outside a queue comes about, which lasts for as long as little is left of what they can do.
-        let open = matches!(coming, Coming::Open(_));
-        let in_order = !scattered(&direct.profile);
-        let until_known =
-            (direct.kept || in_goes || open && in_order) && walks == 1 && (paused(coming) || open);
-        let writes = f64::from(before) * (1.0 - direct.profile.read_fraction);
+        let writes = f64::from(span.before) * (1.0 - direct.profile.read_fraction);
         let enough = (writes / 2.0).max(FEWEST_WRITES) as usize;
         let back = direct.back.as_ref();
         let backlog = back.map(|back| Backlog::new(back, enough));
@@ -169,23 +134,9 @@ impl<'a> Walk<'a> {
             backlog,
             parked: VecDeque::new(),
             jobs: Vec::new(),
-            walks,
-            before,
-            until,
-            most,
-            settling: before,
+            count: Count::new(direct, ground, coming, span),
             without: 0,
-            ended: 0,
-            begun_at: 0,
-            busy_before_ns: 0.0,
             moved: Moved::default(),
-            moved_before: Moved::default(),
-            turns: vec![0; direct.profile.sequential_streams as usize],
-            mean: None,
-            in_order,
-            in_goes,
-            parts: until_known.then(Vec::new),
-            sums: [[0.0; 2]; 2],
             extents: Vec::new(),
             rows: Vec::new(),
             freed: Vec::new(),
@@ -223,15 +174,8 @@ impl<'a> Walk<'a> {
                 Event::Done(_, job) => self.done(now, job),
             }
         }
-        let counted: f64 = self.sums.iter().map(|sum| sum[0]).sum();
-        let writes = self.sums[Way::Write as usize][0];
-        let moved = self.moved.plus(-1.0, self.moved_before);
-        Followed {
-            moved: moved.times(writes.max(1.0).recip()),
-            per_ns: counted / (now - self.begun_at).max(1) as f64,
-            waited_ns: self.sums.map(|[count, sum]| sum / count.max(1.0)),
-            busy_ns: (self.bench.busy_ns(now) - self.busy_before_ns) / counted.max(1.0),
-        }
+        let busy_ns = self.bench.busy_ns(now);
+        self.count.found(now, busy_ns, self.moved)
     }
 
     fn draw(&mut self, issuer: u32) -> (Way, u64, u32) {
@@ -487,103 +431,47 @@ impl<'a> Walk<'a> {
             self.without += 1;
         }
         let enough = if self.bench.are_buffered() { STILL } else { 1 };
-        self.without < enough && self.before < self.most
+        self.without < enough
     }
 
     /// Whether it isn't known yet how much of the cache is dirty.
     fn seeks(&self) -> bool {
-        let sought = self
-            .backlog
-            .as_ref()
-            .is_some_and(|backlog| backlog.level.is_sought());
-        sought && self.before < self.most
+        let backlog = self.backlog.as_ref();
+        backlog.is_some_and(|backlog| backlog.level.is_sought())
     }
 
     /// Whether there is more to follow: what isn't known well enough yet counts anew, for twice as long.
     fn goes_on(&mut self, now: u64) -> bool {
-        if self.ended < self.until || !self.has_come_round(now) {
+        if !self.count.is_over(now) {
             return true;
         }
-        let counted = self.until - self.before;
-        let Some(parts) = &self.parts else {
-            let level = self.backlog.as_ref().map(|backlog| &backlog.level);
-            if counted >= self.most || level.is_none_or(Level::balances) {
-                return false;
-            }
-            (self.before, self.until) = (self.ended, self.ended + 2 * counted);
-            self.count_from(now);
-            return true;
-        };
-        let part = f64::from((counted / PARTS).max(1));
-        let mean = parts.last().map_or(0.0, |sum| sum / part) / parts.len() as f64;
-        let near = |last: f64| (mean - last).abs() <= WELL * mean;
-        let settled = self.in_order || self.mean.is_some_and(near);
-        if counted >= self.most || settled && is_known(parts) {
+        let level = self.backlog.as_ref().map(|backlog| &backlog.level);
+        if self.count.is_known(level.is_none_or(Level::balances)) {
             return false;
         }
-        self.mean = Some(mean);
-        (self.before, self.until) = (self.ended, self.ended + 2 * counted);
-        self.count_from(now);
+        let busy_ns = self.bench.busy_ns(now);
+        self.count.begin_again(now, busy_ns, self.moved);
+        self.count_level();
         true
     }
 
-    /// It counts from now on.
-    fn count_from(&mut self, now: u64) {
-        (self.begun_at, self.busy_before_ns) = (now, self.bench.busy_ns(now));
-        self.moved_before = self.moved;
-        self.sums = [[0.0; 2]; 2];
-        self.turns.fill(0);
+    fn count_level(&mut self) {
         if let Some(backlog) = &mut self.backlog {
             backlog.level.count();
         }
-        if let Some(parts) = &mut self.parts {
-            parts.clear();
-        }
-    }
-
-    /// Whether all streams have had their turn since it counts, as those that a cache reads ahead of.
-    fn has_come_round(&self, now: u64) -> bool {
-        let count = self.turns.len() as u64;
-        let kept = matches!(self.coming, Coming::Closed(outstanding, _) if outstanding % count as u32 == 0);
-        let limit = self
-            .ground
-            .model
-            .age_limit()
-            .filter(|_| kept && self.ended < self.most);
-        let Some(turn) = limit else {
-            return true;
-        };
-        let least = self.turns.iter().min().map_or(0.0, |&least| least as f64);
-        let even = self.turns.iter().sum::<u64>() as f64 / count as f64;
-        LAGGING * least >= even || self.walks * (now - self.begun_at) >= count * turn.ns()
     }
 
     fn answer(&mut self, now: u64, number: u64) {
         let Job {
             issuer, since, way, ..
         } = self.jobs[number as usize];
-        self.ended += 1;
-        if self.ended == self.before && (self.fills() || self.seeks()) {
-            self.before += self.settling;
-            self.until += self.settling;
-        } else if self.ended == self.before {
-            if self.in_goes {
-                self.until = self.until.max(2 * self.before);
-            }
-            self.count_from(now);
-        } else if self.ended > self.before {
-            let stream = issuer as usize % self.turns.len();
-            self.turns[stream] += 1;
-            let sum = &mut self.sums[way as usize];
-            *sum = [sum[0] + 1.0, sum[1] + (now - since) as f64];
-            let part = ((self.until - self.before) / PARTS).max(1);
-            if let Some(parts) = &mut self.parts
-                && (self.ended - self.before) % part == 0
-            {
-                parts.push(match self.coming {
-                    Coming::Closed(..) => (now - self.begun_at) as f64,
-                    Coming::Open(_) => self.sums.iter().map(|sum| sum[1]).sum(),
-                });
+        if self.count.add(now, issuer, way, now - since) {
+            if (self.fills() || self.seeks()) && self.count.waits() {
+                self.count.wait();
+            } else {
+                let busy_ns = self.bench.busy_ns(now);
+                self.count.begin(now, busy_ns, self.moved);
+                self.count_level();
             }
         }
         if let Coming::Closed(_, before) = self.coming {
@@ -600,18 +488,4 @@ impl<'a> Walk<'a> {
             self.bench.put(next, Event::Ask(issuer));
         }
     }
-}
-
-/// Whether the mean over parts, of which the sums up to the end of each are given, is known well enough (batch means: Conway 1963).
-fn is_known(sums: &[f64]) -> bool {
-    let begins = std::iter::once(&0.0).chain(sums);
-    let parts: Vec<f64> = sums
-        .iter()
-        .zip(begins)
-        .map(|(end, begin)| end - begin)
-        .collect();
-    let count = parts.len() as f64;
-    let mean = parts.iter().sum::<f64>() / count;
-    let squares: f64 = parts.iter().map(|part| (part - mean).powi(2)).sum();
-    (squares / (count - 1.0) / count).sqrt() <= WELL * mean
 }
