@@ -18,6 +18,9 @@ const OUTSTANDING: [u32; 3] = [256, 16, 1];
 const MOST_OUTSTANDING: u32 = 2048;
 const FILLED: f64 = 3.0;
 
+/// The share of its capacity from which on a part beside followed drives is what limits.
+const NEARLY: f64 = 0.95;
+
 /// Sets of accesses for each I/O.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Sets {
@@ -305,6 +308,12 @@ impl<'a> Solver<'a> {
             Part::most_per_ns
         };
         self.saturation = self.least_capacity(most, drives);
+        // What was followed has waited for parity engines, too, and comes near to all else but never quite to it.
+        let random = self.mix.direct.as_ref().is_some_and(Direct::is_random);
+        let (rest, name) = self.least_capacity(most, None);
+        if self.streamed.is_some() && !random && self.saturation.0 >= NEARLY * rest {
+            self.saturation.1 = name;
+        }
     }
 
     /// I/Os per ns that the system with these drives can do at most, and the component that sets the limit.

@@ -279,6 +279,20 @@ fn saturation_of_small_writes_to_parity_is_that_of_drives_that_never_lack_work()
 }
 
 #[test]
+fn parity_engines_that_followed_writes_wait_for_are_what_limits_them() {
+    let changes = [
+        ("volume.layout", "raid5"),
+        ("cache.mode", "off"),
+        ("controller.xor", "2MB/s"),
+    ];
+    let system = system("dl360-g6-p410i", &changes);
+    for random in [0.0, 1.0] {
+        let solved = solve(&system, 4096, 0.0, random, 256);
+        assert_eq!(solved.bottleneck, "parity engines", "{random}");
+    }
+}
+
+#[test]
 fn no_choice_of_a_copy_avoids_what_is_written_back_to_both() {
     let system = system("dl360p-g8-p420i", &[]);
     let mix = stream(&system, 8192, 0.67, 1.0, Arrival::outstanding(1));
