@@ -4,7 +4,6 @@ use super::closed::Closed;
 use super::direct::{Before, Coming, Direct, Followed, Moved};
 use super::drives::Drives;
 use super::merging::{beside, full_beside};
-
 use super::network::Network;
 use super::open::Open;
 use super::parts::{self, PARITY_ENGINES, Part};
@@ -114,11 +113,13 @@ impl Solver<'_> {
             ..Before::default()
         };
         for part in on_way() {
+            // Each controller is followed with what belongs to it, not a mean of those at work.
+            let crowding = part.controllers.map_or(1.0, |(_, crowding)| crowding);
             let times_ns = [Way::Read, Way::Write].map(|way| {
                 // Parity that a write renews is computed where that is followed.
                 let followed = way == Way::Write && part.name == PARITY_ENGINES;
                 let this = |other: &Part| other.name == part.name && !followed;
-                self.part_ns(this, |of| of == way) / self.mix.share(way).max(1e-300)
+                self.part_ns(this, |of| of == way) / crowding / self.mix.share(way).max(1e-300)
             });
             if busiest.is_some_and(|busiest| busiest.name == part.name) {
                 found.work_ns = times_ns;

@@ -156,7 +156,7 @@ impl Count {
         let mean = parts.last().map_or(0.0, |sum| sum / part) / parts.len() as f64;
         let near = |last: f64| (mean - last).abs() <= WELL * mean;
         let settled = self.in_order || self.mean.is_some_and(near);
-        let known = counted >= self.span.most || settled && is_known(parts);
+        let known = counted >= self.span.most || settled && is_precise(parts);
         self.mean = Some(mean);
         known
     }
@@ -188,7 +188,7 @@ impl Count {
 }
 
 /// Whether the mean over parts, of which the sums up to the end of each are given, is known well enough (batch means: Conway 1963).
-fn is_known(sums: &[f64]) -> bool {
+fn is_precise(sums: &[f64]) -> bool {
     let begins = std::iter::once(&0.0).chain(sums);
     let parts: Vec<f64> = sums
         .iter()
