@@ -58,6 +58,8 @@ pub(super) struct Course {
     pub(super) busy_ns: f64,
     /// Stripes that have been destaged for a window.
     pub(super) destaged: f64,
+    /// Mean number of writes that wait for room in the cache.
+    pub(super) parked: f64,
 }
 
 /// Everything that a course depends on.

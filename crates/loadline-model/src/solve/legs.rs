@@ -8,6 +8,9 @@ pub(super) const LEGS: usize = 8;
 const MORE: usize = 64;
 const PRECISE: f64 = 0.025;
 
+/// By what share less or more may have been destaged than was written, where the cache is full.
+const UNBALANCED: f64 = 0.2;
+
 /// Legs between which spindles are turned: a system stays with one of their positions for as long as with another, so rates are averaged over time.
 ///
 /// Drives may do reads first for thousands of windows, then destage many stripes. So a leg's time is what it would be with as many stripes destaged a window as
@@ -38,9 +41,26 @@ impl Legs {
     /// Whether there should be another one.
     pub(super) fn want(&self) -> bool {
         let (count, least) = (self.found.len(), self.least);
-        let followed = self.found.last().map_or(0, |leg| leg.windows);
-        count < least
-            || least > 1 && count < MORE * least && followed < MOST && self.error() > PRECISE
+        let windows = |leg: Option<&Course>| leg.map_or(0, |leg| leg.windows);
+        let (most, known) = if count >= least && self.is_full() {
+            // To find how many wait may have taken that many before.
+            (MOST + windows(self.found.first()), self.balance())
+        } else {
+            (MOST, true)
+        };
+        let followed = windows(self.found.last());
+        let more = count < MORE * least && followed < most;
+        count < least || least > 1 && more && !(known && self.error() <= PRECISE)
+    }
+
+    /// Whether writes wait for room.
+    fn is_full(&self) -> bool {
+        self.mean_of(|leg| leg.parked) >= 1.0
+    }
+
+    /// Whether about as much has been destaged as was written: what waits for room sees to that.
+    fn balance(&self) -> bool {
+        (self.mean_of(|leg| leg.destaged) / self.written - 1.0).abs() <= UNBALANCED
     }
 
     fn mean_of(&self, of: impl Fn(&Course) -> f64) -> f64 {
@@ -90,12 +110,19 @@ impl Legs {
         }
         let ([time, _], [busy, _]) = (self.slope(window_ns), self.slope(|leg| leg.busy_ns));
         let rate = |leg: &Course| self.balanced(leg, window_ns, time).recip();
-        let windows_per_ns = self.mean_of(rate);
+        let windows_per_ns = if self.is_full() {
+            // Reads and destages take turns that are longer than legs.
+            self.mean_of(|leg| self.balanced(leg, window_ns, time))
+                .recip()
+        } else {
+            self.mean_of(rate)
+        };
         let busy_ns = self.mean_of(|leg| rate(leg) * self.balanced(leg, |leg| leg.busy_ns, busy));
         Course {
             windows_per_ns,
             busy_ns: busy_ns / windows_per_ns,
             destaged: self.written,
+            parked: self.mean_of(|leg| leg.parked),
             ..last
         }
     }
@@ -122,6 +149,7 @@ mod tests {
                 waited_ns: 0.0,
                 busy_ns: window_ns + 3.0 * destaged,
                 destaged,
+                parked: 0.0,
             });
         }
         legs

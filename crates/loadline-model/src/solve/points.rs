@@ -16,15 +16,15 @@ use std::ops::RangeInclusive;
 
 impl Solver<'_> {
     /// I/Os per ns of streams that are read ahead of, so many outstanding, if all but the drives pass so many per ns, of one stream's part
-    /// of them so many, and one in `alone_ns`; and the time for which one occupies drives, ns. Where that is plainly more than `enough` it
-    /// isn't known nearer.
+    /// of them so many, and one in `alone_ns`; the time for which one occupies drives, ns; and how many writes wait for room. Where that is plainly more than
+    /// `enough` it isn't known nearer.
     fn followed(
         &self,
         outstanding: u32,
         passed_per_ns: [f64; 2],
         alone_ns: f64,
         enough: f64,
-    ) -> Option<[f64; 2]> {
+    ) -> Option<[f64; 3]> {
         let ahead = self.mix.windows?;
         let windows_per_ns = passed_per_ns.map(|passed| passed * self.sets.ahead);
         let apart = self.apart(outstanding, ahead.streams);
@@ -38,7 +38,11 @@ impl Solver<'_> {
         let pace = ahead.closed(outstanding, windows_per_ns, one_per_ns, apart, alone_ns);
         let course = self.mix.course(self.view, pace, enough * self.sets.ahead)?;
         let windows = self.sets.ahead;
-        Some([course.windows_per_ns / windows, course.busy_ns * windows])
+        Some([
+            course.windows_per_ns / windows,
+            course.busy_ns * windows,
+            course.parked,
+        ])
     }
 
     /// I/Os per ns of a stream that pass everything before the drives.
@@ -75,7 +79,7 @@ impl Solver<'_> {
             let most = all.map_or(found.per_ns, |drives| drives.count / found.busy_ns);
             return Some((most, self.moved_by(&found)));
         }
-        let [per_ns, _] = self.followed(outstanding, [f64::INFINITY; 2], 0.0, enough)?;
+        let [per_ns, ..] = self.followed(outstanding, [f64::INFINITY; 2], 0.0, enough)?;
         Some((per_ns, None))
     }
 
@@ -86,12 +90,12 @@ impl Solver<'_> {
         (through && self.mix.share(Way::Write) > 0.0).then_some(found.moved)
     }
 
-    /// The same with these numbers outstanding, and the time for which an I/O occupies drives, ns.
+    /// The same with these numbers outstanding.
     fn followed_all(
         &self,
         numbers: RangeInclusive<u32>,
         front_per_s: &[f64],
-    ) -> Option<Vec<[f64; 2]>> {
+    ) -> Option<Vec<[f64; 3]>> {
         let streams = self.mix.streams.as_ref()?;
         doubled(numbers, |n| {
             let passed = [n, n.div_ceil(streams.count)].map(|n| front_per_s[n as usize - 1] / 1e9);
@@ -282,7 +286,7 @@ impl Solver<'_> {
                     };
                     let x = x.min(self.limit);
                     let response = f64::from(n) / x - think_ns;
-                    self.point(x, response - inside / x, inside, Way::Write)
+                    self.point(x, response - inside / x, inside, 1.0)
                 };
                 let network = parts::network(&self.parts, &self.classes, think_ns);
                 if *numbers.start() == most {
@@ -347,7 +351,7 @@ impl Solver<'_> {
                 .as_ref()
                 .map(|followed| followed[(n - first) as usize]);
             let reading = match followed {
-                Some([rate, _]) => rate,
+                Some([rate, ..]) => rate,
                 None => fetched().unwrap_or(f64::INFINITY),
             };
             let x = front_per_ns.min(limit).min(destaging).min(reading);
@@ -361,22 +365,22 @@ impl Solver<'_> {
                 response
             };
             let written = self.ways.iter().any(|of| of.way == Way::Write);
-            let waits = if reading < destaging || !written {
-                Way::Read
-            } else {
-                Way::Write
+            let inside = (response - front) * x;
+            let writes = match followed {
+                Some([_, _, parked]) if written => (parked / inside).min(1.0),
+                _ => f64::from(u8::from(written && reading >= destaging)),
             };
             Point {
-                drives_ns: followed.map(|[_, busy_ns]| busy_ns),
-                ..self.point(x, front, (response - front) * x, waits)
+                drives_ns: followed.map(|[_, busy_ns, _]| busy_ns),
+                ..self.point(x, front, inside, writes)
             }
         });
         points.collect()
     }
 
-    /// A point with `inside` I/Os at the drives or waiting, those of the way `waits` for room in the cache or for what is read
+    /// A point with `inside` I/Os at the drives or waiting, a share `writes` of these for room in the cache and the others for what is read
     /// ahead, and `front_ns` of a mean I/O elsewhere.
-    fn point(&self, per_ns: f64, front_ns: f64, inside: f64, waits: Way) -> Point {
+    fn point(&self, per_ns: f64, front_ns: f64, inside: f64, writes: f64) -> Point {
         let at_drives = inside.min(self.most_at_drives);
         let parked = inside - at_drives;
         let mut point = Point {
@@ -389,8 +393,11 @@ impl Solver<'_> {
             moved: None,
         };
         for of in &self.ways {
-            let parked = if of.way == waits { parked } else { 0.0 };
-            let inside = at_drives * of.at_drives + parked;
+            let waits = match of.way {
+                Way::Read => 1.0 - writes,
+                Way::Write => writes,
+            };
+            let inside = at_drives * of.at_drives + parked * waits;
             let response = front_ns * of.front + inside / (per_ns * of.share);
             point.response_ns += response * of.share;
             match of.way {
@@ -499,12 +506,12 @@ impl Solver<'_> {
             };
             return Ok(Some(Point {
                 drives_ns: course.map(|course| course.busy_ns * self.sets.ahead),
-                ..self.point(per_ns, front, waited_ns * reads_per_ns, Way::Read)
+                ..self.point(per_ns, front, waited_ns * reads_per_ns, 0.0)
             }));
         }
         Ok(Some(Point {
             drives_ns: driven_ns.map(|[_, busy_ns]| busy_ns),
-            ..self.point(per_ns, front, inside, Way::Write)
+            ..self.point(per_ns, front, inside, 1.0)
         }))
     }
 }

@@ -9,7 +9,7 @@ use crate::array::mirror::Mirrors;
 use crate::layout::{Extent, WritePlan};
 use crate::sim::{Purpose, Rng, Seed, Way};
 use rand_distr::{Gamma, Poisson};
-use std::collections::{BTreeMap, BTreeSet, VecDeque};
+use std::collections::{BTreeMap, BTreeSet};
 
 /// Windows before it counts, and those that count.
 pub(super) const BEFORE: usize = 400;
@@ -22,6 +22,9 @@ const LEG: usize = 100;
 /// nor fewer than that part of them.
 const STRIPES: [f64; 2] = [32.0, 32_768.0];
 const LONGER: f64 = 16.0;
+
+/// The part of all I/Os outstanding that may wait for the room of one stripe while it's sought how many do.
+const PART: f64 = 0.125;
 
 /// Laps of a walk over all drives before it counts, if a walk before has found how much is dirty.
 const LAPS: usize = 10;
@@ -52,8 +55,9 @@ struct End {
     begun: u64,
     begun_before: u64,
     reads_on: bool,
-    /// The others that have come.
+    /// The others that have come, and those that aren't asked for while as many of its I/Os wait for room.
     came: BTreeSet<u64>,
+    put_off: u64,
     /// Reads from outside: how many have arrived, and when those that wait for a window did.
     reads: u64,
     waiting: BTreeMap<u64, Vec<u64>>,
@@ -97,8 +101,6 @@ pub(super) struct Walk<'a> {
     buffered: bool,
     /// The next to be destaged.
     stripe: u64,
-    /// Streams whose writes wait for room.
-    held: VecDeque<u32>,
     since: Since,
     now: u64,
     reading: Reading,
@@ -141,11 +143,16 @@ impl<'a> Walk<'a> {
             ends: (0..streams.count).map(|_| End::default()).collect(),
             jobs: Vec::new(),
             buffered: streams.destages.is_some() && ground.buffer_bytes() > 0.0,
-            level: streams
-                .destages
-                .map(|destages| Level::new(destages.marks, streams.times(BEFORE))),
+            level: streams.destages.map(|destages| {
+                // What one stripe leaves room for should be a small part of all.
+                let outstanding = f64::from(streams.count) * pace.wanted * pace.reads;
+                let times = (PART * outstanding * destages.a_write).max(1.0);
+                // Of the windows that are asked for at once what is written comes at once, too.
+                let at_once = streams.count as usize * (pace.whole() as usize + 1);
+                let enough = streams.times(BEFORE).max(2 * at_once);
+                Level::new(destages.marks, enough).hastened(times)
+            }),
             stripe: streams.written.div_ceil(stripe_bytes),
-            held: VecDeque::new(),
             since: Since::default(),
             now: 0,
             reading: Reading::default(),
@@ -261,6 +268,8 @@ impl<'a> Walk<'a> {
             waited_ns: self.waited[1] / self.waited[0].max(1.0),
             busy_ns: (self.bench.busy_ns(now) - self.since.busy_ns) / windows as f64,
             destaged: self.level.as_ref().map_or(0.0, Level::destaged) / windows as f64,
+            parked: (self.level.as_ref().zip(self.streams.destages))
+                .map_or(0.0, |(level, destages)| level.waited() / destages.a_write),
         }
     }
 
@@ -306,43 +315,67 @@ impl<'a> Walk<'a> {
     /// The rate at which windows have begun to be read since it counts.
     fn windows_per_ns(&self) -> f64 {
         let last = self.begun.len().max(1) - 1;
-        let first = self.since.windows.min(last);
+        // It counts from when the last one before it began.
+        let first = self.since.windows.saturating_sub(1).min(last);
         (last - first) as f64 / (self.begun[last] - self.begun[first])
     }
 
-    /// Whether writes wait for what is being destaged.
-    fn is_full(&self) -> bool {
-        self.level.as_ref().is_some_and(Level::is_full)
+    /// How many of a stream's I/Os are writes that wait for room.
+    fn waiting(&self) -> f64 {
+        let waits = self.level.as_ref().map_or(0.0, Level::waits);
+        match self.streams.destages {
+            Some(destages) if waits > 0.0 => {
+                (waits / destages.a_write).ceil() / f64::from(self.streams.count)
+            }
+            _ => 0.0,
+        }
     }
 
-    /// Asks for the next window of a stream, and writes what is written meanwhile.
-    fn ask(&mut self, now: u64, stream: u32) {
-        if self.is_full() {
-            self.held.push_back(stream);
-            return;
-        }
-        if let Some(destages) = self.streams.destages {
-            let written = destages.a_write * self.writes(destages);
-            if let Some(level) = &mut self.level {
-                level.write(now, written);
-            }
-            self.destage(now);
-        }
-        let end = &mut self.ends[stream as usize];
-        let number = end.asked;
-        end.asked += 1;
-        let address = self.streams.window_at(stream, number);
-        let job = self.jobs.len() as u64;
-        let of = Job::Window {
-            stream,
-            number,
-            address,
-        };
-        self.jobs.push((0, of));
-        self.bench
-            .put(now + self.pace.asking_ns as u64, Event::On(job));
+    /// How many windows of a stream its writes that wait for room put off: as many as they would be reads of, or all if nothing else is outstanding.
+    fn most_put_off(&self) -> u64 {
         if !self.pace.waits {
-            self.begun.push(now as f64);
+            return 0;
+        }
+        let (waiting, reads) = (self.waiting(), self.pace.reads);
+        if waiting >= self.pace.wanted * reads {
+            u64::MAX
+        } else {
+            (waiting / reads) as u64
+        }
+    }
+
+    /// A stream wants its next window, unless as many of its I/Os wait for room.
+    fn ask(&mut self, now: u64, stream: u32) {
+        self.ends[stream as usize].put_off += 1;
+        self.fetch(now, stream);
+    }
+
+    /// Asks for the windows of a stream that needn't be put off, and writes what is written before each.
+    fn fetch(&mut self, now: u64, stream: u32) {
+        while self.ends[stream as usize].put_off > self.most_put_off() {
+            let end = &mut self.ends[stream as usize];
+            let number = end.asked;
+            (end.asked, end.put_off) = (number + 1, end.put_off - 1);
+            if let Some(destages) = self.streams.destages {
+                let written = destages.a_write * self.writes(destages);
+                if let Some(level) = &mut self.level {
+                    level.write(now, written);
+                }
+                self.destage(now);
+            }
+            let address = self.streams.window_at(stream, number);
+            let job = self.jobs.len() as u64;
+            let of = Job::Window {
+                stream,
+                number,
+                address,
+            };
+            self.jobs.push((0, of));
+            self.bench
+                .put(now + self.pace.asking_ns as u64, Event::On(job));
+            if !self.pace.waits {
+                self.begun.push(now as f64);
+            }
         }
     }
 
@@ -391,8 +424,7 @@ impl<'a> Walk<'a> {
         }
         // A large one reads several windows.
         let due = (read + self.pace.lead).floor() as u64 + 1;
-        let held = self.held.iter().filter(|&&held| held == stream).count() as u64;
-        for _ in self.ends[stream as usize].asked + held..due {
+        for _ in self.ends[stream as usize].asked..due {
             self.ask(now, stream);
         }
     }
@@ -427,11 +459,8 @@ impl<'a> Walk<'a> {
                     level.end(now);
                 }
                 self.destage(now);
-                while !self.is_full() {
-                    let Some(stream) = self.held.pop_front() else {
-                        break;
-                    };
-                    self.ask(now, stream);
+                for stream in 0..self.streams.count {
+                    self.fetch(now, stream);
                 }
             }
         }
@@ -457,8 +486,8 @@ impl<'a> Walk<'a> {
 
     /// A stream begins to read its next window, if that is there and the last one has been read.
     fn read(&mut self, stream: u32) {
-        let outstanding = self.pace.outstanding();
         let end = &mut self.ends[stream as usize];
+        let outstanding = self.pace.outstanding().saturating_sub(end.put_off).max(1);
         let first = end.came.first();
         if end.reads_on || first.is_none_or(|&first| first >= end.begun + outstanding) {
             return;

@@ -49,6 +49,30 @@ fn one_drive_reads_for_thousands_of_windows_before_it_writes_back() {
 }
 
 #[test]
+fn writes_that_wait_for_room_leave_the_drives_to_fewer_reads() {
+    for (name, layout, block, read) in [
+        ("dl360-g6-p410i", Some("raid10"), 65536, 0.9),
+        ("dl360-g6-p410i", Some("raid5"), 1 << 18, 0.95),
+        ("perc-h730-1x4tb", None, 65536, 0.9),
+    ] {
+        let changes: Vec<_> = layout
+            .map(|layout| ("volume.layout", layout))
+            .into_iter()
+            .collect();
+        let system = system(name, &changes);
+        let asked = stream(&system, block, read, 0.0, Arrival::outstanding(300));
+        let simulation = system.simulate(std::slice::from_ref(&asked), Plan::ios(100_000), Seed(1));
+        let simulated = simulation.unwrap().finish();
+        let solved = system.solve(&[asked], 300, false).unwrap().at.unwrap();
+        let off = solved.throughput_per_s / simulated.iops - 1.0;
+        assert!(off.abs() < 0.1, "{name} {layout:?}: {off:+.3}");
+        let waited =
+            solved.write_response_ns.unwrap() / simulated.writes.responses.mean_ns().unwrap();
+        assert!((0.7..1.4).contains(&waited), "{name} {layout:?}: {waited}");
+    }
+}
+
+#[test]
 fn streams_wait_for_destages_of_what_is_written_half_of_the_stroke_away() {
     for (name, read, outstanding, most) in [
         ("dl360-g6-p410i", 0.5, 1, 0.12),
