@@ -14,6 +14,9 @@ use crate::sim::Way;
 /// busy, mostly, or few, which one serves.
 const OUTSTANDING: [u32; 3] = [256, 16, 1];
 
+/// Reads of less than a window are more of them, but no more than can be outstanding.
+const MOST_READS: u32 = 16_384;
+
 /// And of I/Os at random places, which do most with all queues full, at the most.
 const MOST_OUTSTANDING: u32 = 2048;
 const FILLED: f64 = 3.0;
@@ -145,7 +148,10 @@ impl<'a> Solver<'a> {
         // One stream that neither copies nor destages tear comes to the most with the most outstanding.
         let one = matches!(&solver.mix.streams, Some(streams) if streams.count == 1 && streams.destages.is_none());
         let random = solver.mix.direct.as_ref().is_some_and(Direct::is_random);
-        let [many, ..] = OUTSTANDING;
+        // Of small reads as many go into a window, and it's windows that keep drives busy.
+        let reads = solver.mix.windows.map_or(1.0, |ahead| ahead.reads).max(1.0);
+        let [few, ..] = OUTSTANDING;
+        let many = (f64::from(few) * reads).min(f64::from(MOST_READS)) as u32;
         let numbers = match &solver.drives {
             Some(drives) if random => {
                 // As many as fill the drives' queues, which differ; in longer ones than they can order they may do less.
@@ -155,7 +161,7 @@ impl<'a> Solver<'a> {
                 numbers
             }
             _ if one && solver.mix.choice.copies == 1 => vec![many],
-            _ => OUTSTANDING.to_vec(),
+            _ => [many].into_iter().chain(OUTSTANDING[1..].iter().copied()).collect(),
         };
         for n in numbers {
             // As many for each stream: fewer would take turns, which those who keep to their own don't.
