@@ -7,9 +7,11 @@
 //! No mean tells that. So I/Os are followed as the array would send them, with times before the drives as a pause.
 
 mod back;
+mod backlog;
 mod count;
 mod held;
 mod walk;
+mod whole;
 
 use super::bench::{FEW, Ground, Site};
 use super::view::scattered;
@@ -22,6 +24,7 @@ pub(super) use back::Back;
 use count::Span;
 use std::sync::LazyLock;
 use walk::Walk;
+pub(super) use whole::has_few_pages;
 
 /// Bytes of the load that count, a drive: many chunks.
 const COUNTED_BYTES: f64 = 32e6;
@@ -40,6 +43,9 @@ const SCATTERED: f64 = 6_000.0;
 /// The fewest runs at random places that count of one, and the most I/Os for these.
 const RUNS: f64 = 256.0;
 const MOST_OF_RUNS: f64 = 32_768.0;
+
+/// The most in which a sweep goes over all that is dirty, if places are written again before it comes to them.
+const MOST_OF_SWEEPS: f64 = 32_768.0;
 
 /// The most extents of I/Os that are followed until something is known, and the fewest I/Os, and those of each outstanding one, where I/Os have many.
 const MOST_EXTENTS: f64 = 262_144.0;
@@ -318,7 +324,10 @@ impl Direct {
             let runs = (RUNS / self.profile.random_fraction).min(MOST_OF_RUNS);
             let most = if self.back.is_some() { MOST } else { SCATTERED };
             let counted = ios(COUNTED_BYTES).clamp(fewest, most.max(fewest));
-            return Length::of(counted.max(runs), [1.0; 2]);
+            let sweep = |back: &Back| (back.swept_writes() / (1.0 - read)).min(MOST_OF_SWEEPS);
+            let swept = self.back.as_ref().map_or(0.0, sweep);
+            let counted = counted.max(runs).max(swept);
+            return Length::of(counted, [1.0; 2]);
         }
         let counted = ios(COUNTED_BYTES).clamp(fewest, MOST.max(fewest));
         let reads = self.profile.read_fraction >= 1.0;

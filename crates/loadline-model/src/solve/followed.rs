@@ -1,7 +1,7 @@
 //! Which loads are followed over the drives, as means tell too little of them, and with what.
 
 use super::course::{Destages, Streams};
-use super::direct::{Back, Direct, Engines};
+use super::direct::{Back, Direct, Engines, has_few_pages};
 use super::level::Marks;
 use super::mix::Mix;
 use super::popularity::{Leaving, Popularity};
@@ -143,9 +143,13 @@ impl Part<'_> {
         let absorbed = self.content.absorbed(profile, cache);
         let written = profile.read_fraction < 1.0 && scattered(profile);
         let tells = profile.random_fraction < SHORT || absorbed > WIDE;
-        if !(self.view.system.writes_back() && written && tells && even)
-            || held.max(absorbed) > FOUND
-        {
+        let found = if absorbed > SELDOM_OF_RUNS && has_few_pages(cache) {
+            // All that the cache holds is followed.
+            absorbed >= 1.0
+        } else {
+            held.max(absorbed) > FOUND
+        };
+        if !(self.view.system.writes_back() && written && tells && even) || found {
             return None;
         }
         let above = |fraction: f64| (fraction - cache.low_water) * cache.write.0 as f64;
@@ -172,23 +176,30 @@ impl Part<'_> {
                 each: 0.0,
             },
             near: None,
+            whole: false,
         }
         .all_swept_if_full();
         let near = absorbed > SELDOM_OF_RUNS || !back.are_apart();
+        let whole = near && has_few_pages(cache);
         let near = near.then(|| (self.survey.dirt(self.content.dirty), absorbed));
+        let drawn = system::Cache {
+            // What reads find is what was written, too.
+            read: Bytes(self.content.bytes() as u64),
+            shared: false,
+            ..cache.clone()
+        };
         Some(Direct {
             profile: profile.clone(),
             mirror_read: self.survey.mirror_read,
-            cache: Some(system::Cache {
-                // What reads find is what was written, too.
-                read: Bytes(self.content.bytes() as u64),
-                shared: false,
-                ..cache.clone()
-            }),
+            cache: Some(if whole { cache.clone() } else { drawn }),
             engines: self.view.engines(),
             kept: false,
-            back: Some(Back { near, ..back }),
-            held: if held > SELDOM { held } else { 0.0 },
+            back: Some(Back {
+                near,
+                whole,
+                ..back
+            }),
+            held: if held > SELDOM && !whole { held } else { 0.0 },
         })
     }
 

@@ -37,6 +37,8 @@ pub(in crate::solve) struct Back {
     pub(in crate::solve) marks: Marks,
     /// What is dirty of stripes, and the share of writes that find their place so: where runs lie near each other.
     pub(in crate::solve) near: Option<(Dirt, f64)>,
+    /// All that the cache holds is followed.
+    pub(in crate::solve) whole: bool,
 }
 
 /// The mean run: how many destages write it back, and the space that it takes, in all and but for what goes first, bytes.
@@ -80,6 +82,13 @@ impl Back {
             }
         });
         space.sum()
+    }
+
+    /// Writes in which as much is written as is dirty, where some find their place so; none where they don't.
+    pub(in crate::solve) fn swept_writes(&self) -> f64 {
+        let found = self.near.as_ref().map(|(_, absorbed)| absorbed);
+        let space = (self.block as f64).max(self.page as f64 / self.run);
+        found.map_or(0.0, |absorbed| self.dirty / (1.0 - absorbed) / space)
     }
 
     /// All sweeps, half through.
@@ -173,8 +182,8 @@ impl Back {
     }
 }
 
-/// What waits to be written back, while it is.
-pub(super) struct Backlog {
+/// What waits to be written back, while it is, as it's drawn.
+pub(super) struct Drawn {
     back: Back,
     pub(super) level: Level,
     apart: f64,
@@ -198,7 +207,7 @@ struct Sweep {
     under_way: u32,
 }
 
-impl Backlog {
+impl Drawn {
     /// To be at its level after so many writes.
     pub(super) fn new(back: &Back, enough: usize) -> Self {
         let mean = back.mean();
@@ -210,7 +219,7 @@ impl Backlog {
             None => (mean.space / mean.destages, None),
         };
         let marks = Marks { each, ..back.marks };
-        Backlog {
+        Drawn {
             level: Level::new(marks, enough),
             apart: back.apart(),
             a_byte,
@@ -223,8 +232,16 @@ impl Backlog {
         }
     }
 
-    /// So much is written there.
-    pub(super) fn write(&mut self, now: u64, address: u64, bytes: u32) {
+    /// So much is written there, if there is room.
+    pub(super) fn take(&mut self, now: u64, address: u64, bytes: u32) -> bool {
+        let has_room = !self.level.is_full();
+        if has_room {
+            self.write(now, address, bytes);
+        }
+        has_room
+    }
+
+    fn write(&mut self, now: u64, address: u64, bytes: u32) {
         let end = address + u64::from(bytes);
         let known = self.runs.iter().position(|run| run.end == address);
         let run = match known.and_then(|known| self.runs.remove(known)) {

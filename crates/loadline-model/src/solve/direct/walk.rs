@@ -1,8 +1,9 @@
 //! The steps of I/Os on their way over the drives: look-up, reads, parity, writes, and what they count.
 
-use super::back::Backlog;
+use super::backlog::Backlog;
 use super::count::{Count, Span};
 use super::held;
+use super::whole;
 use super::{Coming, Direct, Engines, Followed, Moved};
 use crate::array::flow::REGION;
 use crate::array::mirror::Mirrors;
@@ -12,7 +13,6 @@ use crate::cache::{Cache, Fetch, FetchId, Found};
 use crate::layout::{Extent, Rows, WritePlan};
 use crate::sim::{Purpose, Requests, Seed, TaskId, Way};
 use crate::solve::bench::{Bench, Event, Ground};
-use crate::solve::level::Level;
 use std::collections::VecDeque;
 
 /// Until drives' buffers are full nothing counts. One that is written back in large pieces is looked at so many times.
@@ -100,19 +100,19 @@ impl<'a> Walk<'a> {
         span: Span,
         number: u64,
     ) -> Option<Self> {
-        let cache = direct
-            .cache
-            .as_ref()
-            .map(|cache| warm::cache(cache, ground.layout));
-        let mut cache = cache.transpose().ok()?;
+        let whole = direct.back.as_ref().is_some_and(|back| back.whole);
+        let mut cache = match &direct.cache {
+            Some(cache) if whole => Some(whole::filled(cache, &direct.profile, ground.layout)?),
+            Some(cache) => Some(warm::cache(cache, ground.layout).ok()?),
+            None => None,
+        };
         if let Some(cache) = cache.as_mut().filter(|_| direct.held > 0.0) {
             held::fill(cache, &direct.profile, direct.held)?;
         }
         let requests = Requests::new(&direct.profile, Seed(0), 0).ok()?;
         let writes = f64::from(span.before) * (1.0 - direct.profile.read_fraction);
         let enough = (writes / 2.0).max(FEWEST_WRITES) as usize;
-        let back = direct.back.as_ref();
-        let backlog = back.map(|back| Backlog::new(back, enough));
+        let backlog = Backlog::of(direct, cache.as_ref(), enough);
         Some(Walk {
             coming,
             ground,
@@ -216,14 +216,12 @@ impl<'a> Walk<'a> {
 
     /// The cache takes writes as it has room, and writes back.
     fn take_in(&mut self, now: u64) {
-        while let Some(backlog) = self
-            .backlog
-            .as_mut()
-            .filter(|backlog| !backlog.level.is_full())
-            && let Some(job) = self.parked.pop_front()
-        {
+        while let Some((backlog, &job)) = self.backlog.as_mut().zip(self.parked.front()) {
             let Job { address, bytes, .. } = self.jobs[job as usize];
-            backlog.write(now, address, bytes);
+            if !backlog.take(self.cache.as_mut(), now, (address, bytes)) {
+                return self.destage(now);
+            }
+            self.parked.pop_front();
             self.destage(now);
             self.answer(now, job);
         }
@@ -231,7 +229,9 @@ impl<'a> Walk<'a> {
 
     /// As much goes back as should.
     fn destage(&mut self, now: u64) {
-        while let Some(ranges) = self.backlog.as_mut().and_then(|backlog| backlog.next(now)) {
+        while let Some(backlog) = &mut self.backlog
+            && let Some(ranges) = backlog.next(self.cache.as_mut(), now)
+        {
             let (address, bytes) = ranges[0];
             let job = self.jobs.len() as u64;
             self.jobs.push(Job {
@@ -399,7 +399,7 @@ impl<'a> Walk<'a> {
         }
         if job.destage {
             if let Some(backlog) = &mut self.backlog {
-                backlog.end(now, address);
+                backlog.end(self.cache.as_mut(), now, address);
             }
             self.destage(now);
             return self.take_in(now);
@@ -437,7 +437,7 @@ impl<'a> Walk<'a> {
     /// Whether it isn't known yet how much of the cache is dirty.
     fn seeks(&self) -> bool {
         let backlog = self.backlog.as_ref();
-        backlog.is_some_and(|backlog| backlog.level.is_sought())
+        backlog.is_some_and(Backlog::is_sought)
     }
 
     /// Whether there is more to follow: what isn't known well enough yet counts anew, for twice as long.
@@ -445,19 +445,22 @@ impl<'a> Walk<'a> {
         if !self.count.is_over(now) {
             return true;
         }
-        let level = self.backlog.as_ref().map(|backlog| &backlog.level);
-        if self.count.is_known(level.is_none_or(Level::balances)) {
+        let balances = self
+            .backlog
+            .as_ref()
+            .is_none_or(|backlog| backlog.balances(self.cache.as_ref()));
+        if self.count.is_known(balances) {
             return false;
         }
         let busy_ns = self.bench.busy_ns(now);
         self.count.begin_again(now, busy_ns, self.moved);
-        self.count_level();
+        self.count_backlog();
         true
     }
 
-    fn count_level(&mut self) {
+    fn count_backlog(&mut self) {
         if let Some(backlog) = &mut self.backlog {
-            backlog.level.count();
+            backlog.count(self.cache.as_ref());
         }
     }
 
@@ -471,7 +474,7 @@ impl<'a> Walk<'a> {
             } else {
                 let busy_ns = self.bench.busy_ns(now);
                 self.count.begin(now, busy_ns, self.moved);
-                self.count_level();
+                self.count_backlog();
             }
         }
         if let Coming::Closed(_, before) = self.coming {
