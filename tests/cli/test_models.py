@@ -340,13 +340,17 @@ def test_a_key_that_is_missing_is_named(loadline: Loadline) -> None:
         (["simulate", "hdd-7k2", "typical-12", "--until-precision", "1%", "--ios", "5"], "Leave out one"),
         (
             ["simulate", "hdd-7k2", "database-ramp", "--as-published", "--set", "volume.size=1GB"],
-            "larger than the volume",
+            "loadline: suite database-ramp, profile database: working_set: 1 TB is larger than the volume, which holds 1 GB"
+            "\nLower it, or give it in percent; or take more pool.drives",
         ),
         (["forecast", "hdd-7k2", "typical-12", "--queue-depth", "1,2,1"], "--queue-depth: takes 1 twice"),
         (["simulate", "./missing.toml", "typical-12"], "missing.toml"),
         (["forecast", str(SUITE), "typical-12"], "isn't known there\nIt's of a suite, before which the system comes"),
         (["simulate", "/dev/zero", "typical-12"], "/dev/zero"),
-        (["simulate", "eva-v2-10k", "web-ramp", "--set", "cache.read=900TiB"], "memory"),
+        (
+            ["simulate", "eva-v2-10k", "web-ramp", "--set", "cache.read=900TiB"],
+            "is free\nLower cache.read and cache.write (or raise cache.page), pool.drives, pool.tags or station.copies.",
+        ),
         (["forecast", "eva-v2-10k", "web-ramp", "--limit", "soon"], "mean<=30ms"),
         (["forecast", "eva-v2-10k", "web-ramp", "--limit", "p99<=30ms"], "--method simulate"),
         (["forecast", "eva-v2-10k", "web-ramp", "--ios", "5"], "--method simulate"),
@@ -403,6 +407,28 @@ def test_a_key_that_is_missing_is_named(loadline: Loadline) -> None:
         (["systems", "md-raid5-8x2tb", "--set", "volume.group=0"], "spans at least 3 disks, not 0\nWrite 3 or more."),
         (["systems", "eva-v2-10k", "--set", "controller.command_hit=2h"], "controller.command_hit: 7200s can't be"),
         (["systems", "station-mm1", "--set", "station.0.servers=200000000"], "station[0].servers: 200000000 can't be"),
+        (
+            ["systems", "station-mm1", "--set", 'station.0.service={erlang={mean="1ms",stages=0}}'],
+            "station[0].service.erlang.stages: 0 can't be\nWrite 1 to 1000.",
+        ),
+        (
+            ["systems", "station-mm1", "--set", 'station.0.service={general={mean="1ms",scv=-1}}'],
+            "station[0].service.general.scv: -1 can't be\nWrite 0, or 0.001 to 10000.",
+        ),
+        (
+            ["systems", "station-mm1", "--set", "pool.drives=8"],
+            "pool.drives: the system has no pool, for it is of queueing stations\nSet theirs, such as station.0.servers",
+        ),
+        (["systems", "sas-10k-jbod", "--set", "pool.tags=4000000000"], "4000000000 can't be\nWrite 1 to 4096, the"),
+        (["systems", "hdd-7k2", "--set", "pool.drives=4000000000"], "4000000000 disks can't be\nWrite 1 to 65536."),
+        (
+            ["systems", "eva-v2-10k", "--set", "cache.mirror_link=1B/s"],
+            "cache.mirror_link: 0.000001MB/s is too slow for any I/O\nWrite 0.001MB/s or more, or leave it out",
+        ),
+        (
+            ["systems", "md-raid5-8x2tb", "--set", "pool.failed=9"],
+            "pool.failed: without the first 9 of 8 drives raid5 loses data\nWrite at most 1.",
+        ),
         (["systems", "hdd-7k2", "-o", "x"], "--help"),
         (["validate", "-o", "nowhere"], "Make it first"),
         (["drives", "nothing"], "loadline drives"),

@@ -7,7 +7,7 @@ use crate::device::disk;
 use crate::device::station::{Delay, Service, Station};
 use crate::drive::DriveDescription;
 use crate::emulation::Emulation;
-use crate::layout::Layout;
+use crate::layout::{Layout, MOST_DISKS};
 use crate::sim::{
     Engine, Load, Network, Node, NodeId, Outcome, Plan, Run, Seed, Stop, Stream, Until, Warmup,
     Work,
@@ -92,7 +92,9 @@ impl System {
                 .or(drive.map(|drive| drive.queue.tags))
                 .unwrap_or(1);
             let segments = drive.map_or(0, |drive| drive.cache.segments);
-            u64::from(pool.drives) * (4096 + 160 * u64::from(tags) + 96 * u64::from(segments))
+            // More of either is refused by its key.
+            let (drives, tags) = (pool.drives.min(MOST_DISKS), tags.min(disk::MOST_TAGS));
+            u64::from(drives) * (4096 + 160 * u64::from(tags) + 96 * u64::from(segments))
         });
         let pages = description.cache.as_ref().map_or(0, |cache| {
             cache.read.0.saturating_add(cache.write.0) / cache.page.0.max(512)
@@ -384,13 +386,19 @@ fn stations(stations: &[system::Station], seed: Seed) -> Result<Stations, Error>
             let why = "is empty: name the station, as results do then";
             return Err(Error::at(at("name"), why));
         }
-        let service = match station.service {
-            ServiceTime::Constant(time) => Service::Deterministic { time },
-            ServiceTime::Exponential(mean) => Service::Exponential { mean },
-            ServiceTime::Erlang { mean, stages } => Service::Erlang { mean, stages },
-            ServiceTime::General { mean, scv } => Service::TwoMoment { mean, scv },
+        let (key, service) = match station.service {
+            ServiceTime::Constant(time) => ("service.constant", Service::Deterministic { time }),
+            ServiceTime::Exponential(mean) => {
+                ("service.exponential", Service::Exponential { mean })
+            }
+            ServiceTime::Erlang { mean, stages } => {
+                ("service.erlang", Service::Erlang { mean, stages })
+            }
+            ServiceTime::General { mean, scv } => {
+                ("service.general", Service::TwoMoment { mean, scv })
+            }
         };
-        service.check(&at("service"))?;
+        service.check(&at(key))?;
         if service.mean_ns() == Some(0.0) {
             let why = "takes no time: write a time above 0";
             return Err(Error::at(at("service"), why));

@@ -585,7 +585,16 @@ fn what_cannot_be_built_is_said_with_its_key() {
         ),
         (&[("controller.bus", "warp")], "controller.bus"),
         (&[("controller.xor", "0MB/s")], "controller.xor"),
-        (&[("pool.failed", "2")], "pool.failed"),
+        (
+            &[("controller.bus", "1B/s")],
+            "controller.bus: 0.000001MB/s is too slow",
+        ),
+        (
+            &[("pool.failed", "2")],
+            "pool.failed: without the first 2 of ",
+        ),
+        (&[("pool.tags", "0")], "pool.tags: 0 can't be"),
+        (&[("pool.tags", "4097")], "pool.tags: 4097 can't be"),
         (&[("backend.loops", "4")], "backend"),
     ] {
         let why = refused(settings);

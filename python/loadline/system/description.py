@@ -106,7 +106,7 @@ class System:
             raise InputError(
                 f"{self.said}: to simulate it may take {format_size(wanted_bytes)} of memory, of which"
                 f" {format_size(free_bytes)} is free",
-                "Take a smaller cache (or a larger cache.page), fewer drives, or fewer copies of stations.",
+                "Lower cache.read and cache.write (or raise cache.page), pool.drives, pool.tags or station.copies.",
             )
 
     def figures(self) -> list[tuple[str, str, str | None]]:

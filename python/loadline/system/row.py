@@ -39,6 +39,13 @@ def row(system: System, point: Point, suite: str | None, origin: Origin, **figur
     return Result(**{**asked, **figures})
 
 
+def refused_all(suite: str | None, refusal: InputError) -> InputError:
+    """Why none of what was asked can be answered: of a profile with its suite, which no row says then."""
+    if suite is None or not refusal.message.startswith("profile "):
+        return refusal
+    return InputError(f"suite {suite}, {refusal.message}", refusal.remedy)
+
+
 def refused_row(system: System, point: Point, suite: str | None, origin: Origin, refusal: InputError) -> Result:
     """The row of a point that can't be answered."""
     # Which system it was stands in the row already.

@@ -8,7 +8,7 @@ from loadline.errors import InputError
 from loadline.result.schema import Flow, Result
 from loadline.system.asked import streams_of
 from loadline.system.description import System
-from loadline.system.row import finding, refused_row, row
+from loadline.system.row import finding, refused_all, refused_row, row
 from loadline.workload.limit import Limit
 from loadline.workload.plan import Point
 
@@ -31,7 +31,7 @@ def answers(asked: Sequence[tuple[System, Point]], suite: str | None, *, explain
             refusals.append(refusal)
             results.append(refused_row(system, point, suite, "rule", refusal))
     if refusals and len(refusals) == len(asked):
-        raise refusals[0]
+        raise refused_all(suite, refusals[0])
     return results
 
 

@@ -22,7 +22,7 @@ from loadline.system.description import System, load_system, unroll
 from loadline.system.load_line import keeps, luck, search_outstanding, search_rate, share
 from loadline.system.pool import Listener, check_listener, in_order
 from loadline.system.refusal import refusal
-from loadline.system.row import best_rows, busiest, finding, load_line_rows, refused_row, row
+from loadline.system.row import best_rows, busiest, finding, load_line_rows, refused_all, refused_row, row
 from loadline.units import format_duration, format_percent, parse_fraction, whole
 from loadline.workload.plan import Options, Point
 from loadline.workload.profile import Closed, Open
@@ -195,7 +195,7 @@ def answers(
     in_order(tasks, threads, tell)
     refusals = [found for found in rows.values() if isinstance(found, InputError)]
     if refusals and len(refusals) == len(asked):
-        raise rows[0] if isinstance(rows[0], InputError) else refusals[0]
+        raise refused_all(suite, rows[0] if isinstance(rows[0], InputError) else refusals[0])
     return [row for n, (one, point) in enumerate(asked) for row in _shown(one, point, suite, rows[n])]
 
 

@@ -21,7 +21,7 @@ from loadline.system.description import Shared, System, load_system, unroll
 from loadline.system.load_line import LoadLine, Probe, keeps, search_rate, share
 from loadline.system.pool import Listener, check_listener, in_order
 from loadline.system.refusal import refusal
-from loadline.system.row import best_rows, finding, load_line_rows, refused_row, row
+from loadline.system.row import best_rows, finding, load_line_rows, refused_all, refused_row, row
 from loadline.workload.model import ModelStream
 from loadline.workload.plan import Options, Point
 from loadline.workload.profile import Closed, Open
@@ -104,7 +104,7 @@ def answers(
     done = in_order(tasks, threads, tell)
     refusals = [one for _, refused in done for one in refused]
     if refusals and len(refusals) == len(asked):
-        raise refusals[0]
+        raise refused_all(suite, refusals[0])
     answered = zip(loads, done, strict=True)
     return _with_one_saturation([(load, result) for load, (results, _) in answered for result in results])
 

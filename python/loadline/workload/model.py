@@ -127,9 +127,9 @@ def _region(profile: Profile, capacity_bytes: int) -> tuple[int, int]:
     if start_bytes + wanted > capacity_bytes:
         from_ = f" from {format_size(start_bytes)} on" if start_bytes else ""
         raise InputError(
-            f"profile {profile.name}: its working set of {format_size(wanted)}{from_} is larger than the"
-            f" volume ({format_size(capacity_bytes)})",
-            "Take a larger volume (--set volume.size=...), or give the working set in percent.",
+            f"profile {profile.name}: working_set: {format_size(wanted)}{from_} is larger than the volume, which holds"
+            f" {format_size(capacity_bytes)}",
+            "Lower it, or give it in percent; or take more pool.drives, or a larger volume.size where that is set.",
         )
     return start_bytes, wanted
 

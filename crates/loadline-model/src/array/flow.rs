@@ -548,9 +548,12 @@ pub(crate) fn layout(pool: &Pool, volume: &Volume, model: &disk::Model) -> Resul
     };
     let mut layout = Layout::new(&shape)?;
     for disk in 0..pool.failed {
-        layout.fail(disk).map_err(|error| match error {
-            Error::Description { why, .. } => Error::at("pool.failed", why),
-            error => error,
+        layout.fail(disk).map_err(|_| {
+            let (failed, drives, name) = (pool.failed, pool.drives, volume.layout.name());
+            let why = format!(
+                "without the first {failed} of {drives} drives {name} loses data: write at most {disk}"
+            );
+            Error::at("pool.failed", why)
         })?;
     }
     Ok(layout)

@@ -12,6 +12,9 @@ use std::sync::Arc;
 /// The most of anything that a description may ask for.
 const MOST: u32 = 100_000;
 
+/// Below it a block of 4 KiB takes seconds, and loads have no answer that is of any use.
+const SLOWEST: BytesPerSecond = BytesPerSecond(1000);
+
 /// Nodes of one kind, side by side.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Group {
@@ -112,8 +115,11 @@ fn front(
     let pause = nodes.delay("");
     let first_disk = nodes.all.len() as u32;
     number("pool.drives", pool.drives)?;
-    if pool.tags == Some(0) {
-        let why = "0 can't be, for a drive takes at least one command: write 1 or more";
+    if let Some(tags) = pool.tags
+        && !(1..=disk::MOST_TAGS).contains(&tags)
+    {
+        let most = disk::MOST_TAGS;
+        let why = format!("{tags} can't be: write 1 to {most}, the commands that a drive holds");
         return Err(Error::at("pool.tags", why));
     }
     let found = Parts {
@@ -192,7 +198,7 @@ fn controllers(
         }
     }
     if let Some(rate) = controller.xor {
-        above_zero("controller.xor", rate)?;
+        fast_enough("controller.xor", rate)?;
         let first = nodes.group("parity engines", count, |_| {
             Node::Link(Link::new(rate, Time::ZERO))
         });
@@ -213,7 +219,7 @@ fn controllers(
         }
         if let Some(link) = &cache.mirror_link {
             let kind = link.kind();
-            above_zero("cache.mirror_link", kind.rate)?;
+            fast_enough("cache.mirror_link", kind.rate)?;
             bounded("cache.mirror_link.latency", kind.latency)?;
             let first = nodes.group("mirror links", count, |_| {
                 Node::Link(Link::new(kind.rate, kind.latency))
@@ -247,12 +253,15 @@ fn bounded(key: &str, time: Time) -> Result<(), Error> {
     Err(Error::at(key, why))
 }
 
-fn above_zero(key: &str, rate: BytesPerSecond) -> Result<(), Error> {
-    if rate.0 == 0 {
-        let why = "0MB/s carries nothing: write a rate above 0, or leave the key out";
-        return Err(Error::at(key, why));
+/// A rate of at least [`SLOWEST`].
+fn fast_enough(key: &str, rate: BytesPerSecond) -> Result<(), Error> {
+    if rate.0 >= SLOWEST.0 {
+        return Ok(());
     }
-    Ok(())
+    let why = format!(
+        "{rate} is too slow for any I/O: write 0.001MB/s or more, or leave it out if it limits nothing"
+    );
+    Err(Error::at(key, why))
 }
 
 struct Nodes {
@@ -291,7 +300,7 @@ impl Nodes {
         link: &system::Link,
     ) -> Result<Vec<Ways>, Error> {
         let kind = link.kind();
-        above_zero(key, kind.rate)?;
+        fast_enough(key, kind.rate)?;
         bounded(&format!("{key}.latency"), kind.latency)?;
         let make = |_| Node::Link(Link::new(kind.rate, kind.latency));
         let (inward, outward) = if kind.half_duplex {

@@ -54,24 +54,24 @@ pub enum Service {
 impl Service {
     /// Says what is wrong with the numbers, if anything is; `path` is where they were written.
     pub fn check(&self, path: &str) -> Result<(), Error> {
-        let refuse = |why: &str| {
-            Err(Error::Description {
-                path: path.to_owned(),
-                why: why.to_owned(),
-            })
-        };
-        let long = |time: Time| time > LONGEST_MEAN;
-        match *self {
-            Service::Deterministic { time: mean }
-            | Service::Exponential { mean }
-            | Service::Erlang { mean, .. }
-            | Service::TwoMoment { mean, .. }
-                if long(mean) =>
-            {
-                refuse("a mean service time above 1,000,000 s is no service: give a shorter one")
+        let short = |key: &str, time: Time| {
+            if time <= LONGEST_MEAN {
+                return Ok(());
             }
-            Service::Erlang { stages, .. } if !(1..=1000).contains(&stages) => {
-                refuse("an Erlang distribution has 1 to 1,000 stages")
+            let why = "a mean service time above 1,000,000 s is no service: give a shorter one";
+            Err(Error::at(format!("{path}{key}"), why))
+        };
+        match *self {
+            Service::Given => Ok(()),
+            Service::Deterministic { time: mean } | Service::Exponential { mean } => {
+                short("", mean)
+            }
+            Service::Erlang { mean, stages } => {
+                if !(1..=1000).contains(&stages) {
+                    let why = format!("{stages} can't be: write 1 to 1000");
+                    return Err(Error::at(format!("{path}.stages"), why));
+                }
+                short(".mean", mean)
             }
             Service::Hyperexponential {
                 first_fraction,
@@ -79,19 +79,19 @@ impl Service {
                 second,
             } => {
                 if !(0.0..=1.0).contains(&first_fraction) {
-                    refuse("the share of the first exponential lies from 0 to 1")
-                } else if long(first) || long(second) {
-                    refuse(
-                        "a mean service time above 1,000,000 s is no service: give a shorter one",
-                    )
-                } else {
-                    Ok(())
+                    let why = format!("{first_fraction} is no share: write 0 to 1");
+                    return Err(Error::at(format!("{path}.first_fraction"), why));
                 }
+                short(".first", first)?;
+                short(".second", second)
             }
-            Service::TwoMoment { scv, .. } if !(scv == 0.0 || (1e-3..=1e4).contains(&scv)) => {
-                refuse("a squared coefficient of variation is 0, or from 0.001 to 10,000")
+            Service::TwoMoment { mean, scv } => {
+                if !(scv == 0.0 || (1e-3..=1e4).contains(&scv)) {
+                    let why = format!("{scv} can't be: write 0, or 0.001 to 10000");
+                    return Err(Error::at(format!("{path}.scv"), why));
+                }
+                short(".mean", mean)
             }
-            _ => Ok(()),
         }
     }
 
@@ -394,27 +394,36 @@ mod tests {
     #[test]
     fn impossible_services_are_refused_with_the_place_where_they_stand() {
         let mean = Time::from_ns(1);
-        for service in [
-            Service::Erlang { mean, stages: 0 },
-            Service::TwoMoment { mean, scv: -1.0 },
-            Service::TwoMoment {
-                mean,
-                scv: f64::NAN,
-            },
-            Service::Hyperexponential {
-                first_fraction: 1.5,
-                first: mean,
-                second: mean,
-            },
-            Service::Exponential {
-                mean: Time::from_ns(u64::MAX),
-            },
+        let long = Time::from_ns(u64::MAX);
+        for (place, service) in [
+            ("cpu.stages: 0 ", Service::Erlang { mean, stages: 0 }),
+            ("cpu.scv: -1 ", Service::TwoMoment { mean, scv: -1.0 }),
+            (
+                "cpu.scv: NaN ",
+                Service::TwoMoment {
+                    mean,
+                    scv: f64::NAN,
+                },
+            ),
+            (
+                "cpu.first_fraction: 1.5 ",
+                Service::Hyperexponential {
+                    first_fraction: 1.5,
+                    first: mean,
+                    second: mean,
+                },
+            ),
+            (
+                "cpu.mean: ",
+                Service::Erlang {
+                    mean: long,
+                    stages: 2,
+                },
+            ),
+            ("cpu: ", Service::Exponential { mean: long }),
         ] {
-            let message = service
-                .check("station.cpu.service")
-                .unwrap_err()
-                .to_string();
-            assert!(message.starts_with("station.cpu.service: "), "{message}");
+            let message = service.check("cpu").unwrap_err().to_string();
+            assert!(message.starts_with(place), "{message}");
         }
     }
 }

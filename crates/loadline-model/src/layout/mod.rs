@@ -33,7 +33,7 @@ pub const SEGMENT: Bytes = Bytes(2 << 20);
 const MOST_COPIES: u32 = 16;
 
 /// The most disks; their numbers have 16 bits in tables.
-const MOST_DISKS: u32 = 1 << 16;
+pub(crate) const MOST_DISKS: u32 = 1 << 16;
 
 /// The most bytes of all disks: sums stay within 64 bits.
 const MOST_BYTES: u128 = 1 << 60;

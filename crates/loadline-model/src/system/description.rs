@@ -397,7 +397,15 @@ impl SystemDescription {
         let mut table = TABLES
             .ask(text.to_owned(), read)
             .map_err(|error| Error::at("", error.trim()))?;
+        let of_stations = table.contains_key("station");
         for (key, value) in settings {
+            let first = key.split('.').next().unwrap_or(key);
+            if of_stations && ["pool", "volume"].contains(&first) && !table.contains_key(first) {
+                let why = format!(
+                    "the system has no {first}, for it is of queueing stations: set theirs, such as station.0.servers or station.0.service"
+                );
+                return Err(Error::at(key, why));
+            }
             super::setting::apply(&mut table, key, value)?;
         }
         let has = |key: &str| table.contains_key(key);

@@ -43,7 +43,7 @@ use read::LATE_TRACKS;
 use std::sync::Arc;
 use transfer::{Head, Target};
 
-const MOST_TAGS: u32 = 4096;
+pub(crate) const MOST_TAGS: u32 = 4096;
 
 /// What may differ between drives of one kind. `None` takes the description's word.
 #[derive(Debug, Clone, Default, PartialEq, Eq, Hash)]
