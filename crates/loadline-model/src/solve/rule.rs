@@ -12,7 +12,7 @@
 //! it uses both 166 and 167. Its KB and MB are a thousand apart. What is wrong with the rule is said in docs/background/solver.md:
 //! its 0.92 is a share of the highest rate that was measured, not a utilisation, and contradicts its formula of the response.
 
-use super::working::Working;
+use super::working::{Working, figure};
 use crate::layout::Kind;
 
 /// Share of saturation at which the report draws its load line: where response passed 30 ms in its measurements.
@@ -96,7 +96,7 @@ impl Rule {
         let numbers = format!(
             "{} x {} / {:.4}",
             self.disks,
-            self.disk_rate_per_s,
+            figure(self.disk_rate_per_s),
             self.factor()
         );
         let saturation = self.saturation_per_s();
@@ -109,7 +109,7 @@ impl Rule {
         );
         if let (Some(bandwidth), Some(limit)) = (self.bandwidth_bytes_per_s, self.bandwidth_per_s())
         {
-            let (megabytes, kilobytes) = (bandwidth / 1e6, self.block_bytes / 1e3);
+            let (megabytes, kilobytes) = (figure(bandwidth / 1e6), figure(self.block_bytes / 1e3));
             let numbers = format!("{megabytes} MB/s / ({kilobytes} kB x {:.4})", self.factor());
             working.add(
                 "bandwidth limit",
@@ -119,7 +119,7 @@ impl Rule {
                 "I/Os/s",
             );
         }
-        let numbers = format!("{LOAD_LINE_FRACTION} x {:.1}", self.limit_per_s());
+        let numbers = format!("{LOAD_LINE_FRACTION} x {}", figure(self.limit_per_s()));
         working.add(
             "load line",
             "0.92 x least limit",
@@ -164,6 +164,20 @@ mod tests {
         }
         let bandwidth = rule(142.0, Kind::Vraid1).bandwidth_per_s().unwrap();
         assert!((bandwidth - 16_165.0).abs() < 0.5, "{bandwidth}");
+    }
+
+    #[test]
+    fn its_working_has_the_digits_of_others() {
+        let rule = Rule {
+            block_bytes: 24_000.0 / 7.0,
+            ..rule(1e3 / 6.9, Kind::Vraid1)
+        };
+        let working = rule.working().to_string();
+        assert!(working.contains(" 168 x 144.9 / 1.3300 = "), "{working}");
+        assert!(
+            working.contains(" 516 MB/s / (3.429 kB x 1.3300) = "),
+            "{working}"
+        );
     }
 
     #[test]
