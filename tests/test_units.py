@@ -153,5 +153,12 @@ def test_sizes_for_people_are_decimal(size_bytes: int, text: str) -> None:
     assert units.format_size(size_bytes) == text
 
 
+@pytest.mark.parametrize(
+    ("value", "digits", "said"), [(999.7, 3, "1,000"), (16_384, 3, "16,384"), (0.0319, 3, "0.0319")]
+)
+def test_a_number_in_a_sentence_is_no_power_of_ten(value: float, digits: int, said: str) -> None:
+    assert units.short(value, digits) == said
+
+
 def test_a_number_below_zero_has_a_minus_and_no_hyphen() -> None:
     assert [units.format_signed(value, "+.0%") for value in (-0.03, 0.03)] == ["−3%", "+3%"]

@@ -216,6 +216,14 @@ def format_signed(value: float, form: str) -> str:
     return format(value, form).replace("-", "−")
 
 
+def short(value: float, digits: int = 3) -> str:
+    """A number in a sentence: so many digits at least, and never a power of ten for one that has more before its point.
+
+    `5,000`, not `5e+03`; `0.4`, not `0`.
+    """
+    return f"{value:,.0f}" if abs(value) >= 10**digits - 0.5 else f"{value:,.{digits}g}"
+
+
 def format_percent(fraction: float | Fraction) -> str:
     """`0.7` -> `70%`, with as many digits as it needs."""
     percent = float(fraction) * 100

@@ -12,7 +12,6 @@ from judging.made import sound, workload
 
 from loadline.judging.audit import audit, has_error
 from loadline.judging.checks import CHECKS
-from loadline.judging.finding import short
 from loadline.judging.link import link_bytes_per_s
 from loadline.judging.setup import setup_of
 from loadline.result.schema import Flow, Result
@@ -524,10 +523,3 @@ def test_a_rate_short_by_no_more_than_chance_is_not_doubted() -> None:
     row = replace(offered, total=Flow(iops=466.0, latency_mean_ns=1e6))
     assert "load-generator" in checks(row)
     assert "load-generator" not in checks(replace(row, runtime_ns=2 * 10**9))
-
-
-@pytest.mark.parametrize(
-    ("value", "digits", "said"), [(999.7, 3, "1,000"), (16_384, 3, "16,384"), (0.0319, 3, "0.0319")]
-)
-def test_a_number_in_a_sentence_is_no_power_of_ten(value: float, digits: int, said: str) -> None:
-    assert short(value, digits) == said

@@ -219,18 +219,25 @@ def test_a_percentile_beyond_the_histogram_is_unknown(tmp_path: Path) -> None:
     assert result.total.latency_p99_ns is None
 
 
-def test_no_percentile_is_above_the_longest_time(tmp_path: Path) -> None:
-    constant = STATION.replace('exponential = "1ms"', 'constant = "1ms"')
+@pytest.mark.parametrize("time_ms", [1, 7])  # their bins' values lie above them, and below
+def test_percentiles_of_equal_times_are_that_time(tmp_path: Path, time_ms: int) -> None:
+    constant = STATION.replace('exponential = "1ms"', f'constant = "{time_ms}ms"')
     [result] = simulate(a_system(tmp_path, constant), reads(Closed(1)), ios=500)
-    assert result.total.latency_p99_ns == result.total.latency_max_ns == 1_000_000
+    total = result.total
+    assert total.latency_p50_ns == total.latency_p9999_ns == total.latency_max_ns == time_ms * 1_000_000
+
+
+def test_rates_below_one_are_told_with_their_digits(tmp_path: Path) -> None:
+    slow = a_system(tmp_path, STATION.replace("1ms", "10s"))
+    [result] = simulate(slow, [*_points(0.4)], ios=500)
+    assert (result.error or "").startswith("0.4 I/Os a second are above saturation, which is at about 0.1")
 
 
 def test_a_system_that_does_not_one_io_is_an_error_without_figures() -> None:
-    [result] = simulate(
-        "dl360-g6-p410i", "typical-12", settings=["hosts.link=1B/s", "cache.page=4KiB"], options=OLTP, ios=100
-    )
+    settings = ["station.0.visits=1000", 'station.0.service={ constant = "1000000s" }']
+    [result] = simulate("station-mm1", reads(Closed(1)), settings=settings, ios=100)
     assert result.error is not None and "not one I/O" in result.error
-    assert result.total.iops is None and result.bottleneck == "host links out"
+    assert result.total.iops is None and result.bottleneck == "disk"
 
 
 def _points(rate_per_s: float) -> list[Point]:
@@ -268,7 +275,7 @@ def test_a_rebuild_says_which_rate_it_reached() -> None:
     (nothing,) = [found for found in none.findings if found["check"] == "rebuild"]
     assert nothing["message"].startswith("nothing of the failed drive was rebuilt")
     assert as_asked["message"].endswith("as asked for")
-    assert "not at the 5,000.0 MB/s asked for" in held_up["message"]
+    assert "not at the 5,000 MB/s asked for" in held_up["message"]
     assert held_up["numbers"]["reached_bytes_per_s"] < 0.3e9 < held_up["numbers"]["asked_bytes_per_s"]
 
 

@@ -34,14 +34,6 @@ class Doubt:
     numbers: Mapping[str, float] = field(default_factory=dict)
 
 
-def short(value: float, digits: int = 3) -> str:
-    """A number in a sentence: so many digits at least, and never a power of ten for one that has more before its point.
-
-    `5,000`, not `5e+03`.
-    """
-    return f"{value:,.0f}" if abs(value) >= 10**digits - 0.5 else f"{value:,.{digits}g}"
-
-
 def finding(check: str, run: str, point: str, doubts: list[Doubt]) -> dict[str, Any]:
     """One finding of all that a check says of a row, as rows and `--json` have it; the gravest comes first."""
     doubts = sorted(doubts, key=lambda doubt: ORDER.index(doubt.severity))

@@ -21,6 +21,7 @@ from loadline.measuring.point import Measured
 from loadline.result.figures import PERCENTILES, merged_percentile
 from loadline.result.point_folder import Row
 from loadline.result.schema import Flow, Result
+from loadline.units import short
 from loadline.workload.plan import Point
 from loadline.workload.profile import Open
 
@@ -257,7 +258,7 @@ def _findings(row: Result, asked: Point, found: dict[str, Any], *, of_ramp: bool
     severity, remedy, trifle = "note", "For exact responses ask a model: simulate.", False
     if found["overloaded"]:
         done, offered = row.total.iops or 0.0, found["offered_per_s"]
-        message = f"{done:,.0f} of the {offered:,.0f} I/Os a second that were offered were done: the rest piled up"
+        message = f"{short(done)} of the {short(offered)} I/Os a second that were offered were done: the rest piled up"
         if not of_ramp:
             severity, remedy = "warning", "Offer less: its response grows for as long as it's measured."
     elif late > _TOO_BUSY:

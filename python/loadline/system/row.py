@@ -11,6 +11,7 @@ from loadline.errors import InputError
 from loadline.result.schema import Flow, Origin, Result
 from loadline.system.description import System
 from loadline.system.load_line import LoadLine, bounds
+from loadline.units import short
 from loadline.workload.plan import Point
 from loadline.workload.profile import Open
 
@@ -115,7 +116,7 @@ def load_line_rows(point: Point, line: LoadLine[Any, Result], saturation_iops: f
         findings += (finding(point, "load-line", "warning", message, {}, "Look at the probes (--json)."),)
     if line.highest is not None and line.next is None:
         rate, outstanding = at_line.offered_per_s, at_line.outstanding_asked
-        load = f"{outstanding:,} outstanding" if rate is None else f"{rate:,.0f} I/Os a second"
+        load = f"{outstanding:,} outstanding" if rate is None else f"{short(rate)} I/Os a second"
         message = f"{limit} is not reached within {load}, the highest load that was tried"
         findings += (finding(point, "load-line", "note", message, {}, "Take a lower limit: --limit."),)
     provenance = {**at_line.provenance, "load_line": found}

@@ -23,7 +23,7 @@ from loadline.system.load_line import keeps, luck, search_outstanding, search_ra
 from loadline.system.pool import Listener, check_listener, in_order
 from loadline.system.refusal import refusal
 from loadline.system.row import best_rows, busiest, finding, load_line_rows, refused_all, refused_row, row
-from loadline.units import format_duration, format_percent, parse_fraction, whole
+from loadline.units import format_duration, format_percent, parse_fraction, short, whole
 from loadline.workload.plan import Options, Point
 from loadline.workload.profile import Closed, Open
 
@@ -320,10 +320,10 @@ def result(
     saturation_iops = fmean(map(_iops, saturated)) if saturated else None
     error = None
     if ended_by == "overloaded":
-        where = "" if saturation_iops is None else f", which is at about {saturation_iops:,.0f}"
+        where = "" if saturation_iops is None else f", which is at about {short(saturation_iops)}"
         by = f" and set by {busiest(components)}" if saturated and components else ""
         error = (
-            f"{_offered_per_s(point):,.0f} I/Os a second are above saturation{where}{by}: more and more of them wait"
+            f"{short(_offered_per_s(point))} I/Os a second are above saturation{where}{by}: more and more of them wait"
         )
     elif ended_by == "stalled":
         error = "the model waits for itself; this is a fault of loadline's"
@@ -391,7 +391,7 @@ def _iops(outcome: _core.Outcome) -> float:
 
 def _flow(flows: Iterable[_core.Flow], runtime_ns: int) -> Flow:
     several = list(flows)
-    whole = _within_longest(merged(several))
+    whole = _within_known(merged(several))
     if not runtime_ns:
         return whole
     # Replications run one after the other: their counts add up, and so do their times.
@@ -399,13 +399,22 @@ def _flow(flows: Iterable[_core.Flow], runtime_ns: int) -> Flow:
     return replace(whole, iops=ios * 1e9 / runtime_ns, bytes_per_s=size_bytes * 1e9 / runtime_ns)
 
 
-def _within_longest(flow: Flow) -> Flow:
-    """A bin's value may lie above all times in it; no percentile is above the longest time, where that is known."""
-    longest_ns = flow.latency_max_ns
-    if longest_ns is None:
+def _within_known(flow: Flow) -> Flow:
+    """Percentiles as far as the mean and the longest time allow: a bin's value may lie above or below all times in it.
+
+    With that share of times up to the percentile, and all others as long as the longest, the mean must be reached.
+    """
+    longest_ns, mean_ns = flow.latency_max_ns, flow.latency_mean_ns
+    if longest_ns is None or mean_ns is None:
         return flow
-    percentiles = {name: getattr(flow, name) for name in PERCENTILES}
-    return replace(flow, **{name: min(value, longest_ns) for name, value in percentiles.items() if value is not None})
+    kept = {}
+    for name, percent in PERCENTILES.items():
+        value_ns = getattr(flow, name)
+        if value_ns is not None:
+            share = percent / 100
+            least_ns = round((mean_ns - (1 - share) * longest_ns) / share)
+            kept[name] = min(max(value_ns, least_ns), longest_ns)
+    return replace(flow, **kept)
 
 
 def _weighted(outcomes: Sequence[_core.Outcome], runtime_ns: int) -> dict[str, float]:
@@ -515,10 +524,10 @@ def _rebuilding(point: Point, outcomes: Sequence[_core.Outcome]) -> Iterable[dic
         yield finding(point, "rebuild", "note", message, numbers, "Give more --ios, or raise pool.rebuild_rate.")
     elif reached < _REBUILT * asked:
         message = (
-            f"the failed drive is rebuilt at {reached / 1e6:,.1f} MB/s, not at the {asked / 1e6:,.1f} MB/s asked for:"
-            " drives and links leave no more beside this load"
+            f"the failed drive is rebuilt at {short(reached / 1e6)} MB/s, not at the {short(asked / 1e6)} MB/s asked"
+            " for: drives and links leave no more beside this load"
         )
         yield finding(point, "rebuild", "note", message, numbers, "Lower pool.rebuild_rate, or the load.")
     else:
-        message = f"the failed drive is rebuilt at {reached / 1e6:,.1f} MB/s, as asked for"
+        message = f"the failed drive is rebuilt at {short(reached / 1e6)} MB/s, as asked for"
         yield finding(point, "rebuild", "note", message, numbers, "Nothing is to be done.")

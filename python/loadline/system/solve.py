@@ -22,6 +22,7 @@ from loadline.system.load_line import LoadLine, Probe, keeps, search_rate, share
 from loadline.system.pool import Listener, check_listener, in_order
 from loadline.system.refusal import refusal
 from loadline.system.row import best_rows, finding, load_line_rows, refused_all, refused_row, row
+from loadline.units import short
 from loadline.workload.model import ModelStream
 from loadline.workload.plan import Options, Point
 from loadline.workload.profile import Closed, Open
@@ -200,7 +201,7 @@ class _Asking:
         error = None
         if found.at is None:
             error = (
-                f"{offered:,.0f} I/Os a second are above saturation, which is at {found.saturation_per_s:,.0f}"
+                f"{short(offered)} I/Os a second are above saturation, which is at {short(found.saturation_per_s)}"
                 f" and set by {found.bottleneck}"
             )
         total, read, write = (Flow(), Flow(), Flow()) if found.at is None else _flows(point, found.at)

@@ -1,6 +1,7 @@
 //! Loads that come in bursts: arrivals at one rate for a while, then at another.
 
 use super::system::{Point, Solution};
+use super::working::figure;
 use crate::Error;
 use crate::sim::{Arrival, Pattern, Stream};
 use crate::units::Time;
@@ -63,8 +64,9 @@ pub(super) fn settled(
             None if fast => return Ok(found),
             None => {
                 let why = format!(
-                    "at {rate:.0} I/Os a second, which stay for {stay} as a mean, queues neither settle nor hardly change, and the solver \
-                     has no formula between: give --method simulate"
+                    "at {} I/Os a second, which stay for {stay} as a mean, queues neither settle nor hardly change, and the solver \
+                     has no formula between: give --method simulate",
+                    figure(rate)
                 );
                 return Err(Error::at("arrival.bursts", why));
             }

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from loadline.judging.finding import Doubt, short
+from loadline.judging.finding import Doubt
 from loadline.judging.setup import Setup
 from loadline.judging.subject import Subject, like
+from loadline.units import short
 
 NAME = "hidden-cache"
 

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from loadline.judging.finding import Doubt, short
+from loadline.judging.finding import Doubt
 from loadline.judging.subject import Subject, like
+from loadline.units import short
 
 NAME = "littles-law"
 

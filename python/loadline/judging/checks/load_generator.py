@@ -5,8 +5,9 @@ from __future__ import annotations
 import math
 from collections.abc import Iterator, Sequence
 
-from loadline.judging.finding import Doubt, short
+from loadline.judging.finding import Doubt
 from loadline.judging.subject import Subject
+from loadline.units import short
 
 NAME = "load-generator"
 

@@ -5,10 +5,11 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 
-from loadline.judging.finding import Doubt, short
+from loadline.judging.finding import Doubt
 from loadline.judging.subject import Subject
 from loadline.result.figures import thin_percentiles
 from loadline.result.schema import Flow
+from loadline.units import short
 
 NAME = "percentiles"
 

@@ -6,8 +6,9 @@ import json
 from collections.abc import Iterator, Sequence
 
 from loadline.judging.checks.steady import SHORTEST_NS
-from loadline.judging.finding import Doubt, short
+from loadline.judging.finding import Doubt
 from loadline.judging.subject import Subject, like
+from loadline.units import short
 
 NAME = "place"
 

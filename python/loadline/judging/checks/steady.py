@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import accumulate
 from statistics import fmean, stdev
 
-from loadline.judging.finding import Doubt, short
+from loadline.judging.finding import Doubt
 from loadline.judging.subject import Subject, like
-from loadline.units import format_signed
+from loadline.units import format_signed, short
 
 NAME = "steady"
 

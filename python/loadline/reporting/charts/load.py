@@ -34,6 +34,7 @@ from loadline.reporting.table import count, listed, saturation_named
 from loadline.result.schema import Result
 from loadline.system.knee import Knee
 from loadline.system.load_line import limited_response_ns
+from loadline.units import short
 from loadline.workload.limit import Limit
 
 # More lines than that in one panel can't be told apart.
@@ -214,12 +215,12 @@ class _Sheet:
             "ms": self.paper.y.value(leaving.y),
             "up": up,
             "number": number,
-            "said": "" if self.named else f"{number}, to {_short(max(_ms(row, self.limit) for row in rows))} ms",
+            "said": "" if self.named else f"{number}, to {short(max(_ms(row, self.limit) for row in rows))} ms",
             "which": "; ".join(self._told(row) for row in rows),
         }
 
     def _told(self, row: Result) -> str:
-        return f"{_load(row)}: {count(row.total.iops)} IOPS, {_short(_ms(row, self.limit))} ms"
+        return f"{_load(row)}: {count(row.total.iops)} IOPS, {short(_ms(row, self.limit))} ms"
 
     def _note(self, unsaid: Sequence[str]) -> str:
         """The line above the chart, with labels that have no room; last what is beyond, which nothing else follows."""
@@ -229,7 +230,7 @@ class _Sheet:
         if self.named:
             most = max((_ms(row, self.limit) for row in rows), default=0.0)
             probes = f"{len(rows)} answer{'s' * (len(rows) > 1)}"
-            beyond = f"; beyond the chart (▲): {probes}, up to {_short(most)} ms" if rows else ""
+            beyond = f"; beyond the chart (▲): {probes}, up to {short(most)} ms" if rows else ""
             lines = [
                 f"{curve.source} {count(curve.line.total.iops)}" for curve in self.curves if curve.line is not None
             ]
@@ -243,7 +244,7 @@ class _Sheet:
             ]
             return f"{'; '.join(parts)}{unseen}{beyond}".removeprefix("; ")
         per = "I/Os done a second" if self.curves[0].rows[0].offered_per_s is not None else "I/Os outstanding"
-        told = [f"{_at(row)} at {_short(_ms(row, self.limit))} ms" for row in rows]
+        told = [f"{_at(row)} at {short(_ms(row, self.limit))} ms" for row in rows]
         if len(told) > _FEW:
             told = [*told[: _FEW - 1], f"{len(told) - _FEW} more", f"and {told[-1]}"]
         knee = self.curves[0].knee
@@ -477,13 +478,9 @@ def _saturations(several: Sequence[Curve]) -> list[float]:
 
 def _load(row: Result) -> str:
     """A row's load; of an offered rate it is said that it's one, for another was done."""
-    return _short(load_of(row)) + (" offered" if row.offered_per_s is not None else "")
+    return short(load_of(row)) + (" offered" if row.offered_per_s is not None else "")
 
 
 def _at(row: Result) -> str:
     """The number at a row's dot, which the axis of rates must not contradict."""
     return _load(row) if row.offered_per_s is None else count(row.total.iops)
-
-
-def _short(value: float) -> str:
-    return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"

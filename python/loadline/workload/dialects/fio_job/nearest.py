@@ -7,7 +7,7 @@ from collections.abc import Iterator, Sequence
 from dataclasses import replace
 from typing import Any
 
-from loadline.units import format_duration
+from loadline.units import format_duration, short
 from loadline.workload.dialects.fio_job.write import (
     MOST_THINK_US,
     asked_per_s,
@@ -149,7 +149,7 @@ def _open(stream: Workload, name: str, notes: Notes) -> Workload:
 
 
 def _rate(rate_per_s: float) -> str:
-    return f"{rate_per_s:,.0f}/s" if rate_per_s >= 100 else f"{rate_per_s:.3g}/s"
+    return f"{short(rate_per_s)}/s"
 
 
 def _distance(pair: tuple[int, int], each_per_s: float, read: float) -> float:
