@@ -547,6 +547,16 @@ def test_a_setting_that_changes_nothing_is_told(loadline: Loadline, verb: list[s
     assert "changes nothing" not in loadline(*verb, "--set", "volume.chunk=128KiB,1MiB").out
 
 
+def test_a_setting_that_the_rule_of_thumb_does_not_know_is_told(loadline: Loadline) -> None:
+    settings = "pool.drives=8", "rule.bandwidth=1GB/s", "cache.read=1MiB", "hosts.link.rate=1GB/s"
+    words = [word for setting in settings for word in ("--set", setting)]
+    said = loadline("forecast", "dl360-g6-p410i", "database-ramp", "--method", "rule", *words)
+    assert said.err.splitlines() == [
+        f"--set {key} changes nothing: the rule of thumb knows drives, layout and [rule] only"
+        for key in ("cache.read", "hosts.link.rate")
+    ]
+
+
 @pytest.mark.parametrize(
     "words",
     [

@@ -145,9 +145,13 @@ def warn_of_idle(system: str, settings: Sequence[str], method: str) -> None:
     """Says on standard error which settings change nothing in what `method` answers. Raises as `unroll`."""
     if not settings:
         return
-    from loadline.system.description import idle_settings, load_system, unroll
+    from loadline.system.description import idle_settings, load_system, settable, unroll
 
-    also = {} if method == "rule" else {"rule": "only the rule of thumb uses it (forecast --method rule)"}
+    also = {"rule": "only the rule of thumb uses it (forecast --method rule)"}
+    if method == "rule":
+        used = "pool.drives", "pool.drive", "volume.layout", "rule.disk_rate_per_s", "rule.bandwidth"
+        unused = [key for key in settable() if "." in key and key not in used]
+        also = dict.fromkeys(unused, "the rule of thumb knows drives, layout and [rule] only")
     systems = unroll(load_system(system), settings)
     with counted("looking for settings that change nothing") as listen:
         found = idle_settings(systems, also, (lambda done, of: listen(done, of, ())) if listen else None)
