@@ -36,6 +36,10 @@ class LoadlineError(Exception):
         self.remedy = remedy
         self.run = run
 
+    def __str__(self) -> str:
+        """The message and, in a line of its own, the remedy, as the command line tells them."""
+        return f"{self.message}\n{self.remedy}" if self.remedy else self.message
+
 
 def unforeseen(error: OSError) -> TargetError:
     """What the system refused where nothing else is said of it: its own words, with the file if it names one."""

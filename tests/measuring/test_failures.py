@@ -263,7 +263,7 @@ def test_a_run_that_the_system_ends_keeps_its_points_and_can_go_on(
         if isinstance(what, event.PointStarted) and what.number == 2:
             raise OSError(errno.EIO, os.strerror(errno.EIO), "some/file")
 
-    with pytest.raises(TargetError, match=r"^some/file: Input/output error$") as told:
+    with pytest.raises(TargetError, match=r"^some/file: Input/output error\n") as told:
         run(str(three(tmp_path)), str(filled_file), listen=listen, destroy=str(filled_file))
     assert told.value.run is not None and "loadline resume" in told.value.remedy
     assert [row.point for row in open_run(told.value.run).results()] == ["mixed"]

@@ -168,7 +168,7 @@ def test_what_may_not_be_read_or_written_is_told_of_as_such(tmp_path: Path, monk
     with pytest.raises(InputError, match=r"rows\.csv can't be written: no permission in"):
         check_place(tmp_path / "rows.csv")
     monkeypatch.setattr(Path, "is_dir", refuse)
-    with pytest.raises(InputError, match=r"rows\.csv can't be written: Permission denied$"):
+    with pytest.raises(InputError, match=r"rows\.csv can't be written: Permission denied\n"):
         check_place(tmp_path / "rows.csv")
     for ask in (lambda: Store(tmp_path).runs(), lambda: question.ask(tmp_path, "select 1")):
         with pytest.raises(StoreError, match=r"the store .* can't be read: Permission denied"):

@@ -105,7 +105,7 @@ def test_names_in_capital_letters_say_the_same() -> None:
     ],
 )
 def test_a_fault_in_a_name_is_said_with_its_column(old: str, new: str, fault: str) -> None:
-    with pytest.raises(InputError, match=f"^{fault}") as error:
+    with pytest.raises(InputError, match=f"(?m)^{fault}") as error:
         load_suite(NAME.replace(old, new))
     assert error.value.remedy
 

@@ -172,7 +172,7 @@ def test_a_fault_is_said_with_line_and_column(old: str, new: str, at: str, fault
 
 @pytest.mark.parametrize("begin", ["\x7fELF\x02\x01", "\ufffd\ufffdC", "PK\x03\x04"])
 def test_the_first_line_of_a_binary_file_is_not_shown(begin: str) -> None:
-    with pytest.raises(InputError, match=r"^x.icf:1:1: the first line is not Iometer's version$"):
+    with pytest.raises(InputError, match=r"^x.icf:1:1: the first line is not Iometer's version\n"):
         read(begin + "\n")
 
 
