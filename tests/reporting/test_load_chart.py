@@ -364,6 +364,31 @@ def test_a_number_stands_nearer_to_its_own_dot_than_to_a_ring_beside_it() -> Non
         assert own < ring - 5
 
 
+def test_a_load_line_where_the_curve_doubles_back_is_named_at_its_ring_or_above_the_chart() -> None:
+    """It stood beside the dot of 256 outstanding."""
+    curve = [(64, 5280.0, 12.1), (128, 5470.0, 23.4), (187, 6521.0, 28.7), (188, 6230.0, 30.2), (256, 6620.0, 38.6)]
+    low = [(1, 940.0, 1.1), (2, 1869.0, 1.1), (8, 2300.0, 3.5), (16, 1870.0, 8.6), (32, 2374.0, 13.5)]
+    panel = panel_of(searched([*low, *curve, (376, 6050.0, 62.0)], at=7))
+    assert "load line 6,521, 99%" in panel.note
+    for room, width in enumerate(ROOMS):
+        said = [label["said"] for label in panel.data["labels"] if label["room"] == room]
+        for label, box in zip(said, boxes(panel, width), strict=True):
+            if label.startswith("load line"):
+                ring, dot = (box.off(*pixel(panel, *place, width)) for place in ((6521.0, 28.7), (6620.0, 38.6)))
+                assert ring < 40 or ring < dot
+
+
+def test_parts_of_many_curves_are_on_one_paper() -> None:
+    rows = [
+        row
+        for drives in range(4, 36, 4)
+        for row in searched([(n, drives * iops, ms) for n, iops, ms in HOCKEY], at=3, tags={"pool.drives": str(drives)})
+    ]
+    one, other = draw(Contents("t", (), rows, ()), LIGHT)
+    assert (one.title[-8:], other.title[-8:]) == (", 1 to 6", ", 7 to 8")
+    assert all(domain(one, axis) == domain(other, axis) for axis in "xy")
+
+
 def test_a_dot_that_kept_the_limit_beyond_the_load_line_is_said_to_be_luck() -> None:
     rows = offered([*NOISY[:3], (907.0, 899.0, 28.0), (950.0, 940.0, 35.0), NOISY[4]], at=2)
     found = {"load": 904.0, "next": 950.0, "against": [907.0]}

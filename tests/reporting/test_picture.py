@@ -106,13 +106,22 @@ def test_several_panels_and_curves_stand_in_one_picture(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize(
-    ("chart", "shown"), [("iops", "the first 354 of 400 points"), ("load", "the first 15 of 200 panels")]
+    ("chart", "shown"), [("iops", "the first 354 of 400 points"), ("load", "the first 45 of 200 panels")]
 )
 def test_of_a_large_sweep_a_picture_has_what_can_be_looked_at_and_says_so(chart: str, shown: str) -> None:
     rows = [solved(f"p{n}", profile=f"p{n // 2}", outstanding_asked=1 + n % 2) for n in range(400)]
     svg = picture(Contents("t", (), rows, ()), chart, None, as_svg=True)
     assert 4000 < float(ET.fromstring(svg).attrib["height"]) < 10_000
     assert f"{shown}, a picture holds no more: write .html for all of them" in words(svg)
+
+
+@pytest.mark.parametrize(("panels", "columns", "rows"), [(3, 1, 3), (4, 2, 2), (12, 3, 4)])
+def test_many_panels_stand_in_columns(panels: int, columns: int, rows: int) -> None:
+    answers = [solved(f"p{n}", profile=f"p{n // 2}", outstanding_asked=1 + n % 2) for n in range(2 * panels)]
+    svg = ET.fromstring(picture(Contents("t", (), answers, ()), "load", None, as_svg=True))
+    width, height = (float(svg.attrib[side]) for side in ("width", "height"))
+    assert 600 * columns < width < 720 * columns
+    assert 320 * rows < height < 460 * rows
 
 
 def test_a_report_with_the_ending_of_a_picture_is_one(tmp_path: Path) -> None:

@@ -29,14 +29,18 @@ _HIGHEST = 8000
 # Of them what a panel's title, note, axes and legend take, about.
 _AROUND = 200
 
+# Panels from which on they stand in two columns, and in three: below each other they'd be many screens high.
+_COLUMNS = (4, 9)
+
 # Points that a message names.
 _MOST_NAMES = 20
 
 
 def picture(contents: Contents, chart: str | None, point: str | None, *, as_svg: bool, dark: bool = False) -> bytes:
-    """The panels of one chart below each other, under what they are of; of a chart of single points, those of `point`.
+    """The panels of one chart, under what they are of; of a chart of single points, those of `point`.
 
-    Where they would be too high together, the first of them, or of their rows: the first one's note says so.
+    Few stand below each other, many in two or three columns. Where they would be too high together, the first of them,
+    or of their rows: the first one's note says so.
 
     Raises:
         InputError: no such chart or point, nothing to be drawn, or `loadline[full]` isn't installed.
@@ -84,7 +88,9 @@ def _stacked(panels: Callable[[Any], list[Any]], heading: str, *, as_svg: bool, 
 
     palette = theme.DARK if dark else theme.LIGHT
     stacked = []
-    for panel in _first(panels(palette)):
+    found = panels(palette)
+    columns = _columns(len(found))
+    for panel in _first(found, columns):
         title = {"text": panel.title, "offset": 12, **({"subtitle": wrap(panel.note, _LETTERS)} if panel.note else {})}
         spec = panel.spec(_WIDTH)
         # Data sets are found at the top of a specification only, and a picture stacks several.
@@ -95,7 +101,8 @@ def _stacked(panels: Callable[[Any], list[Any]], heading: str, *, as_svg: bool, 
     whole = {
         **({"title": above} if heading else {}),
         "params": [{"name": ROOM, "value": _WIDTH}],
-        "vconcat": stacked,
+        "concat": stacked,
+        "columns": columns,
         "spacing": 28,
         "resolve": {"scale": dict.fromkeys(("color", "shape", "strokeDash", "opacity"), "independent")},
         "config": {**theme.config(palette), "background": palette.paper, "padding": 16, "font": "DejaVu Sans"},
@@ -109,10 +116,15 @@ def _stacked(panels: Callable[[Any], list[Any]], heading: str, *, as_svg: bool, 
     return png
 
 
-def _first(panels: list[Any]) -> list[Any]:
+def _columns(panels: int) -> int:
+    return 1 + sum(panels >= many for many in _COLUMNS)
+
+
+def _first(panels: list[Any], columns: int) -> list[Any]:
     """As many of the panels as a picture holds, one at least."""
-    high = list(accumulate(panel.height + _AROUND for panel in panels))
-    fit = max(1, sum(height <= _HIGHEST for height in high))
+    rows = [panels[first : first + columns] for first in range(0, len(panels), columns)]
+    high = accumulate(max(panel.height for panel in row) + _AROUND for row in rows)
+    fit = columns * max(1, sum(height <= _HIGHEST for height in high))
     return panels if fit >= len(panels) else _noted(panels[:fit], f"the first {fit} of {len(panels)} panels")
 
 

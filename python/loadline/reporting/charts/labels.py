@@ -65,7 +65,8 @@ class Spot:
 class Label:
     """A text, its shorter forms after it; `spots` are where it may stand, the best ones first.
 
-    With a place `of` a mark it stands where no other mark is as near, which readers would take it for, if it can.
+    With a place `of` a mark it stands at one of these only where no other mark is as near, which readers would take it
+    for; at one of the `close` ones, which are tried first, whatever else is near.
     """
 
     said: tuple[str, ...]
@@ -74,6 +75,7 @@ class Label:
     bold: bool = False
     quiet: bool = False
     of: tuple[float, float] | None = None
+    close: Sequence[Spot] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -173,12 +175,9 @@ def placed(
 
     for label in labels:
         # In a crowd a number beside all of them is better than none, but none than one beside another mark.
-        tried = (
-            (said, spot, within)
-            for within in ((_SAME, _CROWD) if label.of is not None else (None,))
-            for said in label.said
-            for spot in label.spots
-        )
+        withins = (_SAME, _CROWD) if label.of is not None else (None,)
+        tiers = ((None, label.close), *((within, label.spots) for within in withins))
+        tried = ((said, spot, within) for within, spots in tiers for said in label.said for spot in spots)
         for said, spot, within in tried:
             boxes = tuple(box(label, said, spot, width) for width in widths)
             if all(

@@ -74,11 +74,13 @@ def panels_of(drawn: Sequence[Curve], palette: Palette, failed: Mapping[str, Seq
     for profile, several in by_profile.items():
         lacking = failed.get(profile, ())
         more = f"; failed: {listed(lacking, _FEW)}" if lacking else ""
+        # The parts of many curves are on the same paper: they are to be compared.
+        whole = _Sheet.of(several)
         for first in range(0, len(several), _MOST_LINES):
             shown = several[first : first + _MOST_LINES]
             part = f", {first + 1} to {first + len(shown)}" if len(several) > _MOST_LINES else ""
             title = f"Response against load: {profile}{part}"
-            panel = _Sheet.of(shown).panel(title, palette)
+            panel = replace(whole, curves=shown).panel(title, palette)
             panels.append(replace(panel, note=panel.note + more))
     return panels
 
@@ -297,12 +299,7 @@ class _Sheet:
     def _wanted(self, data: dict[str, list[dict[str, Any]]]) -> list[Label]:
         """The labels, the most important first."""
         rings = [mark for kind in ("line", "knee") for mark in data.get(kind, ()) if mark["said"]]
-        # Of several curves a label further off could be another's.
-        offs = OFFS[:2] if self.named else (*OFFS, 48.0, 66.0)
-        labels = [
-            Label((ring["said"],), [*around(self._down(ring), _RING, offs), *self._near(ring)], bold=True)
-            for ring in rings
-        ]
+        labels = [self._ringed(ring) for ring in rings]
         dots, kept = self._loads(data)
         labels += dots[:kept]
         labels += [
@@ -340,16 +337,22 @@ class _Sheet:
             labels.append(Label((shown[number]["at"],), spots, size=10, quiet=True, of=place))
         return labels, len(kept.intersection(order))
 
-    def _near(self, mark: dict[str, Any]) -> list[Spot]:
-        """Of a single curve, spots anywhere, the next ones first on a chart twice as wide as it's high."""
+    def _ringed(self, ring: dict[str, Any]) -> Label:
+        """Of several curves a label further off could be another's; of one that doubles back, another dot's."""
+        place = self._down(ring)
         if self.named:
-            return []
+            return Label((ring["said"],), around(place, _RING, OFFS[:2]), bold=True)
+        return Label((ring["said"],), self._near(ring), bold=True, of=place, close=around(place, _RING, OFFS))
+
+    def _near(self, mark: dict[str, Any]) -> list[Spot]:
+        """Spots further off, then anywhere, the next ones first on a chart twice as wide as it's high."""
         x, y = self._down(mark)
 
         def off(spot: Spot) -> float:
             return math.hypot(2 * _HEIGHT * (spot.x - x), spot.y - y)
 
-        return sorted((spot for spot in anywhere(_HEIGHT) if off(spot) < _FAR), key=off)
+        far = sorted((spot for spot in anywhere(_HEIGHT) if off(spot) < _FAR), key=off)
+        return [*around((x, y), _RING, (48.0, 66.0)), *far]
 
     def _down(self, mark: dict[str, Any]) -> Place:
         """A mark's place as a share of the width, and in pixels from the top."""

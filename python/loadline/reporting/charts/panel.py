@@ -1,4 +1,4 @@
-"""A panel: one view with its words. A page lays panels out by its width, a picture stacks them."""
+"""A panel: one view with its words. A page lays panels out by its width, a picture by their number."""
 
 from __future__ import annotations
 
