@@ -170,7 +170,7 @@ impl Level {
             let enough = !nearly || self.written >= ENOUGH * self.marks.each;
             let known = change <= self.little() && enough;
             if known {
-                self.to_marks(waited);
+                self.reach_marks(waited);
                 self.stage = Stage::Settles;
             }
             known && !waits
@@ -187,7 +187,7 @@ impl Level {
     }
 
     /// From marks near each other to those of the cache, where so much waits for room.
-    fn to_marks(&mut self, waited: f64) {
+    fn reach_marks(&mut self, waited: f64) {
         let Marks {
             most,
             band,

@@ -161,10 +161,7 @@ impl<'a> Solver<'a> {
                 numbers
             }
             _ if one && solver.mix.choice.copies == 1 => vec![many],
-            _ => [many]
-                .into_iter()
-                .chain(OUTSTANDING[1..].iter().copied())
-                .collect(),
+            _ => [&[many], &OUTSTANDING[1..]].concat(),
         };
         for n in numbers {
             // As many for each stream: fewer would take turns, which those who keep to their own don't.
