@@ -180,7 +180,7 @@ impl Part<'_> {
         }
         .all_swept_if_full();
         let near = absorbed > SELDOM_OF_RUNS || !back.are_apart();
-        let whole = near && has_few_pages(cache);
+        let whole = (near || back.shares_pages()) && has_few_pages(cache);
         let near = near.then(|| (self.survey.dirt(self.content.dirty), absorbed));
         let drawn = system::Cache {
             // What reads find is what was written, too.

@@ -172,6 +172,13 @@ fn what_a_cache_of_few_pages_holds_of_little_more_than_its_room_is_followed() {
             (65536, 0.5, 0.01),
             1024,
         ),
+        // Pages of 64 KiB are of several stripes.
+        (
+            "dl360-g6-p410i",
+            &[("volume.chunk", "8KiB"), ("volume.layout", "raid5")],
+            (16384, 0.5, 0.005),
+            20_480,
+        ),
     ] {
         let system = system(name, changes);
         let mut asked = stream(&system, block, read, random, Arrival::outstanding(8));

@@ -46,6 +46,8 @@ struct Mean {
     destages: f64,
     space: f64,
     rest: f64,
+    /// Space that a byte takes.
+    a_byte: f64,
 }
 
 impl Back {
@@ -129,12 +131,18 @@ impl Back {
 
     fn mean(&self) -> Mean {
         let mut rng = Seed(0).rng(Purpose::Size, 0);
-        let [mut destages, mut space, mut rest] = [0.0; 3];
+        let [mut destages, mut space, mut rest, mut all] = [0.0; 4];
         for _ in 0..DRAWN {
             let begin = self.place(&mut rng);
             let run = begin..(begin + self.draw(&mut rng)).min(self.span.end);
+            let a_byte = self.space(run.start, run.end) / (run.end - run.start) as f64;
+            all += (run.end - run.start) as f64;
             for (begin, bytes, full) in self.parts(run) {
-                let of = self.space(begin, begin + u64::from(bytes));
+                let of = if self.shares_pages() {
+                    a_byte * f64::from(bytes)
+                } else {
+                    self.space(begin, begin + u64::from(bytes))
+                };
                 destages += 1.0;
                 space += of;
                 if !(full && self.full_first) {
@@ -142,12 +150,19 @@ impl Back {
                 }
             }
         }
+        let a_byte = space / all;
         let [destages, space, rest] = [destages, space, rest].map(|sum| sum / f64::from(DRAWN));
         Mean {
             destages,
             space,
             rest,
+            a_byte,
         }
+    }
+
+    /// Whether a page may belong to several stripes, so that it is free when all of them have gone.
+    pub(in crate::solve) fn shares_pages(&self) -> bool {
+        !self.stripe.is_multiple_of(self.page)
     }
 
     /// A place anywhere.
@@ -187,8 +202,9 @@ pub(super) struct Drawn {
     back: Back,
     pub(super) level: Level,
     apart: f64,
-    /// Space that a byte takes as a mean, where writes find pages, or their place in them, dirty.
+    /// Space that a byte takes as a mean, where writes find pages, or their place in them, dirty; and what one leaves that goes back from pages of several stripes.
     a_byte: Option<f64>,
+    a_byte_back: Option<f64>,
     rng: Rng,
     /// All sweeps, and the one that is asked first.
     sweeps: Vec<Sweep>,
@@ -219,10 +235,12 @@ impl Drawn {
             None => (mean.space / mean.destages, None),
         };
         let marks = Marks { each, ..back.marks };
+        let shared = back.near.is_none() && back.shares_pages();
         Drawn {
             level: Level::new(marks, enough),
             apart: back.apart(),
             a_byte,
+            a_byte_back: shared.then_some(mean.a_byte),
             rng: Seed(0).rng(Purpose::Place, 1),
             sweeps: back.sweeps(),
             turn: 0,
@@ -282,7 +300,11 @@ impl Drawn {
             Some(stripe) => vec![(stripe, self.back.stripe as u32)],
             None => self.swept()?,
         };
-        self.level.take(now, self.back.taken(&ranges));
+        let bytes: f64 = ranges.iter().map(|range| f64::from(range.1)).sum();
+        let space = self
+            .a_byte_back
+            .map_or_else(|| self.back.taken(&ranges), |space| space * bytes);
+        self.level.take(now, space);
         self.sweep(ranges.first()?.0)?.under_way += 1;
         Some(ranges)
     }
