@@ -162,7 +162,7 @@ impl Back {
 
     /// Whether a page may belong to several stripes, so that it is free when all of them have gone.
     pub(in crate::solve) fn shares_pages(&self) -> bool {
-        !self.stripe.is_multiple_of(self.page)
+        self.stripe % self.page != 0
     }
 
     /// A place anywhere.
