@@ -218,11 +218,16 @@ impl Solver<'_> {
                 demand / 1e6,
                 "ms",
             );
-            let numbers = format!("{} x {} / {} ms", part.all(), part.servers, ms(demand));
+            let mut numbers = format!("{} x {} / {} ms", part.all(), part.servers, ms(demand));
+            let mut formula = "copies x servers / D";
+            if part.uneven > 1.0 {
+                formula = "copies x servers / D / the busiest's part of a mean one's";
+                numbers += &format!(" / {}", figure(part.uneven));
+            }
             let capacity = part.most_per_ns(&self.classes) * 1e9;
             working.add(
                 &format!("capacity({})", part.name),
-                "copies x servers / D",
+                formula,
                 numbers,
                 capacity,
                 "I/Os/s",

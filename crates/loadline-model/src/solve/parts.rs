@@ -69,6 +69,8 @@ pub(super) struct Part {
     /// Of what each controller has, which the address decides: how many there are, and the factor by which work counts more for those
     /// that are taken as working.
     pub(super) controllers: Option<(u32, f64)>,
+    /// How many times as much the busiest copy gets as the mean one.
+    pub(super) uneven: f64,
 }
 
 impl Part {
@@ -84,7 +86,8 @@ impl Part {
 
     /// I/Os per ns that use it up with as many controllers as work at a time; infinite for a delay.
     pub(super) fn capacity(&self, classes: &[Class]) -> f64 {
-        f64::from(self.servers * self.copies) / (self.mean_ns(classes) + self.background_ns)
+        let busiest_ns = self.uneven * (self.mean_ns(classes) + self.background_ns);
+        f64::from(self.servers * self.copies) / busiest_ns
     }
 
     /// I/Os per ns that pass those of one controller, or all that belong to none.
@@ -108,7 +111,7 @@ impl Part {
 
     /// I/Os per ns that use it up altogether; infinite for a delay.
     pub(super) fn most_per_ns(&self, classes: &[Class]) -> f64 {
-        f64::from(self.servers * self.all()) / self.demand_ns(classes)
+        f64::from(self.servers * self.all()) / (self.uneven * self.demand_ns(classes))
     }
 }
 
@@ -192,9 +195,13 @@ pub(super) fn parts(
         found.links(names, backend.loops, &backend.link, |passing| {
             [passing.loop_inward_bytes, passing.loop_outward_bytes]
         });
-        found.all[first..]
-            .iter_mut()
-            .for_each(|part| part.beside = true);
+        // Drives are dealt to loops in turn, and some may get one more.
+        let drives = system.pool.as_ref().map_or(1, |pool| pool.drives);
+        let busiest = drives.div_ceil(backend.loops.max(1));
+        for part in &mut found.all[first..] {
+            part.beside = true;
+            part.uneven = f64::from(busiest * backend.loops) / f64::from(drives);
+        }
     }
     found.all
 }
@@ -236,6 +243,7 @@ impl Parts<'_> {
             latency_ns: vec![0.0; self.asked.len()],
             background_ns: work_ns(&background),
             controllers: self.controllers,
+            uneven: 1.0,
         };
         if part.background_ns > 0.0 || part.foreground_ns.iter().any(|&work| work > 0.0) {
             self.all.push(part);

@@ -159,11 +159,20 @@ impl Solver<'_> {
             let parts = self.parts_moving(self.moved_by(followed));
             let network = parts::front(&parts, &self.classes, think_ns);
             let front = self.front(&parts, &network, &(next..=*last))?;
+            let beside_per_ns = beside_per_ns(&parts, &self.classes);
+            // One by itself passes as many loops side by side as it has accesses.
+            let wide = self.drives.as_ref().map_or(1.0, |drives| drives.wide);
+            let loops = parts.iter().filter(|part| part.beside);
+            let loops_ns = loops
+                .map(|part| part.mean_ns(&self.classes) / wide.clamp(1.0, f64::from(part.copies)));
+            let loops_ns = loops_ns.fold(beside_per_ns.recip(), f64::max);
+            let alone_ns = think_ns + self.front_ns(|_| true) + loops_ns;
             for n in next..=*last {
                 let [rate, read_ns, write_ns, busy_ns] = by_logarithm(&values, n);
                 let x = rate
                     .min(front.throughput_per_s[n as usize - 1] / 1e9)
-                    .min(beside_per_ns(&parts, &self.classes));
+                    .min(beside_per_ns)
+                    .min(f64::from(n) / alone_ns);
                 let response_ns = f64::from(n) / x - think_ns;
                 points.push(Point {
                     moved: self.moved_by(followed),

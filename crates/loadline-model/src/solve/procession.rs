@@ -326,6 +326,7 @@ mod tests {
             latency_ns: vec![0.0],
             background_ns: 0.0,
             controllers,
+            uneven: 1.0,
         }
     }
 

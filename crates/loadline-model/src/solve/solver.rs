@@ -367,7 +367,7 @@ impl<'a> Solver<'a> {
         let parts = self.parts_moving(moved);
         let parts = parts.iter().filter(|part| part.servers > 0);
         let used = |part: &Part| {
-            let used = per_ns / part.most_per_ns(&self.classes);
+            let used = per_ns / part.most_per_ns(&self.classes) / part.uneven;
             (part.name.to_owned(), used.min(1.0))
         };
         let drives = self.drives.as_ref().map(|drives| {

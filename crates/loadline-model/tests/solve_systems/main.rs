@@ -293,6 +293,24 @@ fn parity_engines_that_followed_writes_wait_for_are_what_limits_them() {
 }
 
 #[test]
+fn loops_with_one_drive_more_are_full_before_the_others() {
+    // Five drives at two loops: as if each had as many, a fifth too fast; and one I/O passes them after all that is before the drives.
+    let changes = [
+        ("cache.mode", "off"),
+        ("volume.layout", "raid0"),
+        ("pool.drives", "5"),
+        ("backend.loops", "2"),
+        ("backend.link", "fc-1g"),
+    ];
+    let system = system("dl360-g6-p410i", &changes);
+    for (block, outstanding) in [(1 << 16, 1), (1 << 19, 1), (1 << 19, 8)] {
+        let read = stream(&system, block, 1.0, 0.0, Arrival::outstanding(outstanding));
+        let off = off(&system, read, outstanding, 20_000);
+        assert!(off.abs() < 0.02, "{block} x {outstanding}: {off:+.3}");
+    }
+}
+
+#[test]
 fn no_choice_of_a_copy_avoids_what_is_written_back_to_both() {
     let system = system("dl360p-g8-p420i", &[]);
     let mix = stream(&system, 8192, 0.67, 1.0, Arrival::outstanding(1));
