@@ -218,12 +218,16 @@ impl Solver<'_> {
                 demand / 1e6,
                 "ms",
             );
-            let mut numbers = format!("{} x {} / {} ms", part.all(), part.servers, ms(demand));
-            let mut formula = "copies x servers / D";
-            if part.uneven > 1.0 {
-                formula = "copies x servers / D / the busiest's part of a mean one's";
-                numbers += &format!(" / {}", figure(part.uneven));
-            }
+            let even = format!("{} x {} / {} ms", part.all(), part.servers, ms(demand));
+            let (formula, numbers) = if part.uneven > 1.0 {
+                let numbers = format!("{even} / {}", figure(part.uneven));
+                (
+                    "copies x servers / D / what the busiest has of a mean one's",
+                    numbers,
+                )
+            } else {
+                ("copies x servers / D", even)
+            };
             let capacity = part.most_per_ns(&self.classes) * 1e9;
             working.add(
                 &format!("capacity({})", part.name),
