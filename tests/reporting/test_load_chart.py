@@ -154,7 +154,7 @@ def test_above_several_lines_stand_the_loads_that_all_have_and_the_numbers_of_kn
         for row in swept(profile, bent)
         for n in [row.outstanding_asked or 0]
     ]
-    assert "; ◇ knee: from 0% on ~500, from 90% on ~500 IOPS, ~: of a curve" in panel_of(rows).note
+    assert "; ◇ knee: from 0% on: ~500, from 90% on: ~500 IOPS, ~: of a curve" in panel_of(rows).note
 
 
 def test_nothing_lies_beyond_where_nothing_is_far_or_nothing_is_asked() -> None:
@@ -212,7 +212,7 @@ def test_where_several_curves_leave_no_room_their_load_lines_are_named_above() -
         for number in range(6)
         for row in searched([(n, iops - 60 * number, ms) for n, iops, ms in HOCKEY], at=3, system=f"s{number}")
     ]
-    assert "s5 12,600 IOPS" in panel_of(rows).note
+    assert "s5: 12,600 IOPS" in panel_of(rows).note
 
 
 def boxes(panel: Panel, width: float) -> list[Box]:

@@ -9,6 +9,7 @@ from loadline.result.schema import Flow, Result
 from loadline.system.asked import streams_of
 from loadline.system.description import System
 from loadline.system.row import finding, refused_all, refused_row, row
+from loadline.units import short
 from loadline.workload.limit import Limit
 from loadline.workload.plan import Point
 
@@ -57,6 +58,9 @@ def _row(system: System, point: Point, suite: str | None, explain: bool) -> Resu
         for severity, message in _left_out(system, point, point.ramp.limit)
     )
     limited = found.bandwidth_per_s is not None and found.bandwidth_per_s < found.saturation_per_s
+    if limited:
+        message = f"its saturation is that of disks, of which bandwidth lets {short(found.bandwidth_per_s)} IOPS pass"
+        findings += (finding(point, "rule", "note", message, {}, "Use --method solve."),)
     return row(
         *(system, point, suite, "rule"),
         queue_depth=None,

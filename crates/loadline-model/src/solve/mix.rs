@@ -15,6 +15,7 @@ use super::uneven::Uneven;
 use super::view::View;
 use super::windows::{Ahead, Pace};
 use crate::array::flow::REGION;
+use crate::device::SECTOR_BYTES;
 use crate::device::disk::Options;
 use crate::device::disk::service::{self, Access, Load, Place};
 use crate::layout;
@@ -586,10 +587,19 @@ impl Mix {
                 }
             }
         }
+        // What is parity, or was drawn at other places, may lie beyond those that were looked at.
+        let largest = accesses.iter().map(|access| u64::from(access.bytes)).max();
+        let drive = view.model.sectors() * SECTOR_BYTES;
+        let end = self
+            .span
+            .end
+            .max(self.span.start + largest.unwrap_or(0))
+            .min(drive);
+        let start = self.span.start.min(end - largest.unwrap_or(0));
         let options = Self::options(view);
         let load = Load {
             accesses,
-            span: self.span.clone(),
+            span: start..end,
             chunk: view.layout.chunk_bytes().min(view.layout.stripe_bytes()),
             streams: self.streams_at_a_drive(view),
             turnaround: Time::from_ns(turnaround_ns as u64),

@@ -293,6 +293,23 @@ fn parity_engines_that_followed_writes_wait_for_are_what_limits_them() {
 }
 
 #[test]
+fn a_stripe_whose_chunks_are_larger_than_what_is_touched_is_solved() {
+    // Parity lies beyond the places that are written: an access didn't fit into what had been looked at.
+    let changes = [
+        ("volume.layout", "raid5"),
+        ("volume.chunk", "512KiB"),
+        ("cache.write", "512KiB"),
+        ("cache.read", "1MiB"),
+        ("cache.read_ahead", "0B"),
+    ];
+    let system = system("dl360-g6-p410i", &changes);
+    let mut asked = stream(&system, 65536, 0.5, 1.0, Arrival::outstanding(8));
+    asked.profile.working_set = Bytes(1000 << 10);
+    let solved = system.solve(&[asked], 8, false).unwrap();
+    assert!(solved.at.unwrap().throughput_per_s > 100.0);
+}
+
+#[test]
 fn loops_with_one_drive_more_are_full_before_the_others() {
     // Five drives at two loops: as if each had as many, a fifth too fast; and one I/O passes them after all that is before the drives.
     let changes = [

@@ -234,11 +234,11 @@ class _Sheet:
             probes = f"{len(rows)} answer{'s' * (len(rows) > 1)}"
             beyond = f"; beyond the chart (▲): {probes}, up to {short(most)} ms" if rows else ""
             lines = [
-                f"{curve.source} {count(curve.line.total.iops)}" for curve in self.curves if curve.line is not None
+                f"{curve.source}: {count(curve.line.total.iops)}" for curve in self.curves if curve.line is not None
             ]
             knees = [(curve, curve.knee) for curve in self.curves if curve.knee is not None]
             fits = any(knee.row is None for _, knee in knees)
-            told = [f"{curve.source} {_about(curve, knee)}{count(knee.iops)}" for curve, knee in knees]
+            told = [f"{curve.source}: {_about(curve, knee)}{count(knee.iops)}" for curve, knee in knees]
             parts = [
                 *self._along(),
                 *([f"◇ knee: {', '.join(told)} IOPS" + ", ~: of a curve through the dots" * fits] if told else []),
