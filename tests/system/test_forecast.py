@@ -205,7 +205,7 @@ def test_the_rule_of_thumb_gives_the_bandwidth_limit_of_its_report() -> None:
         ("hdd-7k2", "oltp-db", []),
         ("hdd-7k2", "media-streaming", ["in sequence"]),
         ("eva-v2-10k", "oltp-db", ["no cache"]),
-        ("eva-v2-10k", "media-streaming", ["in sequence", "no cache"]),
+        ("eva-v2-10k", "media-streaming", ["in sequence", "no cache", "of which bandwidth lets"]),
     ],
 )
 def test_what_the_rule_of_thumb_does_not_know_is_noted(system: str, profile: str, unknown: list[str]) -> None:

@@ -57,9 +57,11 @@ def _row(system: System, point: Point, suite: str | None, explain: bool) -> Resu
         finding(point, "rule", severity, message, {}, "Use --method solve.")
         for severity, message in _left_out(system, point, point.ramp.limit)
     )
-    limited = found.bandwidth_per_s is not None and found.bandwidth_per_s < found.saturation_per_s
-    if limited:
-        message = f"its saturation is that of disks, of which bandwidth lets {short(found.bandwidth_per_s)} IOPS pass"
+    bandwidth_per_s = found.bandwidth_per_s
+    limited = False
+    if bandwidth_per_s is not None and bandwidth_per_s < found.saturation_per_s:
+        limited = True
+        message = f"its saturation is that of disks, of which bandwidth lets {short(bandwidth_per_s)} IOPS pass"
         findings += (finding(point, "rule", "note", message, {}, "Use --method solve."),)
     return row(
         *(system, point, suite, "rule"),
