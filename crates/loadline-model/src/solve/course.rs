@@ -128,7 +128,7 @@ impl Streams {
             let buffered = self.destages.is_some() && ground.buffer_bytes() > 0.0;
             let written = self.destages.map_or(0.0, |destages| destages.a_window);
             let least = if pace.waits && !buffered { LEGS } else { 1 };
-            let mut legs = Legs::new(least, written);
+            let mut legs = Legs::new(least, self.most(), written);
             let mut walk = Walk::new(self, ground, pace, legs.least);
             while legs.want() {
                 let leg = walk.go(enough);

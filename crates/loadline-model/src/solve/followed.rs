@@ -21,6 +21,9 @@ use std::sync::Arc;
 const FOUND: f64 = 0.9;
 const SELDOM: f64 = 0.02;
 
+/// How many times what a cache has room for streams may go over that are followed with all that it holds.
+const SMALL: f64 = 2.0;
+
 /// Share of writes that find their place dirty, up to which runs don't meet; and from which share at random places on runs are short enough for a mean over drives.
 const SELDOM_OF_RUNS: f64 = 0.1;
 const SHORT: f64 = 0.75;
@@ -136,9 +139,8 @@ impl Part<'_> {
 
     /// Runs that are written, alone or where others are read, and what is written back of them.
     pub(super) fn runs_beside_destages(&self) -> Option<Direct> {
-        let (cache, profile, layout) = (self.cache?, self.profile, &self.view.layout);
+        let (cache, profile) = (self.cache?, self.profile);
         let even = matches!(profile.spread, Spread::Uniform);
-        let apart = layout.kind() == layout::Kind::Jbod;
         let held = self.held();
         let absorbed = self.content.absorbed(profile, cache);
         let written = profile.read_fraction < 1.0 && scattered(profile);
@@ -152,9 +154,58 @@ impl Part<'_> {
         if !(self.view.system.writes_back() && written && tells && even) || found {
             return None;
         }
+        let back = self.back(cache).all_swept_if_full();
+        let near = absorbed > SELDOM_OF_RUNS || !back.are_apart();
+        let whole = (near || back.shares_pages()) && has_few_pages(cache);
+        let near = near.then(|| (self.survey.dirt(self.content.dirty), absorbed));
+        let drawn = system::Cache {
+            // What reads find is what was written, too.
+            read: Bytes(self.content.bytes() as u64),
+            shared: false,
+            ..cache.clone()
+        };
+        Some(Direct {
+            profile: profile.clone(),
+            mirror_read: self.survey.mirror_read,
+            cache: Some(if whole { cache.clone() } else { drawn }),
+            engines: self.view.engines(),
+            kept: false,
+            back: Some(Back {
+                near,
+                whole,
+                ..back
+            }),
+            held: if held > SELDOM && !whole { held } else { 0.0 },
+        })
+    }
+
+    /// Streams that are read and written over hardly more than the cache holds: reads find what writes have left, and writes what waits to be written back.
+    pub(super) fn small_streams(&self) -> Option<Direct> {
+        let (cache, profile) = (self.cache?, self.profile);
+        let mixed = profile.read_fraction > 0.0 && profile.read_fraction < 1.0;
+        let small = profile.working_set.0 as f64 <= SMALL * (cache.read.0 + cache.write.0) as f64;
+        let follows = mixed && small && !scattered(profile) && has_few_pages(cache);
+        (follows && self.view.system.writes_back()).then(|| Direct {
+            profile: profile.clone(),
+            mirror_read: self.survey.mirror_read,
+            cache: Some(cache.clone()),
+            engines: self.view.engines(),
+            kept: false,
+            back: Some(Back {
+                whole: true,
+                ..self.back(cache)
+            }),
+            held: 0.0,
+        })
+    }
+
+    /// How the cache writes back.
+    fn back(&self, cache: &system::Cache) -> Back {
+        let (profile, layout) = (self.profile, &self.view.layout);
+        let apart = layout.kind() == layout::Kind::Jbod;
         let above = |fraction: f64| (fraction - cache.low_water) * cache.write.0 as f64;
         let start = profile.start.0;
-        let back = Back {
+        Back {
             span: start..start + profile.working_set.0,
             block: profile.mean_bytes().round().max(1.0) as u64,
             run: profile.random_fraction.recip(),
@@ -178,29 +229,6 @@ impl Part<'_> {
             near: None,
             whole: false,
         }
-        .all_swept_if_full();
-        let near = absorbed > SELDOM_OF_RUNS || !back.are_apart();
-        let whole = (near || back.shares_pages()) && has_few_pages(cache);
-        let near = near.then(|| (self.survey.dirt(self.content.dirty), absorbed));
-        let drawn = system::Cache {
-            // What reads find is what was written, too.
-            read: Bytes(self.content.bytes() as u64),
-            shared: false,
-            ..cache.clone()
-        };
-        Some(Direct {
-            profile: profile.clone(),
-            mirror_read: self.survey.mirror_read,
-            cache: Some(if whole { cache.clone() } else { drawn }),
-            engines: self.view.engines(),
-            kept: false,
-            back: Some(Back {
-                near,
-                whole,
-                ..back
-            }),
-            held: if held > SELDOM && !whole { held } else { 0.0 },
-        })
     }
 
     /// Writes, if they are all there is. Of a JBOD each drive has a sweep of its own, and drives that acknowledge from their buffers

@@ -1,7 +1,6 @@
 //! Legs of one walk: how many there should be, and what follows from them.
 
 use super::course::Course;
-use super::walk::MOST;
 
 /// How many there are at least where a rate is to follow from several, up to how many times as many until it's known, and how well: its standard error's share of it.
 pub(super) const LEGS: usize = 8;
@@ -20,15 +19,18 @@ const UNBALANCED: f64 = 0.2;
 pub(super) struct Legs {
     /// How many there are at least; one alone is enough.
     pub(super) least: usize,
+    /// Windows of all of them at the most.
+    most: usize,
     /// Stripes that are written for a window.
     written: f64,
     found: Vec<Course>,
 }
 
 impl Legs {
-    pub(super) fn new(least: usize, written: f64) -> Self {
+    pub(super) fn new(least: usize, most: usize, written: f64) -> Self {
         Legs {
             least,
+            most,
             written,
             found: Vec::new(),
         }
@@ -44,9 +46,9 @@ impl Legs {
         let windows = |leg: Option<&Course>| leg.map_or(0, |leg| leg.windows);
         let (most, known) = if count >= least && self.is_full() {
             // To find how many wait may have taken that many before.
-            (MOST + windows(self.found.first()), self.balance())
+            (self.most + windows(self.found.first()), self.balance())
         } else {
-            (MOST, true)
+            (self.most, true)
         };
         let followed = windows(self.found.last());
         let more = count < MORE * least && followed < most;
@@ -135,10 +137,11 @@ fn window_ns(leg: &Course) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::solve::walk::MOST;
 
     /// Legs of windows that take so long but for destages, and destages, 3 ns each.
     fn legs(written: f64, windows: impl IntoIterator<Item = (f64, f64)>) -> Legs {
-        let mut legs = Legs::new(LEGS, written);
+        let mut legs = Legs::new(LEGS, MOST, written);
         for (count, (window_ns, destaged)) in (1..).zip(windows) {
             if !legs.want() {
                 break;

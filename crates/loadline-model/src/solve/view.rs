@@ -82,6 +82,11 @@ impl View<'_> {
                 .or_else(|| part.runs_beside_destages());
             mix.direct = runs.or_else(|| self.direct(profile, &mix));
         }
+        if let [(share, profile)] = profiles
+            && let Some(small) = self.part(*share, profile).small_streams()
+        {
+            (mix.direct, mix.streams, mix.windows) = (Some(small), None, None);
+        }
         if places > 0.0 {
             mix.active = reached(&self.layout, profiles).unwrap_or(mix.active);
         }

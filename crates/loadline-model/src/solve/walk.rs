@@ -19,9 +19,10 @@ const COUNTED: usize = 1600;
 const LEG: usize = 100;
 
 /// The fewest and the most stripes that are destaged meanwhile: where windows are small or writes few it takes so many times as many windows, but not more,
-/// nor fewer than that part of them.
+/// nor fewer than such a part of them.
 const STRIPES: [f64; 2] = [32.0, 32_768.0];
 const LONGER: f64 = 16.0;
+const SHORTER: f64 = 200.0;
 
 /// The part of all I/Os outstanding that may wait for the room of one stripe while it's sought how many do.
 const PART: f64 = 0.125;
@@ -125,7 +126,12 @@ impl Streams {
             let [least, most] = STRIPES.map(|count| count / stripes(destages));
             1.0_f64.max(least).min(most)
         });
-        (windows as f64 * times.clamp(1.0 / LONGER, LONGER)) as usize
+        (windows as f64 * times.clamp(1.0 / SHORTER, LONGER)).max(1.0) as usize
+    }
+
+    /// The most windows of a walk: fewer where nearly all that is destaged belongs to each.
+    pub(super) fn most(&self) -> usize {
+        self.times(MOST).min(MOST)
     }
 }
 
@@ -206,6 +212,7 @@ impl<'a> Walk<'a> {
         let mut before = begun + level.max(lap);
         let (mut look, mut seen) = (begun + LOOKED, begun);
         let mut now = self.now;
+        let most = self.streams.most();
         loop {
             let count = self.windows();
             // Not between windows, where one can't tell yet how long reads wait for destages.
@@ -213,8 +220,8 @@ impl<'a> Walk<'a> {
                 seen = count;
                 let passed = count - self.since.windows;
                 if !self.since.counts {
-                    let sought = self.level.as_ref().is_some_and(Level::is_sought);
-                    if count >= before && !sought && count < MOST / 2 && self.bench.fills() {
+                    let sought = count < most && self.level.as_ref().is_some_and(Level::is_sought);
+                    if count >= before && !sought && count < most / 2 && self.bench.fills() {
                         before = 2 * count;
                     } else if count >= before && !sought {
                         if self.bench.are_buffered() {
@@ -227,7 +234,7 @@ impl<'a> Walk<'a> {
                     let has_come_round = self.has_come_round(now);
                     // From several legs follows how it would be if they balanced.
                     let balances = self.legs > 1 || self.level.as_ref().is_none_or(Level::balances);
-                    if count >= MOST || has_come_round && balances {
+                    if count >= most || has_come_round && balances {
                         break;
                     } else if has_come_round && passed >= 2 * counts {
                         counts *= 2;

