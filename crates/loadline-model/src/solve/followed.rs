@@ -1,5 +1,6 @@
 //! Which loads are followed over the drives, as means tell too little of them, and with what.
 
+use super::bench::FEW;
 use super::course::{Destages, Streams};
 use super::direct::{Back, Direct, Engines, has_few_pages};
 use super::level::Marks;
@@ -30,6 +31,9 @@ const SHORT: f64 = 0.75;
 
 /// Below which share of writes that find their place dirty places are so wide apart that few lie in one stripe, and a mean over drives tells of these.
 const WIDE: f64 = 0.001;
+
+/// Part of a stripe from which on writes are several accesses that go back together, of which drives that are done go on with the next: of few drives that tells more than a mean over them.
+const LARGE: f64 = 0.5;
 
 /// Share of I/Os in drives' own buffers, at the best, from which on these are followed.
 const KEPT: f64 = 0.25;
@@ -139,12 +143,14 @@ impl Part<'_> {
 
     /// Runs that are written, alone or where others are read, and what is written back of them.
     pub(super) fn runs_beside_destages(&self) -> Option<Direct> {
-        let (cache, profile) = (self.cache?, self.profile);
+        let (cache, profile, layout) = (self.cache?, self.profile, &self.view.layout);
         let even = matches!(profile.spread, Spread::Uniform);
         let held = self.held();
         let absorbed = self.content.absorbed(profile, cache);
         let written = profile.read_fraction < 1.0 && scattered(profile);
-        let tells = profile.random_fraction < SHORT || absorbed > WIDE;
+        let large = (2..=FEW).contains(&layout.disks())
+            && profile.mean_bytes() >= LARGE * layout.stripe_bytes() as f64;
+        let tells = profile.random_fraction < SHORT || absorbed > WIDE || large;
         let found = if absorbed > SELDOM_OF_RUNS && has_few_pages(cache) {
             // All that the cache holds is followed.
             absorbed >= 1.0

@@ -293,6 +293,21 @@ fn parity_engines_that_followed_writes_wait_for_are_what_limits_them() {
 }
 
 #[test]
+fn drives_that_are_done_with_a_large_write_go_on_with_the_next() {
+    // From means over the drives these were 11 % too slow and 21 % too fast.
+    for (name, layout, block, read) in [
+        ("dl360-g5-p400i", "raid10", 1 << 19, 0.33),
+        ("dl360-g6-p410i", "raid5", 1 << 19, 0.33),
+        ("dl360-g6-p410i", "raid10", 1 << 20, 0.67),
+    ] {
+        let system = system(name, &[("volume.layout", layout)]);
+        let mix = stream(&system, block, read, 1.0, Arrival::outstanding(1));
+        let off = off(&system, mix, 1, 20_000);
+        assert!(off.abs() < 0.07, "{name} {layout} {block}: {off:+.3}");
+    }
+}
+
+#[test]
 fn a_stripe_whose_chunks_are_larger_than_what_is_touched_is_solved() {
     // Parity lies beyond the places that are written: an access didn't fit into what had been looked at.
     let changes = [
