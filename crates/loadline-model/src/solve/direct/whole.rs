@@ -20,11 +20,11 @@ static FILLED: LazyLock<Memo<Question, Option<Arc<Cache>>>> = LazyLock::new(|| M
 const MOST_PAGES: u64 = 65_536;
 
 /// Writes that fill it, for each page, at the most; how many times as many as did then replace these, for a sweep finds each place once; and how many
-/// times as many reads as it has room for, at the most.
+/// times as many reads as it has room for, with the writes between them, up to how many I/Os.
 const FILLING: u64 = 8;
 const SWEEPS: u64 = 2;
-const READS: u64 = 2;
-const MOST_READS: u64 = 1 << 20;
+const READS: f64 = 2.0;
+const MOST_DRAWS: u64 = 1 << 20;
 
 /// The share of what is dirty by which less or more may be written back than was written, to be taken for as much.
 const UNBALANCED: f64 = 0.02;
@@ -71,21 +71,18 @@ fn fill(shape: &system::Cache, profile: &Profile, layout: &Layout) -> Option<Cac
             (until, is_full) = ((1 + SWEEPS) * drawn, true);
         }
     }
-    let mut reads = if profile.read_fraction > 0.0 {
+    let most = if profile.read_fraction > 0.0 {
         let each = profile.mean_bytes().min(shape.page.0 as f64);
         let held = (shape.write.0 + shape.read.0) as f64 / each;
-        MOST_READS.min(READS * held as u64)
+        MOST_DRAWS.min((READS * held / profile.read_fraction) as u64)
     } else {
         0
     };
-    while reads > 0 {
+    for _ in 0..most {
         let (way, address, bytes) = requests.draw();
         if way == Way::Write {
             write(&mut cache, address, bytes);
-            continue;
-        }
-        reads -= 1;
-        if cache.read(address, bytes) != Found::All {
+        } else if cache.read(address, bytes) != Found::All {
             cache.fill(address, bytes);
         }
     }
