@@ -11,6 +11,9 @@ use std::borrow::Cow;
 const FIRST: f64 = 512.0;
 const FURTHER: f64 = 4.0;
 
+/// The same of what is followed load by load, each of which takes time.
+const FIRST_FOLLOWED: f64 = 32.0;
+
 /// Which loads keep a limit, from the lowest, and the first that doesn't.
 type Found = (Vec<bool>, Option<Point>);
 
@@ -84,9 +87,10 @@ impl Loads {
         &self,
         limit: &Limit,
         most: Option<f64>,
+        first: f64,
         curve: impl Fn(u32) -> Result<Vec<Point>, Error>,
     ) -> Result<Found, Error> {
-        let mut last = self.at_least(most.unwrap_or(FIRST));
+        let mut last = self.at_least(most.unwrap_or(first));
         loop {
             let curve = curve(last)?;
             let asked = curve[self.low as usize - 1..].iter();
@@ -200,7 +204,7 @@ impl System {
             let solve =
                 |outstanding| self.stations(streams, &at(outstanding), outstanding, explain);
             let most = limit.most(solve(1)?.saturation_per_s, think_ns);
-            let found = loads.on_curves(limit, most, |most| Ok(solve(most)?.curve))?;
+            let found = loads.on_curves(limit, most, FIRST, |most| Ok(solve(most)?.curve))?;
             return line(found, &solve);
         };
         let mix = view.mix(&profiles);
@@ -221,10 +225,11 @@ impl System {
         };
         if mix.order.is_none() && mix.direct.is_none() {
             let most = limit.most(first.limit * 1e9, think_ns);
-            return line(loads.on_curves(limit, most, curve)?, &solve);
+            return line(loads.on_curves(limit, most, FIRST, curve)?, &solve);
         }
         // What is followed is known at powers of two, and where the curve ends: that shouldn't hang on saturation.
-        let (kept, _) = loads.on_curves(limit, None, curve)?;
+        let begin = mix.direct.as_ref().map_or(FIRST, |_| FIRST_FOLLOWED);
+        let (kept, _) = loads.on_curves(limit, None, begin, curve)?;
         let found = loads.by_themselves(limit, &kept, |n| {
             let points = own(n).curve(n..=n, think_ns)?;
             Ok(points[0])
