@@ -24,7 +24,7 @@ pub(super) use back::Back;
 use count::Span;
 use std::sync::LazyLock;
 use walk::Walk;
-pub(super) use whole::has_few_pages;
+pub(super) use whole::pages;
 
 /// Bytes of the load that count, a drive: many chunks.
 const COUNTED_BYTES: f64 = 32e6;

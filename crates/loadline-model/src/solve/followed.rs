@@ -2,7 +2,7 @@
 
 use super::bench::FEW;
 use super::course::{Destages, Streams};
-use super::direct::{Back, Direct, Engines, has_few_pages};
+use super::direct::{Back, Direct, Engines, pages};
 use super::level::Marks;
 use super::mix::Mix;
 use super::popularity::{Leaving, Popularity};
@@ -24,6 +24,13 @@ const SELDOM: f64 = 0.02;
 
 /// How many times what a cache has room for streams may go over that are followed with all that it holds.
 const SMALL: f64 = 2.0;
+
+/// The most pages of a cache that is followed with all that it holds; streams fill them in order, which takes less.
+const PAGES: u64 = 65_536;
+const PAGES_OF_STREAMS: u64 = 1 << 19;
+
+/// Windows that a cache has room for of each stream, below which it may forget some before they are read.
+const WINDOWS: u64 = 4;
 
 /// Share of writes that find their place dirty, up to which runs don't meet; and from which share at random places on runs are short enough for a mean over drives.
 const SELDOM_OF_RUNS: f64 = 0.1;
@@ -96,14 +103,19 @@ fn written_runs(profile: &Profile) -> bool {
 }
 
 impl Part<'_> {
-    /// Streams as they go over the drives past a cache that reads ahead of them, where each read is larger than that, or writes that go through
-    /// take the drives away from it.
+    /// Streams as they go over the drives past a cache that reads ahead of them, where each read is larger than that, there are more of them than it
+    /// follows or has room for, or writes that go through take the drives away from it.
     pub(super) fn past_cache(&self) -> Option<Direct> {
-        let cache = self.cache?;
-        let large = self.profile.mean_bytes() > cache.read_ahead.0 as f64;
+        let (cache, profile) = (self.cache?, self.profile);
+        let large = profile.mean_bytes() > cache.read_ahead.0 as f64;
         let through = !self.view.system.writes_back();
-        let alone = self.profile.read_fraction >= 1.0;
-        (if alone { large } else { through }).then(|| Direct {
+        let alone = profile.read_fraction >= 1.0;
+        (if alone {
+            large || self.is_crowded(cache)
+        } else {
+            through
+        })
+        .then(|| Direct {
             profile: self.profile.clone(),
             mirror_read: self.survey.mirror_read,
             cache: Some(cache.clone()),
@@ -111,6 +123,23 @@ impl Part<'_> {
             kept: false,
             back: None,
             held: 0.0,
+        })
+    }
+
+    /// Whether there are more streams than the cache reads ahead of, or has room for.
+    fn is_crowded(&self, cache: &system::Cache) -> bool {
+        let streams = self.profile.sequential_streams;
+        let room = WINDOWS * u64::from(streams) * cache.read_ahead.0;
+        cache.read_ahead.0 > 0 && (streams > cache.streams || room > cache.read.0)
+    }
+
+    /// The cache, if it reads ahead of the profile's streams. What it does of more than it follows is followed, if they are in order.
+    pub(super) fn reads_ahead(&self) -> Option<&system::Cache> {
+        self.cache.filter(|cache| {
+            let follows = cache.streams >= self.profile.sequential_streams;
+            let alone = self.profile.read_fraction >= 1.0 || !self.view.system.writes_back();
+            let followed = !scattered(self.profile) && (alone || self.are_whole(cache));
+            cache.read_ahead.0 > 0 && (follows || followed)
         })
     }
 
@@ -151,7 +180,7 @@ impl Part<'_> {
         let large = (2..=FEW).contains(&layout.disks())
             && profile.mean_bytes() >= LARGE * layout.stripe_bytes() as f64;
         let tells = profile.random_fraction < SHORT || absorbed > WIDE || large;
-        let found = if absorbed > SELDOM_OF_RUNS && has_few_pages(cache) {
+        let found = if absorbed > SELDOM_OF_RUNS && pages(cache) <= PAGES {
             // All that the cache holds is followed.
             absorbed >= 1.0
         } else {
@@ -162,7 +191,7 @@ impl Part<'_> {
         }
         let back = self.back(cache).all_swept_if_full();
         let near = absorbed > SELDOM_OF_RUNS || !back.are_apart();
-        let whole = (near || back.shares_pages()) && has_few_pages(cache);
+        let whole = (near || back.shares_pages()) && pages(cache) <= PAGES;
         let near = near.then(|| (self.survey.dirt(self.content.dirty), absorbed));
         let drawn = system::Cache {
             // What reads find is what was written, too.
@@ -185,14 +214,12 @@ impl Part<'_> {
         })
     }
 
-    /// Streams that are read and written over hardly more than the cache holds: reads find what writes have left, and writes what waits to be written back.
-    pub(super) fn small_streams(&self) -> Option<Direct> {
-        let (cache, profile) = (self.cache?, self.profile);
-        let mixed = profile.read_fraction > 0.0 && profile.read_fraction < 1.0;
-        let small = profile.working_set.0 as f64 <= SMALL * (cache.read.0 + cache.write.0) as f64;
-        let follows = mixed && small && !scattered(profile) && has_few_pages(cache);
-        (follows && self.view.system.writes_back()).then(|| Direct {
-            profile: profile.clone(),
+    /// Streams that are read and written over hardly more than the cache holds: reads find what writes have left, and writes what waits to be written back;
+    /// or more of them than it reads ahead of.
+    pub(super) fn whole_streams(&self) -> Option<Direct> {
+        let cache = self.cache.filter(|cache| self.are_whole(cache))?;
+        Some(Direct {
+            profile: self.profile.clone(),
             mirror_read: self.survey.mirror_read,
             cache: Some(cache.clone()),
             engines: self.view.engines(),
@@ -203,6 +230,15 @@ impl Part<'_> {
             }),
             held: 0.0,
         })
+    }
+
+    /// Whether streams are followed with all that the cache holds.
+    fn are_whole(&self, cache: &system::Cache) -> bool {
+        let profile = self.profile;
+        let mixed = profile.read_fraction > 0.0 && profile.read_fraction < 1.0;
+        let small = profile.working_set.0 as f64 <= SMALL * (cache.read.0 + cache.write.0) as f64;
+        let follows = mixed && !scattered(profile) && (small || self.is_crowded(cache));
+        follows && pages(cache) <= PAGES_OF_STREAMS && self.view.system.writes_back()
     }
 
     /// How the cache writes back.

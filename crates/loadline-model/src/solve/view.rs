@@ -83,7 +83,7 @@ impl View<'_> {
             mix.direct = runs.or_else(|| self.direct(profile, &mix));
         }
         if let [(share, profile)] = profiles
-            && let Some(small) = self.part(*share, profile).small_streams()
+            && let Some(small) = self.part(*share, profile).whole_streams()
         {
             (mix.direct, mix.streams, mix.windows) = (Some(small), None, None);
         }
@@ -233,9 +233,7 @@ impl Part<'_> {
 
     fn add_reads(&self, mix: &mut Mix) {
         let reads = self.share * self.profile.read_fraction;
-        let ahead = self.cache.filter(|cache| {
-            cache.read_ahead.0 > 0 && cache.streams >= self.profile.sequential_streams
-        });
+        let ahead = self.reads_ahead();
         let hits = if scattered(self.profile) {
             self.survey.hits(self.content.bytes())
         } else {

@@ -1,5 +1,6 @@
 //! Solved systems agree with simulated ones, and with what holds for every system.
 
+mod crowds;
 mod outside;
 #[path = "../solved/mod.rs"]
 mod solved;

@@ -61,7 +61,14 @@ impl Count {
             Coming::Open(_) => (true, false),
         };
         // Before drives have found streams from outside a queue comes about, which lasts for as long as little is left of what they can do.
-        let unknown = direct.kept || in_goes || open && in_order;
+        // A cache that reads ahead of some of the streams comes to believe in fewer of them.
+        let streams = profile.sequential_streams;
+        let some = in_order
+            && direct
+                .cache
+                .as_ref()
+                .is_some_and(|cache| cache.streams < streams);
+        let unknown = direct.kept || in_goes || some || open && in_order;
         // The most that drives do needn't be so sure, and several walks tell by themselves.
         let until_known = unknown && span.walks == 1 && (paused(coming) || open);
         let limit = ground.model.age_limit().filter(|_| keeps);
@@ -77,7 +84,7 @@ impl Count {
             turn_ns: limit.map(Time::ns),
             parts: until_known.then(Vec::new),
             mean: None,
-            in_order,
+            in_order: in_order && !some,
             in_goes,
             sums: [[0.0; 2]; 2],
         }

@@ -16,9 +16,6 @@ use std::sync::{Arc, LazyLock};
 type Question = (String, Layout);
 static FILLED: LazyLock<Memo<Question, Option<Arc<Cache>>>> = LazyLock::new(|| Memo::new(4));
 
-/// The most pages: of more as many writes go by before these are as they stay.
-const MOST_PAGES: u64 = 65_536;
-
 /// Writes that fill it, for each page, at the most; how many times as many as did then replace these, for a sweep finds each place once; and how many
 /// times as many reads as it has room for, with the writes between them, up to how many I/Os.
 const FILLING: u64 = 8;
@@ -46,9 +43,9 @@ pub(super) struct Whole {
     ranges: Vec<(u64, u32)>,
 }
 
-/// Whether it has no more pages than can be followed.
-pub(in crate::solve) fn has_few_pages(cache: &system::Cache) -> bool {
-    (cache.write.0 + cache.read.0) / cache.page.0.max(1) <= MOST_PAGES
+/// How many it has: so many writes go by before it is as it stays.
+pub(in crate::solve) fn pages(cache: &system::Cache) -> u64 {
+    (cache.write.0 + cache.read.0) / cache.page.0.max(1)
 }
 
 /// A cache over a layout, filled by a profile; `None` of either that can't be.

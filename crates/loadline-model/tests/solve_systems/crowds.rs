@@ -1,0 +1,46 @@
+//! More streams than a cache reads ahead of.
+
+use super::off;
+use super::solved::{stream, system};
+use loadline_model::sim::Arrival;
+
+#[test]
+fn what_a_cache_does_of_more_streams_than_it_reads_ahead_of_is_followed() {
+    // As if nothing were read ahead a twentieth of the rate to half of it; in a short while twice it on one drive, where the
+    // cache takes long to believe in no stream.
+    for (name, settings, block, read, streams, ios) in [
+        ("dl360-g6-p410i", &[][..], 8192, 1.0, 24, 60_000),
+        ("dl360-g6-p410i", &[], 4096, 0.7, 24, 60_000),
+        ("dl360p-g8-p420i", &[], 1 << 16, 0.7, 24, 30_000),
+        ("eva-v2-10k", &[], 4096, 0.7, 24, 60_000),
+        ("perc-h730-1x4tb", &[], 1 << 17, 1.0, 40, 200_000),
+        (
+            "dl360p-g8-p420i",
+            &[
+                ("cache.mode", "write-through"),
+                ("volume.layout", "raid5"),
+                ("cache.streams", "4"),
+            ],
+            8192,
+            1.0,
+            8,
+            40_000,
+        ),
+        // Or has room for.
+        (
+            "dl360-g6-p410i",
+            &[("cache.read", "1280KiB"), ("volume.layout", "raid0")],
+            1 << 16,
+            1.0,
+            4,
+            40_000,
+        ),
+    ] {
+        let system = system(name, settings);
+        let outstanding = if streams == 4 { 128 } else { streams };
+        let mut asked = stream(&system, block, read, 0.0, Arrival::outstanding(outstanding));
+        asked.profile.sequential_streams = streams;
+        let off = off(&system, asked, outstanding, ios);
+        assert!(off.abs() < 0.1, "{name} {block} {streams}: {off:+.3}");
+    }
+}
