@@ -319,7 +319,17 @@ impl Direct {
         } else {
             0.0
         };
-        let fewest = FEWEST.max(EACH * outstanding).max(of_each.min(MOST));
+        // What a cache holds of streams has come from the lap before.
+        let whole = self.back.as_ref().is_some_and(|back| back.whole);
+        let lap = if whole && !scattered(&self.profile) {
+            self.profile.working_set.0 as f64 / self.profile.mean_bytes() / read.min(1.0 - read)
+        } else {
+            0.0
+        };
+        let fewest = FEWEST
+            .max(EACH * outstanding)
+            .max(of_each.min(MOST))
+            .max(lap);
         if scattered(&self.profile) {
             let runs = (RUNS / self.profile.random_fraction).min(MOST_OF_RUNS);
             let most = if self.back.is_some() { MOST } else { SCATTERED };

@@ -23,7 +23,7 @@ const FOUND: f64 = 0.9;
 const SELDOM: f64 = 0.02;
 
 /// How many times what a cache has room for streams may go over that are followed with all that it holds.
-const SMALL: f64 = 2.0;
+const SMALL: f64 = 8.0;
 
 /// The most pages of a cache that is followed with all that it holds; streams fill them in order, which takes less.
 const PAGES: u64 = 65_536;
@@ -236,9 +236,11 @@ impl Part<'_> {
     fn are_whole(&self, cache: &system::Cache) -> bool {
         let profile = self.profile;
         let mixed = profile.read_fraction > 0.0 && profile.read_fraction < 1.0;
-        let small = profile.working_set.0 as f64 <= SMALL * (cache.read.0 + cache.write.0) as f64;
-        let follows = mixed && !scattered(profile) && (small || self.is_crowded(cache));
-        follows && pages(cache) <= PAGES_OF_STREAMS && self.view.system.writes_back()
+        let held = (cache.read.0 + cache.write.0) as f64;
+        let small = profile.working_set.0 as f64 <= SMALL * held && pages(cache) <= PAGES;
+        let crowded = self.is_crowded(cache) && pages(cache) <= PAGES_OF_STREAMS;
+        let follows = mixed && !scattered(profile) && (small || crowded);
+        follows && self.view.system.writes_back()
     }
 
     /// How the cache writes back.
