@@ -37,7 +37,7 @@ impl Drives {
         let first_ns = self.rested.as_ref().map_or(single_ns, |rested| {
             // The more a drive has to do, the less it rests.
             let used = self.busy(per_ns, 0.0, f64::INFINITY) / self.count;
-            rested.first().mean_ns * (1.0 - used) + single_ns * used
+            rested.curve.first().mean_ns * (1.0 - used) + single_ns * used
         });
         let residence = self.arriving_ns(per_ns / self.groups(), scv, first_ns, self.choice.share);
         let sets_ns = self.sets_ns(residence, per_ns * residence);

@@ -19,7 +19,7 @@ const BUSY_ROUNDS: u32 = 20;
 const NEAR: f64 = 1.02;
 
 /// How narrow the range is in which both of two rates count; found by simulation.
-const NARROW: f64 = 5.0;
+const NARROW: f64 = 20.0;
 
 /// More sets than ever are inside.
 const MOST_SETS: f64 = 1e9;
@@ -30,6 +30,14 @@ const ENDLESS: f64 = 16_384.0;
 /// The lesser of two rates: so much less where they are near that queues come and go between both.
 fn softly_least(a: f64, b: f64) -> f64 {
     (a.powf(-NARROW) + b.powf(-NARROW)).powf(-1.0 / NARROW)
+}
+
+/// Drives that have time to empty their buffers of writes.
+#[derive(Debug, Clone)]
+pub(super) struct Rested {
+    pub(super) curve: Curve,
+    /// Share of the sets that read.
+    pub(super) reading: f64,
 }
 
 /// All drives under sets of one mix.
@@ -49,7 +57,7 @@ pub(super) struct Drives {
     /// Sets per ns that the loops carry.
     pub(super) most_per_ns: f64,
     /// The same when the drive has time to empty its buffer of writes, which nobody waits for; `None` where it has none, or never rests.
-    pub(super) rested: Option<Curve>,
+    pub(super) rested: Option<Rested>,
     /// Sets that are at one drive at the same time because they follow each other there, as a mean.
     pub(super) clump: f64,
     /// Streams, each with its part of what is outstanding, in which they follow each other.
@@ -210,7 +218,7 @@ impl Drives {
         });
         let inside: Vec<f64> = inside.collect();
         let mut rates = self.together(&hosts, &inside);
-        if let Some(curve) = &self.rested {
+        if let Some(Rested { curve, reading }) = &self.rested {
             let rested = Drives {
                 curve: curve.clone(),
                 rested: None,
@@ -219,9 +227,10 @@ impl Drives {
             };
             let (groups, rested) = (self.groups(), rested.together(&hosts, &inside));
             for ((rate, rested), sets) in rates.iter_mut().zip(rested).zip(&inside) {
-                // All drives write back whatever hosts wait for.
                 let here = (sets / groups).max(1.0) * self.each;
-                let busy = groups / (self.each * self.curve.at(here).mean_ns);
+                let even = |curve: &Curve| groups / (self.each * curve.at(here).mean_ns);
+                // All drives write back whatever hosts wait for, but reads wait at some while they are missed at others.
+                let busy = even(&self.curve) * (rested / even(curve)).min(1.0).powf(*reading);
                 *rate = softly_least(rested, busy.min(self.most_per_ns));
             }
         }

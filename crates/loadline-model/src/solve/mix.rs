@@ -4,7 +4,7 @@ use super::ask::Ask;
 use super::bench::Ground;
 use super::course::{Course, Streams};
 use super::direct::{Coming, Direct, Followed};
-use super::drives::{Choice, Drives, Known, Order};
+use super::drives::{Choice, Drives, Known, Order, Rested};
 use super::fork::Largest;
 use super::network::Class;
 use super::parts::Passing;
@@ -404,7 +404,10 @@ impl Mix {
         };
         Some(Drives {
             curve,
-            rested,
+            rested: rested.map(|curve| Rested {
+                curve,
+                reading: self.reading(),
+            }),
             count,
             each: accesses / wide,
             wide: wide / sets,
