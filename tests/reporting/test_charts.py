@@ -12,7 +12,7 @@ import pytest
 from results import failed, measured, run_of, solved
 
 from loadline.reporting.charts import NAMES, OF_ALL, OF_POINT
-from loadline.reporting.charts.frame import far, names, scale
+from loadline.reporting.charts.frame import far, names, parted, scale
 from loadline.reporting.charts.panel import Panel, looks
 from loadline.reporting.charts.theme import DARK, LIGHT, Palette
 from loadline.reporting.contents import Contents
@@ -146,7 +146,29 @@ def test_a_label_at_the_left_edge_stands_right_of_its_dot() -> None:
 
 def test_more_curves_than_can_be_told_apart_are_spread_over_panels() -> None:
     rows = [row for n in range(8) for row in of_depths(1, 2, tags={"drives": str(n)}, system="a", origin="solved")]
-    assert titles("load", rows) == ["Response against load: p, 1 to 6", "Response against load: p, 7 to 8"]
+    assert titles("load", rows) == ["Response against load: p, 1 to 4", "Response against load: p, 5 to 8"]
+
+
+def test_many_curves_are_parted_by_a_setting_that_some_share() -> None:
+    rows = [
+        row
+        for number in ("84", "168", "252", "336")
+        for layout in ("vraid1", "vraid5")
+        for row in of_depths(1, 2, tags={"pool.drives": number, "volume.layout": layout}, system="a", origin="solved")
+    ]
+    drawn = panels("load", rows)
+    assert [panel.title for panel in drawn] == [f"Response against load: p, layout vraid{n}" for n in (1, 5)]
+    for panel in drawn:
+        named = list(dict.fromkeys(row["source"] for row in panel.data["answers"]))
+        assert named == ["drives 84", "drives 168", "drives 252", "drives 336"]
+
+
+def test_so_many_curves_that_one_setting_leaves_too_many_are_parted_by_two() -> None:
+    labels = [f"drives {n}, layout {layout}, mode {mode}" for n in range(4) for layout in range(4) for mode in range(3)]
+    parts = parted(labels)
+    assert [part for part, _ in parts][:2] == [", drives 0, mode 0", ", drives 0, mode 1"]
+    assert list(parts[0][1].values()) == ["layout 0", "layout 1", "layout 2", "layout 3"]
+    assert sorted(number for _, shown in parts for number in shown) == list(range(48))
 
 
 def test_a_legend_of_curves_says_all_of_a_sweep_over_several_settings() -> None:

@@ -124,6 +124,18 @@ def test_many_panels_stand_in_columns(panels: int, columns: int, rows: int) -> N
     assert 320 * rows < height < 460 * rows
 
 
+def test_the_parts_of_a_profile_stand_beside_each_other_in_a_picture_of_many_panels() -> None:
+    rows = [
+        solved(f"{profile}{depth}", profile=profile, outstanding_asked=depth, tags={"drives": drives, "layout": layout})
+        for profile in "abcde"
+        for drives in ("1", "2", "3", "4")
+        for layout in ("raid5", "raid10")
+        for depth in (1, 2)
+    ]
+    svg = ET.fromstring(picture(Contents("t", (), rows, ()), "load", None, as_svg=True))
+    assert 1200 < float(svg.attrib["width"]) < 1440
+
+
 def test_a_report_with_the_ending_of_a_picture_is_one(tmp_path: Path) -> None:
     run = run_of(tmp_path, [measured("a")])
     assert report([run], tmp_path / "x.PNG").read_bytes().startswith(b"\x89PNG")

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections import Counter
 from collections.abc import Iterable, Sequence
+from itertools import combinations, pairwise
 from typing import Any
 
 from loadline.reporting.apart import source
@@ -79,6 +80,36 @@ def _in_lines(told: str) -> str:
         else:
             lines[-1] = longer
     return SEPARATOR.join(lines)
+
+
+def parted(labels: Sequence[str]) -> list[tuple[str, dict[int, str]]]:
+    """Numbers and labels of what is told apart in one panel, six at most, and what its title says of the part.
+
+    More are parted by a setting or two that lines share, which leave their labels; else evenly.
+    """
+    if len(labels) <= MOST_SIDES:
+        return [("", dict(enumerate(labels)))] if labels else []
+    split = [label.split(", ") for label in labels]
+    words = len(split[0]) if len({len(one) for one in split}) == 1 else 0
+    for several in (1, 2)[: max(0, words - 1)]:
+        ways = [_alike(split, chosen) for chosen in combinations(range(words), several)]
+        fit = [way for way in ways if all(1 < len(numbers) <= MOST_SIDES for numbers in way.values())]
+        if fit:
+            return [(f", {', '.join(shared)}", numbers) for shared, numbers in min(fit, key=len).items()]
+    parts = -(-len(labels) // MOST_SIDES)
+    edges = [len(labels) * part // parts for part in range(parts + 1)]
+    return [
+        (f", {first + 1} to {last}", {number: labels[number] for number in range(first, last)})
+        for first, last in pairwise(edges)
+    ]
+
+
+def _alike(labels: Sequence[Sequence[str]], places: Sequence[int]) -> dict[tuple[str, ...], dict[int, str]]:
+    found: dict[tuple[str, ...], dict[int, str]] = {}
+    for number, words in enumerate(labels):
+        rest = ", ".join(word for place, word in enumerate(words) if place not in places)
+        found.setdefault(tuple(words[place] for place in places), {})[number] = rest
+    return found
 
 
 def by_class(results: Sequence[Result]) -> dict[str, list[int]]:
