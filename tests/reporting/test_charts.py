@@ -54,7 +54,8 @@ def test_of_nothing_no_chart_is_drawn_and_all_say_what_they_lack(chart: object) 
 
 
 def test_names_on_the_command_line_are_those_of_the_charts() -> None:
-    assert NAMES == ("load", "iops", "latency", "block-size", "components", "utilisation", "over-time", "distribution")
+    of_all = ("position", "load", "iops", "latency", "block-size", "components", "utilisation")
+    assert (*of_all, "over-time", "distribution") == NAMES
 
 
 def test_iops_and_latency_have_a_panel_a_class_in_the_house_order() -> None:
@@ -195,12 +196,12 @@ def test_more_patterns_than_can_be_told_apart_are_spread_over_panels() -> None:
     ]
     iops, mb, more, _ = panels("block-size", rows)
     assert [panel.title for panel in (iops, mb, more)] == [
-        "IOPS over block size, 1 to 6",
-        "MB/s over block size, 1 to 6",
-        "IOPS over block size, 7 to 7",
+        "IOPS over block size, 1 to 3",
+        "MB/s over block size, 1 to 3",
+        "IOPS over block size, 4 to 7",
     ]
-    assert len({row["line"] for row in iops.data["points"]}) == 6
-    assert {row["line"] for row in more.data["points"]} == {"60 % random 70 % read"}
+    assert len({row["line"] for row in iops.data["points"]}) == 3
+    assert "60 % random 70 % read" in {row["line"] for row in more.data["points"]}
 
 
 def test_components_come_with_the_busiest_first_and_idle_ones_not_at_all() -> None:
