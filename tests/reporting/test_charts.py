@@ -54,7 +54,7 @@ def test_of_nothing_no_chart_is_drawn_and_all_say_what_they_lack(chart: object) 
 
 
 def test_names_on_the_command_line_are_those_of_the_charts() -> None:
-    of_all = ("position", "load", "iops", "latency", "block-size", "components", "utilisation")
+    of_all = ("position", "setting", "load", "iops", "latency", "block-size", "components", "utilisation")
     assert (*of_all, "over-time", "distribution") == NAMES
 
 

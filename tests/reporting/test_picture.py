@@ -65,7 +65,7 @@ def test_no_dot_of_a_distribution_lies_on_the_labels_of_the_axis(tmp_path: Path)
 @pytest.mark.parametrize(
     ("chart", "point", "message", "remedy"),
     [
-        ("pie", None, "there is no chart 'pie'", "Charts: position, load, iops"),
+        ("pie", None, "there is no chart 'pie'", "Charts: position, setting, load, iops"),
         ("components", None, "only models have components, and emulated ones .* of two seconds", "another chart"),
         ("over-time", None, "shows one point, and there are 2", "--point"),
         ("over-time", "c", "there is no point 'c'", "Points: a and b."),
