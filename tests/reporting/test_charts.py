@@ -327,7 +327,7 @@ def of_two_systems(*points: str) -> list[Result]:
 def test_points_of_one_name_stand_beside_each_other_in_a_colour_a_side(chart: str) -> None:
     panel, *_ = panels(chart, of_two_systems("log", "mail"))
     assert [(row["name"], row["side"]) for row in panel.data["points"]] == [
-        (name, side) for side in ("old", "new") for name in ("log", "mail")
+        (name, side) for name in ("log", "mail") for side in ("old", "new")
     ]
     layers = panel.spec(400)["layer"]
     assert all(layer["encoding"]["yOffset"]["scale"]["domain"] == ["old", "new"] for layer in layers)
@@ -350,6 +350,13 @@ def test_rows_without_their_like_or_of_too_many_sides_have_names_of_their_own() 
     ):
         (panel,) = panels("iops", rows)
         assert all("side" not in row and " · " in row["name"] for row in panel.data["points"])
+
+
+@pytest.mark.parametrize("chart", ["iops", "latency"])
+def test_of_more_sides_than_have_a_colour_those_of_one_point_are_below_each_other(chart: str) -> None:
+    rows = [solved(point, tags={"drives": str(number)}) for number in range(7) for point in ("log", "mail")]
+    panel, *_ = panels(chart, rows)
+    assert [row["name"][:4] for row in panel.data["points"]] == ["log "] * 7 + ["mail"] * 7
 
 
 def test_rows_of_components_and_hosts_are_in_the_order_of_their_names() -> None:

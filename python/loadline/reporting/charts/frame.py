@@ -47,8 +47,12 @@ def set_beside(results: Sequence[Result]) -> tuple[list[dict[str, str]], list[st
 
 def together(results: Sequence[Result]) -> list[Result]:
     """The rows, those of one name behind each other."""
+    return [results[number] for number in _together(results)]
+
+
+def _together(results: Sequence[Result]) -> list[int]:
     order = {point: place for place, point in enumerate(dict.fromkeys(result.point for result in results))}
-    return sorted(results, key=lambda result: order[result.point])
+    return sorted(range(len(results)), key=lambda number: order[results[number].point])
 
 
 def names(results: Sequence[Result]) -> list[str]:
@@ -113,10 +117,10 @@ def _alike(labels: Sequence[Sequence[str]], places: Sequence[int]) -> dict[tuple
 
 
 def by_class(results: Sequence[Result]) -> dict[str, list[int]]:
-    """Numbers of the rows by access class, classes in the house's order."""
+    """Numbers of the rows by access class, classes in the house's order, those of one name behind each other."""
     found: dict[str, list[int]] = {}
-    for number, result in enumerate(results):
-        found.setdefault(result.access_class or "", []).append(number)
+    for number in _together(results):
+        found.setdefault(results[number].access_class or "", []).append(number)
     order = {name: place for place, name in enumerate(CLASSES)}
     return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
 
