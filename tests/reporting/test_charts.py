@@ -172,6 +172,12 @@ def test_so_many_curves_that_one_setting_leaves_too_many_are_parted_by_two() -> 
     assert sorted(number for _, shown in parts for number in shown) == list(range(48))
 
 
+def test_what_is_compared_stays_in_one_panel_of_many_curves() -> None:
+    labels = [f"{side}, drives {n}" for side in ("old", "new") for n in range(4)]
+    assert [part for part, _ in parted(labels)] == [", old", ", new"]
+    assert parted(labels, ("old", "new"))[0] == (", drives 0", {0: "old", 4: "new"})
+
+
 def test_a_legend_of_curves_says_all_of_a_sweep_over_several_settings() -> None:
     of_modes = {mode: {"volume.layout": "vraid5", "cache.mode": mode} for mode in ("write-back", "write-through")}
     tags = [{"pool.drives": "84", "pool.scheduling": "sptf", **said} for said in of_modes.values()]

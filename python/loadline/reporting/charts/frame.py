@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from itertools import combinations, pairwise
 from typing import Any
 
@@ -86,17 +86,19 @@ def _in_lines(told: str) -> str:
     return SEPARATOR.join(lines)
 
 
-def parted(labels: Sequence[str]) -> list[tuple[str, dict[int, str]]]:
+def parted(labels: Sequence[str], compared: Collection[str] = ()) -> list[tuple[str, dict[int, str]]]:
     """Numbers and labels of what is told apart in one panel, six at most, and what its title says of the part.
 
-    More are parted by a setting or two that lines share, which leave their labels; else evenly.
+    More are parted by a setting or two that lines share, which leave their labels, but not by what is `compared`; else
+    evenly.
     """
     if len(labels) <= MOST_SIDES:
         return [("", dict(enumerate(labels)))] if labels else []
     split = [label.split(", ") for label in labels]
-    words = len(split[0]) if len({len(one) for one in split}) == 1 else 0
-    for several in (1, 2)[: max(0, words - 1)]:
-        ways = [_alike(split, chosen) for chosen in combinations(range(words), several)]
+    words = list(zip(*split, strict=True)) if len({len(one) for one in split}) == 1 else []
+    places = [place for place, said in enumerate(words) if not set(said) <= set(compared)]
+    for several in (1, 2)[: max(0, len(words) - 1)]:
+        ways = [_alike(split, chosen) for chosen in combinations(places, several)]
         fit = [way for way in ways if all(1 < len(numbers) <= MOST_SIDES for numbers in way.values())]
         if fit:
             return [(f", {', '.join(shared)}", numbers) for shared, numbers in min(fit, key=len).items()]

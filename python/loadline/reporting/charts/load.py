@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -63,8 +63,13 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
     return panels_of(drawn, palette, failed)
 
 
-def panels_of(drawn: Sequence[Curve], palette: Palette, failed: Mapping[str, Sequence[str]] = {}) -> list[Panel]:
-    """The same of any curves, of whose profiles these points have failed."""
+def panels_of(
+    drawn: Sequence[Curve],
+    palette: Palette,
+    failed: Mapping[str, Sequence[str]] = {},
+    compared: Collection[str] = (),
+) -> list[Panel]:
+    """The same of any curves, of whose profiles these points have failed; sources that are compared stay together."""
     by_profile: dict[str, list[Curve]] = {}
     for curve in drawn:
         by_profile.setdefault(curve.profile, []).append(curve)
@@ -74,7 +79,7 @@ def panels_of(drawn: Sequence[Curve], palette: Palette, failed: Mapping[str, Seq
         more = f"; failed: {listed(lacking, _FEW)}" if lacking else ""
         # The parts of many curves are on the same paper: they are to be compared.
         whole = _Sheet.of(several)
-        for part, named in parted([curve.source for curve in several]):
+        for part, named in parted([curve.source for curve in several], compared):
             shown = [replace(several[number], source=name) for number, name in named.items()]
             panel = replace(whole, curves=shown).panel(f"Response against load: {profile}{part}", palette)
             panels.append(replace(panel, note=panel.note + more, of=profile))
