@@ -194,6 +194,14 @@ def test_three_sizes_are_a_sweep_and_two_are_none() -> None:
     assert titles("block-size", [*of_sizes(4096, 8192), *of_sizes(65536, random=0.0)]) == []
 
 
+def test_load_lines_over_block_size_are_one_sweep_whatever_load_each_is_at() -> None:
+    rows = [
+        dataclasses.replace(row, origin="solved", limit="mean<=30ms", outstanding_asked=100 - number)
+        for number, row in enumerate(of_sizes(4096, 8192, 65536))
+    ]
+    assert {panel.note for panel in panels("block-size", rows)} == {"random 70 % read, at the load line, mean<=30ms"}
+
+
 def test_more_patterns_than_can_be_told_apart_are_spread_over_panels() -> None:
     rows = [
         dataclasses.replace(row, point=f"{row.point}-{n}")
