@@ -162,3 +162,12 @@ def test_a_number_in_a_sentence_is_no_power_of_ten(value: float, digits: int, sa
 
 def test_a_number_below_zero_has_a_minus_and_no_hyphen() -> None:
     assert [units.format_signed(value, "+.0%") for value in (-0.03, 0.03)] == ["−3%", "+3%"]
+
+
+def test_texts_of_one_kind_are_numbers_and_of_several_kinds_none() -> None:
+    assert units.parse_alike(["84", "4k", "1MiB"]) == [84, 4096, 1048576]
+    assert units.parse_alike(["0.5", "30ms"]) == [5e8, 3e7]
+    assert units.parse_alike(["70%"]) == [0.7]
+    assert units.parse_alike(["1MB/s", "2GB/s"]) == [1e6, 2e9]
+    assert units.parse_alike(["84", "vraid5"]) is None
+    assert units.parse_alike(["4k", "30ms"]) is None

@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import math
 import re
+from collections.abc import Callable, Sequence
 from fractions import Fraction
 
 from loadline.errors import InputError
@@ -169,6 +170,18 @@ def parse_bandwidth(text: str | int | float) -> float:
     if value <= 0:
         raise InputError(f"{quoted(text)} is not above 0", "A bandwidth is above 0.")
     return float(value * factor)
+
+
+def parse_alike(texts: Sequence[str]) -> list[float] | None:
+    """Numbers of texts that are all sizes or plain numbers, all durations and so on; None if they aren't."""
+    parsers: tuple[Callable[[str], float | Fraction], ...]
+    parsers = (parse_bytes, parse_duration, parse_fraction, parse_rate, parse_bandwidth)
+    for parse in parsers:
+        try:
+            return [float(parse(text)) for text in texts]
+        except InputError:
+            continue
+    return None
 
 
 def format_bytes(size_bytes: int) -> str:

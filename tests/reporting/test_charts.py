@@ -12,7 +12,7 @@ import pytest
 from results import failed, measured, run_of, solved
 
 from loadline.reporting.charts import NAMES, OF_ALL, OF_POINT
-from loadline.reporting.charts.frame import far, names, scale
+from loadline.reporting.charts.frame import far, names, parted, scale
 from loadline.reporting.charts.panel import Panel, looks
 from loadline.reporting.charts.theme import DARK, LIGHT, Palette
 from loadline.reporting.contents import Contents
@@ -54,7 +54,8 @@ def test_of_nothing_no_chart_is_drawn_and_all_say_what_they_lack(chart: object) 
 
 
 def test_names_on_the_command_line_are_those_of_the_charts() -> None:
-    assert NAMES == ("load", "iops", "latency", "block-size", "components", "utilisation", "over-time", "distribution")
+    of_all = ("position", "setting", "load", "iops", "latency", "block-size", "components", "utilisation")
+    assert (*of_all, "over-time", "distribution") == NAMES
 
 
 def test_iops_and_latency_have_a_panel_a_class_in_the_house_order() -> None:
@@ -146,7 +147,35 @@ def test_a_label_at_the_left_edge_stands_right_of_its_dot() -> None:
 
 def test_more_curves_than_can_be_told_apart_are_spread_over_panels() -> None:
     rows = [row for n in range(8) for row in of_depths(1, 2, tags={"drives": str(n)}, system="a", origin="solved")]
-    assert titles("load", rows) == ["Response against load: p, 1 to 6", "Response against load: p, 7 to 8"]
+    assert titles("load", rows) == ["Response against load: p, 1 to 4", "Response against load: p, 5 to 8"]
+
+
+def test_many_curves_are_parted_by_a_setting_that_some_share() -> None:
+    rows = [
+        row
+        for number in ("84", "168", "252", "336")
+        for layout in ("vraid1", "vraid5")
+        for row in of_depths(1, 2, tags={"pool.drives": number, "volume.layout": layout}, system="a", origin="solved")
+    ]
+    drawn = panels("load", rows)
+    assert [panel.title for panel in drawn] == [f"Response against load: p, layout vraid{n}" for n in (1, 5)]
+    for panel in drawn:
+        named = list(dict.fromkeys(row["source"] for row in panel.data["answers"]))
+        assert named == ["drives 84", "drives 168", "drives 252", "drives 336"]
+
+
+def test_so_many_curves_that_one_setting_leaves_too_many_are_parted_by_two() -> None:
+    labels = [f"drives {n}, layout {layout}, mode {mode}" for n in range(4) for layout in range(4) for mode in range(3)]
+    parts = parted(labels)
+    assert [part for part, _ in parts][:2] == [", drives 0, mode 0", ", drives 0, mode 1"]
+    assert list(parts[0][1].values()) == ["layout 0", "layout 1", "layout 2", "layout 3"]
+    assert sorted(number for _, shown in parts for number in shown) == list(range(48))
+
+
+def test_what_is_compared_stays_in_one_panel_of_many_curves() -> None:
+    labels = [f"{side}, drives {n}" for side in ("old", "new") for n in range(4)]
+    assert [part for part, _ in parted(labels)] == [", old", ", new"]
+    assert parted(labels, ("old", "new"))[0] == (", drives 0", {0: "old", 4: "new"})
 
 
 def test_a_legend_of_curves_says_all_of_a_sweep_over_several_settings() -> None:
@@ -165,6 +194,14 @@ def test_three_sizes_are_a_sweep_and_two_are_none() -> None:
     assert titles("block-size", [*of_sizes(4096, 8192), *of_sizes(65536, random=0.0)]) == []
 
 
+def test_load_lines_over_block_size_are_one_sweep_whatever_load_each_is_at() -> None:
+    rows = [
+        dataclasses.replace(row, origin="solved", limit="mean<=30ms", outstanding_asked=100 - number)
+        for number, row in enumerate(of_sizes(4096, 8192, 65536))
+    ]
+    assert {panel.note for panel in panels("block-size", rows)} == {"random 70 % read, at the load line, mean<=30ms"}
+
+
 def test_more_patterns_than_can_be_told_apart_are_spread_over_panels() -> None:
     rows = [
         dataclasses.replace(row, point=f"{row.point}-{n}")
@@ -173,12 +210,12 @@ def test_more_patterns_than_can_be_told_apart_are_spread_over_panels() -> None:
     ]
     iops, mb, more, _ = panels("block-size", rows)
     assert [panel.title for panel in (iops, mb, more)] == [
-        "IOPS over block size, 1 to 6",
-        "MB/s over block size, 1 to 6",
-        "IOPS over block size, 7 to 7",
+        "IOPS over block size, 1 to 3",
+        "MB/s over block size, 1 to 3",
+        "IOPS over block size, 4 to 7",
     ]
-    assert len({row["line"] for row in iops.data["points"]}) == 6
-    assert {row["line"] for row in more.data["points"]} == {"60 % random 70 % read"}
+    assert len({row["line"] for row in iops.data["points"]}) == 3
+    assert "60 % random 70 % read" in {row["line"] for row in more.data["points"]}
 
 
 def test_components_come_with_the_busiest_first_and_idle_ones_not_at_all() -> None:
@@ -304,7 +341,7 @@ def of_two_systems(*points: str) -> list[Result]:
 def test_points_of_one_name_stand_beside_each_other_in_a_colour_a_side(chart: str) -> None:
     panel, *_ = panels(chart, of_two_systems("log", "mail"))
     assert [(row["name"], row["side"]) for row in panel.data["points"]] == [
-        (name, side) for side in ("old", "new") for name in ("log", "mail")
+        (name, side) for name in ("log", "mail") for side in ("old", "new")
     ]
     layers = panel.spec(400)["layer"]
     assert all(layer["encoding"]["yOffset"]["scale"]["domain"] == ["old", "new"] for layer in layers)
@@ -327,6 +364,13 @@ def test_rows_without_their_like_or_of_too_many_sides_have_names_of_their_own() 
     ):
         (panel,) = panels("iops", rows)
         assert all("side" not in row and " · " in row["name"] for row in panel.data["points"])
+
+
+@pytest.mark.parametrize("chart", ["iops", "latency"])
+def test_of_more_sides_than_have_a_colour_those_of_one_point_are_below_each_other(chart: str) -> None:
+    rows = [solved(point, tags={"drives": str(number)}) for number in range(7) for point in ("log", "mail")]
+    panel, *_ = panels(chart, rows)
+    assert [row["name"][:4] for row in panel.data["points"]] == ["log "] * 7 + ["mail"] * 7
 
 
 def test_rows_of_components_and_hosts_are_in_the_order_of_their_names() -> None:

@@ -385,7 +385,7 @@ def test_parts_of_many_curves_are_on_one_paper() -> None:
         for row in searched([(n, drives * iops, ms) for n, iops, ms in HOCKEY], at=3, tags={"pool.drives": str(drives)})
     ]
     one, other = draw(Contents("t", (), rows, ()), LIGHT)
-    assert (one.title[-8:], other.title[-8:]) == (", 1 to 6", ", 7 to 8")
+    assert (one.title[-8:], other.title[-8:]) == (", 1 to 4", ", 5 to 8")
     assert all(domain(one, axis) == domain(other, axis) for axis in "xy")
 
 

@@ -65,7 +65,7 @@ def test_no_dot_of_a_distribution_lies_on_the_labels_of_the_axis(tmp_path: Path)
 @pytest.mark.parametrize(
     ("chart", "point", "message", "remedy"),
     [
-        ("pie", None, "there is no chart 'pie'", "Charts: load, iops"),
+        ("pie", None, "there is no chart 'pie'", "Charts: position, setting, load, iops"),
         ("components", None, "only models have components, and emulated ones .* of two seconds", "another chart"),
         ("over-time", None, "shows one point, and there are 2", "--point"),
         ("over-time", "c", "there is no point 'c'", "Points: a and b."),
@@ -122,6 +122,18 @@ def test_many_panels_stand_in_columns(panels: int, columns: int, rows: int) -> N
     width, height = (float(svg.attrib[side]) for side in ("width", "height"))
     assert 600 * columns < width < 720 * columns
     assert 320 * rows < height < 460 * rows
+
+
+def test_the_parts_of_a_profile_stand_beside_each_other_in_a_picture_of_many_panels() -> None:
+    rows = [
+        solved(f"{profile}{depth}", profile=profile, outstanding_asked=depth, tags={"drives": drives, "layout": layout})
+        for profile in "abcde"
+        for drives in ("1", "2", "3", "4")
+        for layout in ("raid5", "raid10")
+        for depth in (1, 2)
+    ]
+    svg = ET.fromstring(picture(Contents("t", (), rows, ()), "load", None, as_svg=True))
+    assert 1200 < float(svg.attrib["width"]) < 1440
 
 
 def test_a_report_with_the_ending_of_a_picture_is_one(tmp_path: Path) -> None:

@@ -12,14 +12,13 @@ import os
 import random
 import sys
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from contextlib import contextmanager
+from dataclasses import replace
+from datetime import datetime
 from pathlib import Path
 from typing import Any, get_args
 
 from loadline.errors import InputError, RefusedError
-from loadline.host import provenance
 from loadline.host.roots import HERE, Roots
 from loadline.judging.finding import Doubt, finding
 from loadline.measuring import event, fio, intent, journal, preparing, ramp, rounds, target, together, warming
@@ -29,8 +28,9 @@ from loadline.measuring.open_load import as_sent
 from loadline.measuring.open_response import Measure, opened
 from loadline.measuring.point import Measured, measure
 from loadline.measuring.presence import Presence
+from loadline.measuring.session import Session, close, logged, rewritten, session_facts
 from loadline.measuring.stopping import cache_of
-from loadline.result.file import write_json, writing
+from loadline.result.file import writing
 from loadline.result.point_folder import begin_point, begin_ramp, commit_point
 from loadline.result.schema import Result
 from loadline.result.store import Run, Store, locked
@@ -40,24 +40,6 @@ from loadline.workload.plan import Options, Point, make_plan
 from loadline.workload.suite import Suite, load_suite
 
 log = logging.getLogger("loadline")
-
-
-@dataclass(frozen=True, slots=True)
-class Session:
-    """The world of one call: where results go, who listens, who loads the same, and what a test may replace."""
-
-    store: Store
-    listen: event.Listener = lambda _: None
-    ask: Callable[[target.Target, str], str | None] | None = None
-    engine: str | None = None
-    roots: Roots = HERE
-    command: tuple[str, ...] = ()
-    presence: Presence = Presence(())
-    warmth: warming.Warmth = warming.Warmth(0)
-
-    def __post_init__(self) -> None:
-        if not callable(self.listen):
-            raise InputError(f"listen: {self.listen!r} can't be called", "Give a function, or leave it out.")
 
 
 def run(
@@ -147,7 +129,7 @@ def run(
         },
         "tags": {**together.settings_of(aims), **(tags or {})},
         "declared": dict(declared or {}),
-        "sessions": [_session_facts(aims, loaders, session)],
+        "sessions": [session_facts(aims, loaders, session)],
     }
     more = f"-and-{len(aims) - 1}-more" if len(aims) > 1 else ""
     made = place.create(suite.name, aims[0].given, document, datetime.now(), more)
@@ -220,7 +202,7 @@ def _go_on(made: Run, session: Session) -> Run:
     planned = intent.plan(made.suite, aims, points, looked, order, again, made.missing())
     session.listen(planned)
     session = _aware(session, aims)
-    made = _rewritten(made, [*made.document["sessions"], _session_facts(aims, loaders, session)])
+    made = rewritten(made, [*made.document["sessions"], session_facts(aims, loaders, session)])
     return _go(made, planned, loaders, session)
 
 
@@ -261,7 +243,7 @@ def _go(made: Run, planned: event.Planned, loaders: Sequence[fio.Fio], session: 
         or any(point.writes or intent.fills(point) for point in points if point.target in {None, number})
         for number, intended in enumerate(planned.targets)
     ]
-    with interruptible(made), _logged(made), journal.kept(made, session.listen) as listen:
+    with interruptible(made), logged(made), journal.kept(made, session.listen) as listen:
         session = replace(session, listen=listen, warmth=warming.Warmth(len(aims)))
         try:
             seed = made.document["options"]["seed"]
@@ -290,7 +272,7 @@ def _go(made: Run, planned: event.Planned, loaders: Sequence[fio.Fio], session: 
                     else:
                         _rounds(made, group, held, points, loaders, session)
         finally:
-            made = _close(made, aims, session)
+            made = close(made, aims, session)
         with writing(made.path):
             audit_whole(made)
     session.listen(event.Finished(made.id, made.path, made.summary()["failed"]))
@@ -539,63 +521,3 @@ def _confirm(planned: event.Planned, destroy: tuple[str, ...], session: Session)
         raise InputError(
             f"--destroy {stray!r} is no target of this run", f"It has {named}. Correct it or leave it out."
         )
-
-
-def _session_facts(aims: Sequence[target.Target], loaders: Sequence[fio.Fio], session: Session) -> dict[str, Any]:
-    import loadline
-
-    first = loaders[0]
-    engines = ", ".join(dict.fromkeys(loader.engine for loader in loaders))
-    return {
-        "started_at": _now(),
-        "ended_at": None,
-        "command": list(session.command),
-        "loadline": loadline.__version__,
-        "fio": {"program": first.program, "version": first.version, "engine": engines},
-        "machine": provenance.machine(session.roots),
-        "devices": [
-            None
-            if aim.device is None
-            else {
-                "target": aim.label,
-                "facts": provenance.device_facts(aim.device, session.roots),
-                "health_before": provenance.health(aim.device, session.roots),
-                "health_after": None,
-            }
-            for aim in aims
-        ],
-    }
-
-
-def _close(made: Run, aims: Sequence[target.Target], session: Session) -> Run:
-    *earlier, last = made.document["sessions"]
-    devices = [
-        known and {**known, "health_after": aim.device and provenance.health(aim.device, session.roots)}
-        for known, aim in zip(last["devices"], aims, strict=True)
-    ]
-    return _rewritten(made, [*earlier, {**last, "ended_at": _now(), "devices": devices}])
-
-
-def _rewritten(made: Run, sessions: list[dict[str, Any]]) -> Run:
-    made = Run(made.path, {**made.document, "sessions": sessions})
-    write_json(made.path / "run.json", made.document)
-    return made
-
-
-def _now() -> str:
-    return datetime.now(UTC).isoformat(timespec="milliseconds")
-
-
-@contextmanager
-def _logged(made: Run) -> Iterator[None]:
-    """loadline's log goes into the run folder too, while it lasts."""
-    with writing(made.path):
-        handler = logging.FileHandler(made.path / "log.txt", encoding="utf-8", errors="backslashreplace")
-    handler.setFormatter(logging.Formatter("%(asctime)s %(levelname)s %(message)s"))
-    log.addHandler(handler)
-    try:
-        yield
-    finally:
-        log.removeHandler(handler)
-        with suppress(OSError):
-            handler.close()

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from itertools import accumulate
@@ -89,7 +90,7 @@ def _stacked(panels: Callable[[Any], list[Any]], heading: str, *, as_svg: bool, 
     palette = theme.DARK if dark else theme.LIGHT
     stacked = []
     found = panels(palette)
-    columns = _columns(len(found))
+    columns = _columns(found)
     for panel in _first(found, columns):
         title = {"text": panel.title, "offset": 12, **({"subtitle": wrap(panel.note, _LETTERS)} if panel.note else {})}
         spec = panel.spec(_WIDTH)
@@ -116,8 +117,12 @@ def _stacked(panels: Callable[[Any], list[Any]], heading: str, *, as_svg: bool, 
     return png
 
 
-def _columns(panels: int) -> int:
-    return 1 + sum(panels >= many for many in _COLUMNS)
+def _columns(panels: list[Any]) -> int:
+    """Fewer where else those of one profile would be parted."""
+    most = 1 + sum(len(panels) >= many for many in _COLUMNS)
+    sizes = Counter(panel.of for panel in panels if panel.of).values()
+    fit = (columns for columns in range(most, 1, -1) if not any(columns % size and size % columns for size in sizes))
+    return next(fit, most)
 
 
 def _first(panels: list[Any], columns: int) -> list[Any]:

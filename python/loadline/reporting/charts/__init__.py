@@ -18,7 +18,9 @@ from loadline.reporting.charts import (
     main_effects,
     over_time,
     overlaid,
+    position,
     ratios,
+    setting,
     side_by_side,
     utilisation,
 )
@@ -64,6 +66,8 @@ _NO_COMPONENTS = "only models have components, and emulated ones tell of them in
 
 #: A chart is a file and a line here, in the order of the page.
 OF_ALL = (
+    OfAll("position", "Position", "nothing was asked for at three places of its target", position.draw),
+    OfAll("setting", "Over a setting", "no setting was swept over three numbers", setting.draw),
     OfAll("load", "Response against load", "no profile was answered at two loads", load.draw),
     OfAll("iops", "IOPS", "no point has a rate", iops.draw),
     OfAll("latency", "Latency", "no point has a latency of reads or writes", latency.draw),

@@ -105,3 +105,6 @@ _WORDS: tuple[Callable[[Mapping[str, Any]], str], ...] = (
     _share("compressible_fraction", "compressible", 0),
     _share("duplicate_fraction", "duplicate", 0),
 )
+
+#: Which of the words says where it begins.
+START = _WORDS.index(_start)

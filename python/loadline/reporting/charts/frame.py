@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Collection, Iterable, Sequence
+from itertools import combinations, pairwise
 from typing import Any
 
 from loadline.reporting.apart import source
@@ -46,8 +47,12 @@ def set_beside(results: Sequence[Result]) -> tuple[list[dict[str, str]], list[st
 
 def together(results: Sequence[Result]) -> list[Result]:
     """The rows, those of one name behind each other."""
+    return [results[number] for number in _together(results)]
+
+
+def _together(results: Sequence[Result]) -> list[int]:
     order = {point: place for place, point in enumerate(dict.fromkeys(result.point for result in results))}
-    return sorted(results, key=lambda result: order[result.point])
+    return sorted(range(len(results)), key=lambda number: order[results[number].point])
 
 
 def names(results: Sequence[Result]) -> list[str]:
@@ -81,11 +86,43 @@ def _in_lines(told: str) -> str:
     return SEPARATOR.join(lines)
 
 
+def parted(labels: Sequence[str], compared: Collection[str] = ()) -> list[tuple[str, dict[int, str]]]:
+    """Numbers and labels of what is told apart in one panel, six at most, and what its title says of the part.
+
+    More are parted by a setting or two that lines share, which leave their labels, but not by what is `compared`; else
+    evenly.
+    """
+    if len(labels) <= MOST_SIDES:
+        return [("", dict(enumerate(labels)))] if labels else []
+    split = [label.split(", ") for label in labels]
+    words = list(zip(*split, strict=True)) if len({len(one) for one in split}) == 1 else []
+    places = [place for place, said in enumerate(words) if not set(said) <= set(compared)]
+    for several in (1, 2)[: max(0, len(words) - 1)]:
+        ways = [_alike(split, chosen) for chosen in combinations(places, several)]
+        fit = [way for way in ways if all(1 < len(numbers) <= MOST_SIDES for numbers in way.values())]
+        if fit:
+            return [(f", {', '.join(shared)}", numbers) for shared, numbers in min(fit, key=len).items()]
+    parts = -(-len(labels) // MOST_SIDES)
+    edges = [len(labels) * part // parts for part in range(parts + 1)]
+    return [
+        (f", {first + 1} to {last}", {number: labels[number] for number in range(first, last)})
+        for first, last in pairwise(edges)
+    ]
+
+
+def _alike(labels: Sequence[Sequence[str]], places: Sequence[int]) -> dict[tuple[str, ...], dict[int, str]]:
+    found: dict[tuple[str, ...], dict[int, str]] = {}
+    for number, words in enumerate(labels):
+        rest = ", ".join(word for place, word in enumerate(words) if place not in places)
+        found.setdefault(tuple(words[place] for place in places), {})[number] = rest
+    return found
+
+
 def by_class(results: Sequence[Result]) -> dict[str, list[int]]:
-    """Numbers of the rows by access class, classes in the house's order."""
+    """Numbers of the rows by access class, classes in the house's order, those of one name behind each other."""
     found: dict[str, list[int]] = {}
-    for number, result in enumerate(results):
-        found.setdefault(result.access_class or "", []).append(number)
+    for number in _together(results):
+        found.setdefault(results[number].access_class or "", []).append(number)
     order = {name: place for place, name in enumerate(CLASSES)}
     return dict(sorted(found.items(), key=lambda item: order.get(item[0], len(order))))
 

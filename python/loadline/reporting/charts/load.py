@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import pairwise
 from typing import Any
@@ -12,6 +12,7 @@ from typing import Any
 import altair as alt
 
 from loadline.reporting.charts.curve import Curve, curves, load_of, saturated
+from loadline.reporting.charts.frame import parted
 from loadline.reporting.charts.labels import (
     OFFS,
     ROOMS,
@@ -37,9 +38,6 @@ from loadline.system.load_line import limited_response_ns
 from loadline.units import short
 from loadline.workload.limit import Limit
 
-# More lines than that in one panel can't be told apart.
-_MOST_LINES = 6
-
 _HEIGHT = 320
 
 # Half widths of marks in pixels: a dot, the ring of a load line and the diamond of a knee, a triangle at the edge.
@@ -55,7 +53,7 @@ _MEAN = Limit("mean", 1)
 
 
 def draw(contents: Contents, palette: Palette) -> list[Panel]:
-    """A panel a profile; its curves beside each other, at most six; above them what has failed."""
+    """A panel a profile, or several of many curves; above them what has failed."""
     found = curves(contents.results)
     failed: dict[str, list[str]] = {}
     for result in contents.results:
@@ -65,8 +63,13 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
     return panels_of(drawn, palette, failed)
 
 
-def panels_of(drawn: Sequence[Curve], palette: Palette, failed: Mapping[str, Sequence[str]] = {}) -> list[Panel]:
-    """The same of any curves, of whose profiles these points have failed."""
+def panels_of(
+    drawn: Sequence[Curve],
+    palette: Palette,
+    failed: Mapping[str, Sequence[str]] = {},
+    compared: Collection[str] = (),
+) -> list[Panel]:
+    """The same of any curves, of whose profiles these points have failed; sources that are compared stay together."""
     by_profile: dict[str, list[Curve]] = {}
     for curve in drawn:
         by_profile.setdefault(curve.profile, []).append(curve)
@@ -76,12 +79,10 @@ def panels_of(drawn: Sequence[Curve], palette: Palette, failed: Mapping[str, Seq
         more = f"; failed: {listed(lacking, _FEW)}" if lacking else ""
         # The parts of many curves are on the same paper: they are to be compared.
         whole = _Sheet.of(several)
-        for first in range(0, len(several), _MOST_LINES):
-            shown = several[first : first + _MOST_LINES]
-            part = f", {first + 1} to {first + len(shown)}" if len(several) > _MOST_LINES else ""
-            title = f"Response against load: {profile}{part}"
-            panel = replace(whole, curves=shown).panel(title, palette)
-            panels.append(replace(panel, note=panel.note + more))
+        for part, named in parted([curve.source for curve in several], compared):
+            shown = [replace(several[number], source=name) for number, name in named.items()]
+            panel = replace(whole, curves=shown).panel(f"Response against load: {profile}{part}", palette)
+            panels.append(replace(panel, note=panel.note + more, of=profile))
     return panels
 
 

@@ -21,7 +21,7 @@ def draw(compared: Compared, palette: Palette) -> list[Panel]:
     curves = [replace(one, profile=", ".join(filter(None, (one.profile, one.variant)))) for one in found]
     several = Counter(curve.profile for curve in curves)
     kept: list[Curve] = [curve for curve in curves if several[curve.profile] > 1]
-    return panels_of(kept, palette)
+    return panels_of(kept, palette, compared=[side.name for side in compared.comparison.sides])
 
 
 def _told(sides: Sequence[Side]) -> Iterator[tuple[Result, str]]:

@@ -39,13 +39,14 @@ _BESIDE = 24
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Layers over each other, and by name the rows that they show; `height` in pixels."""
+    """Layers over each other, and by name the rows that they show; `height` in pixels. Those `of` one stay together."""
 
     title: str
     layers: Sequence[alt.Chart]
     data: Mapping[str, Sequence[Mapping[str, Any]]]
     height: int
     note: str = ""
+    of: str = ""
 
     def spec(self, width: int | str) -> dict[str, Any]:
         """Vega-Lite's specification, of so many pixels or the `container`'s width; without title and configuration."""
