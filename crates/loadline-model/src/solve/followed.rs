@@ -190,8 +190,9 @@ impl Part<'_> {
             return None;
         }
         let back = self.back(cache).all_swept_if_full();
-        let near = absorbed > SELDOM_OF_RUNS || !back.are_apart();
-        let whole = (near || back.shares_pages()) && pages(cache) <= PAGES;
+        let meet = absorbed > SELDOM_OF_RUNS;
+        let near = meet || !back.are_apart();
+        let whole = (meet || back.shares_pages()) && pages(cache) <= PAGES;
         let near = near.then(|| (self.survey.dirt(self.content.dirty), absorbed));
         let drawn = system::Cache {
             // What reads find is what was written, too.
