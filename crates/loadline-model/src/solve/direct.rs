@@ -24,7 +24,7 @@ pub(super) use back::Back;
 use count::Span;
 use std::sync::LazyLock;
 use walk::Walk;
-pub(super) use whole::pages;
+pub(super) use whole::{holds_much, pages};
 
 /// Bytes of the load that count, a drive: many chunks.
 const COUNTED_BYTES: f64 = 32e6;
@@ -214,6 +214,21 @@ impl Direct {
         self.profile.random_fraction >= 1.0 && !self.kept
     }
 
+    /// I/Os in which streams come round, whose cache holds much of what they left there in the lap before; 0 of others.
+    fn lap(&self) -> f64 {
+        let (profile, read) = (&self.profile, self.profile.read_fraction);
+        let whole = self.back.as_ref().filter(|back| back.whole);
+        let held = self
+            .cache
+            .as_ref()
+            .filter(|cache| holds_much(cache, profile));
+        if whole.and(held).is_some() && !scattered(profile) {
+            profile.working_set.0 as f64 / profile.mean_bytes() / read.min(1.0 - read)
+        } else {
+            0.0
+        }
+    }
+
     /// Whether all in order come by the same drives, beside something else. What drives can do at most, without pauses, needn't be so sure.
     fn comes_round(&self, ground: Ground<'_>, coming: Coming) -> bool {
         paused(coming)
@@ -319,17 +334,10 @@ impl Direct {
         } else {
             0.0
         };
-        // What a cache holds of streams has come from the lap before.
-        let whole = self.back.as_ref().is_some_and(|back| back.whole);
-        let lap = if whole && !scattered(&self.profile) {
-            self.profile.working_set.0 as f64 / self.profile.mean_bytes() / read.min(1.0 - read)
-        } else {
-            0.0
-        };
         let fewest = FEWEST
             .max(EACH * outstanding)
             .max(of_each.min(MOST))
-            .max(lap);
+            .max(self.lap());
         if scattered(&self.profile) {
             let runs = (RUNS / self.profile.random_fraction).min(MOST_OF_RUNS);
             let most = if self.back.is_some() { MOST } else { SCATTERED };

@@ -2,7 +2,7 @@
 
 use super::bench::FEW;
 use super::course::{Destages, Streams};
-use super::direct::{Back, Direct, Engines, pages};
+use super::direct::{Back, Direct, Engines, holds_much, pages};
 use super::level::Marks;
 use super::mix::Mix;
 use super::popularity::{Leaving, Popularity};
@@ -21,9 +21,6 @@ use std::sync::Arc;
 /// Share of reads that a cache finds again, up to which runs are followed past it, and up to which it may as well hold nothing.
 const FOUND: f64 = 0.9;
 const SELDOM: f64 = 0.02;
-
-/// How many times what a cache has room for streams may go over that are followed with all that it holds.
-const SMALL: f64 = 8.0;
 
 /// The most pages of a cache that is followed with all that it holds; streams fill them in order, which takes less.
 const PAGES: u64 = 65_536;
@@ -215,8 +212,7 @@ impl Part<'_> {
         })
     }
 
-    /// Streams that are read and written over hardly more than the cache holds: reads find what writes have left, and writes what waits to be written back;
-    /// or more of them than it reads ahead of.
+    /// Streams with all that the cache holds of them.
     pub(super) fn whole_streams(&self) -> Option<Direct> {
         let cache = self.cache.filter(|cache| self.are_whole(cache))?;
         Some(Direct {
@@ -233,15 +229,16 @@ impl Part<'_> {
         })
     }
 
-    /// Whether streams are followed with all that the cache holds.
+    /// Whether streams are followed with all that the cache holds: one that finds what was written in the lap before, and several that share drives with what
+    /// is written back of them, or whose writes no sweep over all drives takes.
     fn are_whole(&self, cache: &system::Cache) -> bool {
-        let profile = self.profile;
+        let (profile, pages) = (self.profile, pages(cache));
         let mixed = profile.read_fraction > 0.0 && profile.read_fraction < 1.0;
-        let held = (cache.read.0 + cache.write.0) as f64;
-        let small = profile.working_set.0 as f64 <= SMALL * held && pages(cache) <= PAGES;
-        let crowded = self.is_crowded(cache) && pages(cache) <= PAGES_OF_STREAMS;
-        let follows = mixed && !scattered(profile) && (small || crowded);
-        follows && self.view.system.writes_back()
+        let found = mixed && pages <= PAGES && holds_much(cache, profile);
+        let several = profile.sequential_streams > 1 && pages <= PAGES_OF_STREAMS;
+        let written = mixed || profile.read_fraction <= 0.0 && !self.is_swept();
+        let follows = found || several && written;
+        follows && !scattered(profile) && self.view.system.writes_back()
     }
 
     /// How the cache writes back.
@@ -276,6 +273,15 @@ impl Part<'_> {
         }
     }
 
+    /// Whether one sweep over all drives writes back what is written, which doesn't come back to one but in its turn.
+    fn is_swept(&self) -> bool {
+        let (profile, layout) = (self.profile, &self.view.layout);
+        let drive = disk::Disk::new(Arc::clone(self.view.model), &Mix::options(self.view));
+        let apart = layout.kind() == layout::Kind::Jbod && self.view.pool.drives > 1;
+        let in_turn = self.by_age() && profile.sequential_streams > 1;
+        !(apart || !scattered(profile) && (in_turn || drive.buffers_writes()))
+    }
+
     /// Writes, if they are all there is. Of a JBOD each drive has a sweep of its own, and drives that acknowledge from their buffers
     /// go on writing when they have no commands, which a stream leaves them time for.
     pub(super) fn sweep(&self, mix: &Mix) -> Option<Sweep> {
@@ -283,12 +289,8 @@ impl Part<'_> {
         let [work] = mix.destaging.as_slice() else {
             return None;
         };
-        let drive = disk::Disk::new(Arc::clone(self.view.model), &Mix::options(self.view));
-        let alone = profile.read_fraction <= 0.0;
-        let apart = layout.kind() == layout::Kind::Jbod && self.view.pool.drives > 1;
-        let in_turn = self.by_age() && profile.sequential_streams > 1;
         let in_order = !scattered(profile);
-        if !alone || apart || in_order && (in_turn || drive.buffers_writes()) {
+        if profile.read_fraction > 0.0 || !self.is_swept() {
             return None;
         }
         // Stripes of one write go together, and a single drive is driven.

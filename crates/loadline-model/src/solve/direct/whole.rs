@@ -23,6 +23,9 @@ const SWEEPS: u64 = 2;
 const READS: f64 = 2.0;
 const MOST_DRAWS: u64 = 1 << 20;
 
+/// How many times what a cache has room for streams may go over, of which it holds much.
+const SMALL: f64 = 8.0;
+
 /// The share of what is dirty by which less or more may be written back than was written, to be taken for as much.
 const UNBALANCED: f64 = 0.02;
 
@@ -46,6 +49,11 @@ pub(super) struct Whole {
 /// How many it has: so many writes go by before it is as it stays.
 pub(in crate::solve) fn pages(cache: &system::Cache) -> u64 {
     (cache.write.0 + cache.read.0) / cache.page.0.max(1)
+}
+
+/// Whether streams come round before much of what they left there is forgotten.
+pub(in crate::solve) fn holds_much(cache: &system::Cache, profile: &Profile) -> bool {
+    profile.working_set.0 as f64 <= SMALL * (cache.read.0 + cache.write.0) as f64
 }
 
 /// A cache over a layout, filled by a profile; `None` of either that can't be.
