@@ -229,15 +229,17 @@ impl Part<'_> {
         })
     }
 
-    /// Whether streams are followed with all that the cache holds: one that finds what was written in the lap before, and several that share drives with what
-    /// is written back of them, or whose writes no sweep over all drives takes.
+    /// Whether streams are followed with all that the cache holds: those that find what was written in the lap before; several that share drives with what is
+    /// written back of them, or one that reads past what is read ahead; and several whose writes no sweep over all drives takes.
     fn are_whole(&self, cache: &system::Cache) -> bool {
         let (profile, pages) = (self.profile, pages(cache));
         let mixed = profile.read_fraction > 0.0 && profile.read_fraction < 1.0;
         let found = mixed && pages <= PAGES && holds_much(cache, profile);
-        let several = profile.sequential_streams > 1 && pages <= PAGES_OF_STREAMS;
-        let written = mixed || profile.read_fraction <= 0.0 && !self.is_swept();
-        let follows = found || several && written;
+        let large = profile.mean_bytes() > cache.read_ahead.0 as f64;
+        let several = profile.sequential_streams > 1;
+        let written = several && profile.read_fraction <= 0.0 && !self.is_swept();
+        let followed = mixed && (several || large) || written;
+        let follows = found || followed && pages <= PAGES_OF_STREAMS;
         follows && !scattered(profile) && self.view.system.writes_back()
     }
 

@@ -108,12 +108,13 @@ fn several_streams_that_no_sweep_over_all_drives_takes_are_followed_with_what_th
 }
 
 #[test]
-fn several_streams_that_are_read_and_written_share_drives_with_what_goes_back_of_them() {
-    // As windows beside destages 12 to 25 % too fast.
-    for (layout, drives, block, streams, each) in [
-        ("raid0", "1", 1 << 18, 12, 1),
-        ("raid6", "12", 1 << 16, 2, 8),
-        ("raid10", "8", 1 << 18, 4, 2),
+fn streams_that_are_read_and_written_share_drives_with_what_goes_back_of_them() {
+    // As windows beside destages 12 to 27 % too fast, one of them of reads larger than what is read ahead.
+    for (layout, drives, block, read, streams, each) in [
+        ("raid0", "1", 1 << 18, 0.5, 12, 1),
+        ("raid6", "12", 1 << 16, 0.5, 2, 8),
+        ("raid10", "8", 1 << 18, 0.5, 4, 2),
+        ("raid5", "4", 1 << 20, 0.7, 1, 4),
     ] {
         let changes = [
             ("volume.layout", layout),
@@ -123,7 +124,7 @@ fn several_streams_that_are_read_and_written_share_drives_with_what_goes_back_of
         ];
         let system = system("dl360p-g8-p420i", &changes);
         let outstanding = streams * each;
-        let mut asked = stream(&system, block, 0.5, 0.0, Arrival::outstanding(outstanding));
+        let mut asked = stream(&system, block, read, 0.0, Arrival::outstanding(outstanding));
         asked.profile.sequential_streams = streams;
         let off = off(&system, asked, outstanding, 60_000);
         assert!(off.abs() < 0.05, "{layout} {block} {streams}: {off:+.3}");
