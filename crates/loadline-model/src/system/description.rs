@@ -381,7 +381,9 @@ impl SystemDescription {
     /// # Errors
     /// [`Error::Description`] with the dotted path of the first key that is wrong.
     pub fn from_toml(text: &str, settings: &[(String, String)]) -> Result<Self, Error> {
-        Self::of_table(Self::table(text, settings)?)
+        let description = Self::of_table(Self::table(text, settings)?)?;
+        description.check_layout(settings)?;
+        Ok(description)
     }
 
     /// The file's keys with the settings put in, not looked at yet.
