@@ -330,6 +330,7 @@ pub enum ServiceTime {
         /// Mean of the sum.
         mean: Time,
         /// How many.
+        #[schemars(example = 4)]
         stages: u32,
     },
     /// Of this mean and squared coefficient of variation.
@@ -337,6 +338,7 @@ pub enum ServiceTime {
         /// Mean.
         mean: Time,
         /// Variance / mean^2.
+        #[schemars(example = 2.5)]
         scv: f64,
     },
 }
