@@ -185,6 +185,7 @@ def resume(
         raise InputError(f"run {made.id} was imported, so there is nothing to measure", "Import its files again.")
     with locked(made):
         made = place.find(str(made.path))
+        made.check_resumable()
         if made.missing():
             return _go_on(
                 made, Session(place, listen, None, made.document["options"]["engine"], roots, tuple(sys.argv))
