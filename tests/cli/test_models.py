@@ -58,7 +58,9 @@ def test_a_drive_is_listed_explained_and_made_of_parameters(loadline: Loadline) 
     assert loadline("drives", "savvio-10k1-73", "--from", "x.model").code == 2
     assert "none is named" in loadline("drives", "-o", "x.toml").err
     assert loadline("drives", "savvio-10k1-73", "-o", "copy.toml").out == "wrote copy.toml\n"
-    assert loadline("drives", "copy.toml").out == loadline("drives", "savvio-10k1-73").out.replace("savvio-10k1-73", "copy")
+    assert loadline("drives", "copy.toml").out == loadline("drives", "savvio-10k1-73").out.replace(
+        "savvio-10k1-73", "copy"
+    )
     (loadline.folder / "good.model").write_text("dm_disk good { }")
     assert loadline("drives", "--from", "good.model", "-o", "/dev/null").code == 2
     assert Path("/dev/null").is_char_device()

@@ -89,12 +89,13 @@ class Run:
         Raises:
             StoreError: it lacks something of it.
         """
-        needed = [("options", self.document.get("options") or {}, ("engine", "prepare"))]
-        needed += [("target", dict(one), ("given", "identity", "used_bytes")) for one in self.targets]
-        for place, known, keys in needed:
-            for key in keys:
-                if key not in known:
-                    raise StoreError(f"{self.path / 'run.json'}: {place}.{key} is missing", _NO_RUN)
+        options = self.document.get("options") or {}
+        lost = [f"options.{key}" for key in ("engine", "prepare") if key not in options]
+        lost += [
+            f"target.{key}" for one in self.targets for key in ("given", "identity", "used_bytes") if key not in one
+        ]
+        if lost:
+            raise StoreError(f"{self.path / 'run.json'}: {lost[0]} is missing", _NO_RUN)
 
     def point_path(self, index: int) -> Path:
         """The folder of point number `index` of the plan, from 0."""
@@ -353,15 +354,18 @@ def _fault(document: Mapping[str, Any]) -> str | None:
     for one in document.get("targets") or ():
         if not isinstance(one, dict) or not isinstance(one.get("path"), str):
             return "targets: one without a path"
-    sessions = document["sessions"]
+    for key in ("tags", "declared"):
+        if not all(isinstance(value, str) for value in (document.get(key) or {}).values()):
+            return f"{key}: a value that is no text"
+    return _fault_of_sessions(document["sessions"])
+
+
+def _fault_of_sessions(sessions: list[Any]) -> str | None:
     if not sessions or not all(isinstance(s, dict) and isinstance(s.get("started_at"), str) for s in sessions):
         return "sessions: one without a start"
     for key, kind in _OF_SESSIONS:
         if not all(session.get(key) is None or isinstance(session[key], kind) for session in sessions):
             return f"sessions: {key} is no {kind.__name__}"
-    for key in ("tags", "declared"):
-        if not all(isinstance(value, str) for value in (document.get(key) or {}).values()):
-            return f"{key}: a value that is no text"
     return None
 
 

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from os.path import isfile
 from pathlib import Path
 
 from loadline.errors import InputError
-from loadline.workload.suite import nearest, nearest_file, suite_names
+from loadline.workload.suite import is_file, nearest, nearest_file, suite_names
 
 
 def locate(name: str, catalog: Path, what: str, beside: Path | None = None) -> Path:
@@ -22,7 +21,7 @@ def locate(name: str, catalog: Path, what: str, beside: Path | None = None) -> P
     if "/" in name or name.endswith(".toml"):
         return Path(name) if beside is None else beside / name
     path = catalog / f"{name}.toml"
-    if not isfile(path):
+    if not is_file(path):
         if what == "system" and name in suite_names():
             raise InputError(
                 f"{name} is a suite, not a system",

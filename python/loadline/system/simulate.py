@@ -35,8 +35,9 @@ _MOST_EVER = 1 << 36
 
 _DEFAULT_PRECISION = 0.01
 
-# What saturates: enough for the queues of some hundred drives, for so long that what came at once at the beginning tells
-# little (`oltp-db` on `dl360-g6-p410i`: 14 % too fast with 20,000 I/Os, 2 % with these); and alike whatever rate is asked.
+# What saturates: enough for the queues of some hundred drives, for so long that what came at once at the beginning
+# tells little (`oltp-db` on `dl360-g6-p410i`: 14 % too fast with 20,000 I/Os, 2 % with these); and alike whatever rate
+# is asked.
 _SATURATING = 4096
 _SATURATING_IOS = 200_000
 _SATURATING_SEED = 1

@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable
 from dataclasses import dataclass
 from functools import lru_cache
-from os.path import isfile
 from pathlib import Path
 from typing import Literal, TypeAlias
 
@@ -177,8 +176,16 @@ def nearest(name: str, known: Iterable[str], otherwise: str, alike: float = 0.5)
 def nearest_file(name: str, endings: Iterable[str], beside: Path | None = None) -> str:
     """A remedy for a name that isn't known: the file there that has it, but for its ending; empty if there is none."""
     near = [f"./{name}", *(f"{name}{ending}" for ending in endings)]
-    found = [file for file in near if isfile((beside or Path()) / file)]
+    found = [file for file in near if is_file((beside or Path()) / file)]
     return f"Did you mean the file {found[0]!r}?" if found else ""
+
+
+def is_file(word: str | Path) -> bool:
+    """Whether a file has that name; what can't be one is none."""
+    try:
+        return Path(word).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _read(path: Path) -> str:
