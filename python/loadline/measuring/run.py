@@ -175,9 +175,17 @@ def resume(
 ) -> Run:
     """Completes a run: the points that are missing or failed, with the same plan, on the same target.
 
+    Args:
+        run_text: an id, a unique part of one, a path, `last`, or the Run.
+        store: as of `run`.
+        listen: is given every event.
+
+    Returns:
+        The run, complete.
+
     Raises:
-        InputError: the run was imported. RefusedError: the target is no longer the same, or the guard says no; else
-        as `run`.
+        InputError: no such run, or it was imported. RefusedError: the target is no longer the same, or the guard says
+        no. StoreError: the run is damaged. TargetError, ToolError, StoreError, InterruptedRun: as of `run`.
     """
     place = Store.locate(None if store is None else str(store), os.environ)
     made = place.find(run_text) if isinstance(run_text, str) else run_text
