@@ -1,4 +1,4 @@
-"""Writes the pages of docs/reference that the code can tell: command line, results, and the schemas of descriptions.
+"""Writes the pages of docs/reference that the code can tell: command line, Python, results, schemas.
 
 `make docs` runs it; a test compares what it would write with what is committed.
 """
@@ -6,12 +6,16 @@
 from __future__ import annotations
 
 import inspect
+import re
 import sys
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import is_dataclass
 from pathlib import Path
+from typing import Any
 
 import click
 
+import loadline
 from loadline import _core, errors
 from loadline.cli import VERBS, loadline_command
 from loadline.reporting.export import envelope
@@ -89,6 +93,127 @@ fish (`~/.config/fish/completions/loadline.fish`):
 _LOADLINE_COMPLETE=fish_source loadline | source
 ```
 """
+
+PYTHON = f"""\
+# Python
+
+{NOTICE}
+
+`import loadline` has all that is below and imports no heavy library until it's used. Wherever a system or a suite is
+taken, a name of the catalog or a path will do. Rows are the [results](results.md) of any origin: what gives them,
+`audit`, `compare` and `report` fit together. Whatever goes wrong is a `LoadlineError` of one of its
+[kinds](#errors).
+"""
+
+EXAMPLES = {
+    "run": """\
+from pathlib import Path
+
+import loadline
+
+Path("disk").mkdir()
+options = loadline.Options(only=("oltp-db",), quick=True, runtime_ns=500_000_000)
+made = loadline.run("typical-12", "disk", options=options, size_bytes=32 * 1024**2)
+for row in made.results():
+    print(row.point, row.total.iops, row.error)
+loadline.report([made], "disk.csv")
+""",
+    "resume": """\
+import loadline
+
+print(loadline.resume("last").missing())
+""",
+    "simulate": """\
+import loadline
+
+options = loadline.Options(only=("oltp-db",), queue_depths=(1, 32))
+settings = ["volume.layout=raid5,raid10"]
+for row in loadline.simulate("dl360-g6-p410i", "typical-12", options=options, settings=settings, ios=20_000):
+    print(row.tags["volume.layout"], row.point, row.total.iops, row.total.latency_p99_ns)
+""",
+    "solve": """\
+import loadline
+
+rows = loadline.solve("hdd-7k2", "database-ramp", explain=True)
+print(rows[0].total.iops, rows[0].saturation_iops, rows[0].bottleneck)
+print("\\n".join(rows[0].provenance["working"]))
+loadline.report(rows, "solved.html")
+""",
+    "forecast": """\
+import loadline
+
+for row in loadline.forecast("dl360-g6-p410i", "database-ramp", limit="mean<=20ms"):
+    print(row.role, row.outstanding_asked, row.total.latency_mean_ns)
+""",
+    "audit": """\
+import loadline
+
+rows = loadline.simulate("hdd-7k2", "typical-12", options=loadline.Options(only=("oltp-db",)), ios=2000)
+for row in loadline.audit(rows):
+    for finding in row.findings:
+        print(finding["severity"], finding["check"], finding["message"])
+""",
+    "compare": """\
+import loadline
+
+before = loadline.solve("hdd-7k2", "typical-12")
+after = loadline.solve("sas-10k-jbod", "typical-12")
+for cell in loadline.compare([*before, *after], by="system", figures=["iops"]).cells:
+    print(cell.point, cell.side, cell.ratio)
+""",
+    "report": """\
+import loadline
+
+rows = loadline.solve("hdd-7k2", "typical-12")
+print(loadline.report(rows, "rows.md"))
+""",
+    "import_results": """\
+from pathlib import Path
+
+import loadline
+
+Path("array.csv").write_text("Workload,IOPS,Latency (ms)\\noltp-db,1200,4.5\\n")
+made, read = loadline.import_results(["array.csv"])
+print(read.warnings, [row.total.iops for row in made.results()])
+""",
+    "emulate": """\
+import loadline
+
+with loadline.emulate("hdd-7k2") as device:
+    print(device.address)
+""",
+    "load_system": """\
+import loadline
+
+system = loadline.load_system("eva-v2-10k")
+for key, value, source in system.figures()[:5]:
+    print(key, value, source)
+""",
+    "load_suite": """\
+import loadline
+
+suite, warnings = loadline.load_suite("typical-12")
+print(suite.title, [entry.name for entry in suite.entries], warnings)
+""",
+    "Workload": """\
+import loadline
+from loadline.workload.profile import BlockShare, Closed, Open
+
+reads = loadline.Profile(
+    "reads", block=(BlockShare(8192, 1.0),), read_fraction=1.0, random_fraction=1.0, access_class="random"
+)
+for arrival in (Closed(queue_depth=16, jobs=2), Open(rate_per_s=50.0, queue_depth=32)):
+    print(loadline.solve("hdd-7k2", loadline.Workload(reads, arrival))[0].total.latency_mean_ns)
+""",
+    "LoadlineError": """\
+import loadline
+
+try:
+    loadline.solve("hdd-7k3", "typical-12")
+except loadline.LoadlineError as error:
+    print(error.kind, error.message, error.remedy, sep="\\n")
+""",
+}
 
 RESULTS = f"""\
 # Results and run folders
@@ -206,6 +331,23 @@ def results() -> str:
     return "\n".join(parts)
 
 
+def python() -> str:
+    """The page on what `import loadline` has."""
+    names = {name: getattr(loadline, name) for name in loadline.__all__}
+    kinds = {name: thing for name, thing in names.items() if _is_error(thing)}
+    nouns = {name: thing for name, thing in names.items() if isinstance(thing, type) and name not in kinds}
+    ordered = [*(name for name in EXAMPLES if name not in nouns | kinds), *names]
+    calls = {name: names[name] for name in ordered if name not in nouns | kinds}
+    parts = [PYTHON, _table(("call", "what it does", "returns", "raises"), (_call(*one) for one in calls.items()))]
+    parts += [_table(("noun", "what it is"), ((_anchor(*one), _first(one[1])) for one in nouns.items()))]
+    for name, thing in (*calls.items(), *nouns.items()):
+        parts += [f"## {_head(name, thing)}\n", *_told(name, thing)]
+    tree = ((f"`{name}`", str(thing.exit_code), f"`{thing.kind}`", _first(thing)) for name, thing in kinds.items())
+    parts += ["## Errors\n", *_told("LoadlineError", loadline.LoadlineError)]
+    parts += [_table(("error", "exit code", "`kind`", "meaning"), tree)]
+    return "\n".join(parts)
+
+
 def system_schema() -> str:
     """The JSON Schema of system files, for editors."""
     return _core.system_schema() + "\n"
@@ -218,6 +360,7 @@ def drive_schema() -> str:
 
 PAGES = {
     "command-line.md": command_line,
+    "python.md": python,
     "results.md": results,
     "system.schema.json": system_schema,
     "drive.schema.json": drive_schema,
@@ -243,6 +386,93 @@ def _exit_codes() -> list[tuple[str, ...]]:
         ("1", "", "An audit found what cannot be, or a `--fail-if` of `compare` holds or can't be judged."),
         *rows,
     ]
+
+
+# Heads of a docstring's parts, as they begin.
+_PART = re.compile(r"^(Args|Attributes|Returns|Raises):\n", re.MULTILINE)
+
+
+def _is_error(thing: object) -> bool:
+    return isinstance(thing, type) and issubclass(thing, errors.LoadlineError)
+
+
+def _first(thing: object) -> str:
+    return (inspect.getdoc(thing) or "").partition("\n\n")[0].replace("\n", " ")
+
+
+def _head(name: str, thing: object) -> str:
+    # Run and run are two.
+    return f"class {name}" if isinstance(thing, type) else name
+
+
+def _anchor(name: str, thing: object) -> str:
+    return f"[`{name}`](#{_head(name, thing).lower().replace(' ', '-')})"
+
+
+def _call(name: str, call: Callable[..., Any]) -> tuple[str, ...]:
+    _, *parts = _PART.split(inspect.getdoc(call) or "")
+    raised = dict(zip(parts[::2], parts[1::2], strict=True)).get("Raises", "")
+    kinds = dict.fromkeys(re.findall(r"\b(?:[A-Z]\w+Error|InterruptedRun)\b", raised))
+    return (
+        _anchor(name, call),
+        _first(call),
+        f"`{_returned(call)}`",
+        ", ".join(f"`{kind}`" for kind in kinds),
+    )
+
+
+def _returned(call: Callable[..., Any]) -> str:
+    return str(inspect.signature(call).return_annotation)
+
+
+def _told(name: str, thing: Callable[..., Any]) -> Iterator[str]:
+    """The signature, what the docstring says, and the example if there is one."""
+    returned = "" if isinstance(thing, type) else f" -> {_returned(thing)}"
+    pieces: list[str] = []
+    for parameter in inspect.signature(thing).parameters.values():
+        if parameter.kind is parameter.KEYWORD_ONLY and not any(piece.startswith("*") for piece in pieces):
+            pieces.append("*")
+        pieces.append(_parameter(parameter))
+    yield "```text\n" + f"{name}(\n" + "".join(f"    {one},\n" for one in pieces) + f"){returned}\n```\n"
+    text, *parts = _PART.split(inspect.getdoc(thing) or "")
+    yield text.strip() + "\n"
+    for head, part in zip(parts[::2], parts[1::2], strict=True):
+        inside = inspect.cleandoc(part)
+        if head in {"Args", "Attributes"}:
+            items = re.split(r"\n(?! )", inside)
+            rows = [(", ".join(f"`{one}`" for one in names.split(", ")), " ".join(meaning.split()))
+                    for names, _, meaning in (item.partition(": ") for item in items)]  # fmt: skip
+            yield _table(("argument" if head == "Args" else "attribute", "meaning"), rows)
+        else:
+            yield f"{head}: {' '.join(inside.split())}\n"
+    if members := list(_members(thing)):
+        yield _table(("member", "what it gives"), members)
+    if name in EXAMPLES:
+        yield f"```python\n{EXAMPLES[name]}```\n"
+
+
+def _members(thing: object) -> Iterator[Sequence[str]]:
+    """What an object of a class has beside its attributes."""
+    for name, member in vars(thing).items() if isinstance(thing, type) else ():
+        if name.startswith("_") or not (isinstance(member, property | staticmethod) or inspect.isfunction(member)):
+            continue
+        asked = "" if isinstance(member, property) else "(" + ", ".join(_takes(member)) + ")"
+        yield f"`{name}{asked}`", _first(member)
+
+
+def _takes(member: Any) -> list[str]:
+    return [name for name in inspect.signature(member).parameters if name != "self"]
+
+
+def _parameter(parameter: inspect.Parameter) -> str:
+    star = "*" if parameter.kind is parameter.VAR_POSITIONAL else ""
+    said = f"{star}{parameter.name}: {parameter.annotation}"
+    default = parameter.default
+    if default is parameter.empty:
+        return said
+    if callable(default) or repr(default).startswith("<"):
+        return f"{said} = ..."
+    return f"{said} = {type(default).__name__ + '()' if is_dataclass(default) else repr(default)}"
 
 
 def _link(verb: str) -> str:

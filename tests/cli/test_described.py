@@ -47,7 +47,11 @@ def test_a_drive_is_listed_explained_and_made_of_parameters(loadline: Loadline) 
     again = loadline("drives", "--from", "missing.model", "-o", "x.toml")
     assert again.code == 2 and "missing.model" in again.err
     assert loadline("drives", "savvio-10k1-73", "--from", "x.model").code == 2
-    assert loadline("drives", "-o", "x.toml").code == 2
+    assert "none is named" in loadline("drives", "-o", "x.toml").err
+    assert loadline("drives", "savvio-10k1-73", "-o", "copy.toml").out == "wrote copy.toml\n"
+    assert loadline("drives", "copy.toml").out == loadline("drives", "savvio-10k1-73").out.replace(
+        "savvio-10k1-73", "copy"
+    )
     (loadline.folder / "good.model").write_text("dm_disk good { }")
     assert loadline("drives", "--from", "good.model", "-o", "/dev/null").code == 2
     assert Path("/dev/null").is_char_device()
@@ -147,6 +151,37 @@ def test_a_drive_that_cannot_be_is_told_with_its_value_and_what_to_write(
     (loadline.folder / "bad.toml").write_text(text)
     answer = loadline("drives", "./bad.toml")
     assert answer.code == 2 and said in answer.err
+
+
+MINE = 'title = "x"\n[pool]\ndrives = 8\ndrive = "savvio-10k1-73"\n[volume]\nlayout = "raid6"\n'
+
+
+@pytest.mark.parametrize(
+    ("text", "said"),
+    [
+        (MINE + "group = 4", "volume.group: raid6 has no groups to choose\nLeave it out, or write vraid5 or vraid6."),
+        (MINE.replace("[volume]", "spares = 1\n[volume]"), "pool.spares: raid6 has no spare space\nLeave it out, for "),
+        (MINE + '[cache]\nread = "1MiB"\nwrite = "1MiB"\nlow_water = "80%"', "\nIt takes a number: write 0.8."),
+        (
+            'title = "x"\n[[station]]\nname = "cpu"\nservice = "2ms"',
+            "station[0].service: is none of its choices\nWrite one of"
+            ' { constant = "4.7ms" }, { exponential = "4.7ms" }, { erlang = { mean = "4.7ms", stages = 4 } },',
+        ),
+    ],
+)
+def test_what_a_system_cannot_have_is_told_with_what_to_write(loadline: Loadline, text: str, said: str) -> None:
+    (loadline.folder / "mine.toml").write_text(text)
+    answer = loadline("systems", "mine.toml")
+    assert answer.code == 2 and said in answer.err
+
+
+def test_a_file_without_its_ending_is_offered_where_a_name_is_not_known(loadline: Loadline) -> None:
+    (loadline.folder / "nas.toml").write_text(MINE)
+    (loadline.folder / "load.fio").write_text("[a]\nrw=randread\n")
+    (loadline.folder / "disk").write_text("")
+    assert loadline("forecast", "nas", "typical-12").err.endswith("Did you mean the file 'nas.toml'?\n")
+    assert loadline("forecast", "nas.toml", "load").err.endswith("Did you mean the file 'load.fio'?\n")
+    assert loadline("drives", "disk").err.endswith("Did you mean the file './disk'?\n")
 
 
 def test_a_drive_is_found_from_where_it_was_named(loadline: Loadline) -> None:

@@ -10,6 +10,7 @@ from pathlib import Path
 import duckdb
 import pytest
 
+import loadline
 from loadline.errors import InputError
 from loadline.reporting.report import FORMATS, report
 from loadline.result.point_folder import begin_point, commit_point
@@ -68,6 +69,18 @@ def test_a_markdown_page_marks_quick_and_failed_points(run: Run, tmp_path: Path)
     assert "| good* | 1,234 | 2.00 | 1.50 | – | 2.00 | – |" in text
     assert "| bad (failed) | – |" in text
     assert "bad failed: gone" in text
+
+
+def test_rows_of_models_are_reported_as_runs_are(run: Run, tmp_path: Path) -> None:
+    rows = loadline.solve("hdd-7k2", "database-ramp")
+    text = loadline.report(rows, tmp_path / "x.md").read_text()
+    assert "saturation IOPS" in text and "| database | disks 92" in text
+    body = json.loads(report([*rows, run], tmp_path / "x.json").read_text())
+    assert len(body["results"]) == 3 and len(body["probes"]) == 1 and len(body["runs"]) == 1
+    assert report(rows[0], tmp_path / "one.html").stat().st_size > 10_000  # type: ignore[arg-type]
+    for wrong, said in ((["hdd-7k2"], "'hdd-7k2' is no result"), ([], "nothing to report")):
+        with pytest.raises(InputError, match=said):
+            report(wrong, tmp_path / "wrong.csv")  # type: ignore[arg-type]
 
 
 def test_an_unknown_ending_names_the_known_ones(run: Run, tmp_path: Path) -> None:

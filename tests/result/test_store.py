@@ -7,6 +7,7 @@ import json
 import os
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -108,6 +109,36 @@ def test_a_damaged_run_is_named_by_its_file(tmp_path: Path, content: bytes) -> N
         open_run(run.path)
     # A plan that is lost is no point that could be measured again.
     assert "damaged" in told.value.remedy and "resume" not in told.value.remedy
+
+
+@pytest.mark.parametrize(
+    ("place", "value"),
+    [
+        (("points", 0, "streams"), None),
+        (("points", 0, "runtime_ns"), "x"),
+        (("options", "engine"), 7),
+        *((("sessions", 0, key), 3) for key in ("machine", "devices", "fio", "command", "loadline")),
+    ],
+)
+def test_a_run_of_which_a_part_is_damaged_is_refused_by_whatever_opens_it(
+    tmp_path: Path, place: tuple[str | int, ...], value: object
+) -> None:
+    run = made(tmp_path)
+    stored = {**json.loads((run.path / "run.json").read_text()), "options": {"engine": None, "prepare": True}}
+    node: Any = stored
+    for step in place[:-1]:
+        node = node[step]
+    node[place[-1]] = value
+    (run.path / "run.json").write_text(json.dumps(stored))
+    with pytest.raises(StoreError, match=rf"run\.json: {place[0]}") as told:
+        Store(tmp_path).find(run.id)
+    assert told.value.remedy == "It isn't a run of loadline, or it is damaged."
+
+
+def test_a_run_without_what_is_needed_to_go_on_is_shown_and_not_resumed(tmp_path: Path) -> None:
+    run = open_run(made(tmp_path).path)
+    with pytest.raises(StoreError, match=r"run\.json: options\.engine is missing"):
+        run.check_resumable()
 
 
 def test_a_damaged_point_counts_as_failed_and_hides_neither_the_run_nor_the_others(tmp_path: Path) -> None:

@@ -233,6 +233,27 @@ def test_rates_below_one_are_told_with_their_digits(tmp_path: Path) -> None:
     assert (result.error or "").startswith("0.4 I/Os a second are above saturation, which is at about 0.1")
 
 
+def test_saturation_is_the_same_whatever_rate_above_it_is_asked() -> None:
+    profile = Profile("mix", (BlockShare(8192, 1.0),), 0.7, 1.0, "random")
+    points = [point for rate in (1200.0, 20_000.0) for point in points_of(Workload(profile, Open(rate, 32)))[1]]
+    points = [replace(point, seed=seed) for seed, point in enumerate(points, 1)]
+    slow, fast = simulate("dl360-g6-p410i", points, ios=50_000)
+    assert slow.error and fast.error and slow.saturation_iops == fast.saturation_iops
+    # With a million I/Os it's 932.
+    assert fast.saturation_iops == pytest.approx(932, rel=0.03)
+
+
+@pytest.mark.parametrize("limit", [None, "mean<=1us"])
+def test_a_row_with_an_error_has_no_findings_about_figures(limit: str | None) -> None:
+    over, under = (reads(Open(rate, 32)) for rate in (4000.0, 100.0))
+    if limit is None:
+        rows = [simulate("dl360-g6-p410i", one, ios=20)[0] for one in (over, under)]
+    else:
+        rows = [forecast("dl360-g6-p410i", under, limit=limit, method="simulate", ios=20)[n] for n in (1, 0)]
+    assert rows[0].error and not rows[0].findings
+    assert not rows[1].error and rows[1].findings
+
+
 def test_a_system_that_does_not_one_io_is_an_error_without_figures() -> None:
     settings = ["station.0.visits=1000", 'station.0.service={ constant = "1000000s" }']
     [result] = simulate("station-mm1", reads(Closed(1)), settings=settings, ios=100)

@@ -51,11 +51,17 @@ impl Keys {
             let path = if path == "." { "" } else { &path };
             let message = inner.message();
             let unlike = NO_CHOICE.iter().any(|said| message.starts_with(said));
+            // A name that isn't known, where each choice is a table.
+            let choices = self.choices(path);
+            let tables = message.starts_with("unknown variant")
+                && !choices.is_empty()
+                && choices.iter().all(|choice| choice.starts_with('{'));
             // Where a choice has been read, the path ends with it.
             let above = path.rsplit_once('.').map_or("", |(above, _)| above);
-            for path in [path, above].into_iter().filter(|_| unlike) {
-                let choices = self.choices(path).join(", ");
+            for path in [path, above].into_iter().filter(|_| unlike || tables) {
+                let choices = self.choices(path);
                 if !choices.is_empty() {
+                    let choices = choices.join(", ");
                     let why = format!("is none of its choices: write one of {choices}");
                     return Error::at(path, why);
                 }
@@ -140,15 +146,30 @@ impl Keys {
                     .flatten()
                     .filter_map(Value::as_str),
             );
-            let tables = shape["properties"]
-                .as_object()
-                .into_iter()
-                .flat_map(|table| table.keys());
+            let tables = shape["properties"].as_object().into_iter().flatten();
             all.map(str::to_owned)
-                .chain(tables.map(|key| format!("{{ {key} = ... }}")))
+                .chain(tables.map(|(key, node)| format!("{{ {key} = {} }}", self.example(node))))
                 .collect()
         };
         shapes.into_iter().flat_map(of).collect()
+    }
+
+    /// A value that would do, as a file writes it.
+    fn example(&self, node: &Value) -> String {
+        let shapes = self.shapes(node);
+        if let Some(given) = shapes.iter().find_map(|shape| shape["examples"].get(0)) {
+            return given.to_string();
+        }
+        let keys: Vec<_> = shapes
+            .iter()
+            .filter_map(|shape| shape["properties"].as_object())
+            .flatten()
+            .map(|(key, node)| format!("{key} = {}", self.example(node)))
+            .collect();
+        if keys.is_empty() {
+            return "...".to_owned();
+        }
+        format!("{{ {} }}", keys.join(", "))
     }
 }
 

@@ -1,4 +1,4 @@
-"""`loadline drives [NAME | --from FILE.model -o FILE.toml]`."""
+"""`loadline drives [NAME | --from FILE.model] [-o FILE.toml]`."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ from loadline.errors import InputError
 from loadline.reporting.export import envelope
 from loadline.reporting.table import Group, Table
 from loadline.result.file import check_place, write_bytes
-from loadline.system.drive import convert_drive, drive_figures, drive_names, load_drive
+from loadline.system.drive import convert_drive, drive_figures, drive_names, drive_text, load_drive
 from loadline.units import format_size
 
 
@@ -26,21 +26,24 @@ def _complete(context: click.Context, parameter: click.Parameter, incomplete: st
 @click.command("drives")
 @click.argument("name", required=False, shell_complete=_complete)
 @click.option("--from", "parameters", metavar="FILE", help="Convert a DiskSim .model or .diskspecs file.")
-@click.option("-o", "--output", "file", metavar="FILE", help="Where the drive file goes, with --from.")
+@click.option("-o", "--output", "file", metavar="FILE", help="Write the drive file there: NAME's, or that of --from.")
 @output.common
 def command(name: str | None, parameters: str | None, file: str | None, as_json: bool) -> None:
     """List the drives, explain one (NAME, or the path of a TOML file), or make a drive file out of a DiskSim one.
 
-    A drive file's name or path is what `--set pool.drive=` takes.
+    With -o the file of NAME is copied, to be changed. A drive file's name or path is what `--set pool.drive=` takes.
     """
     if parameters is not None:
         if name is not None:
             raise InputError("a NAME and --from are both given", "Leave out one.")
         _convert(Path(parameters), file, as_json)
-    elif file is not None:
-        raise InputError("-o is for --from", "Give --from FILE.model too.")
     elif name is not None:
-        _explain(name, as_json)
+        if file is not None:
+            _copy(name, file, as_json)
+        else:
+            _explain(name, as_json)
+    elif file is not None:
+        raise InputError("-o writes one drive's file, and none is named", "Name one, or give --from FILE.model.")
     else:
         _list(as_json)
 
@@ -74,16 +77,27 @@ def _explain(name: str, as_json: bool) -> None:
     output.show(figures_table(drive_figures(name)))
 
 
+def _copy(name: str, file: str, as_json: bool) -> None:
+    check_place(Path(file))
+    load_drive(name)
+    text = drive_text(name)[1]
+    _write(file, text, {"name": Path(name).stem, "toml": text}, as_json)
+
+
 def _convert(parameters: Path, file: str | None, as_json: bool) -> None:
     if file is not None:
         check_place(Path(file))
     text, warnings = convert_drive(parameters)
     for warning in warnings:
         output.warn(warning)
+    _write(file, text, {"toml": text, "warnings": warnings}, as_json)
+
+
+def _write(file: str | None, text: str, said: dict[str, Any], as_json: bool) -> None:
     if file is not None:
         write_bytes(Path(file), text.encode())
     if as_json:
-        output.document(envelope(drives=[{"toml": text, "warnings": warnings}], file=file))
+        output.document(envelope(drives=[said], file=file))
     elif file is None:
         output.say(text.rstrip())
     else:

@@ -369,7 +369,7 @@ def check_apart(file: str, sources: Sequence[str]) -> None:
     Raises:
         InputError: it is one of them.
     """
-    from loadline.result.importers.importing import is_file
+    from loadline.workload.suite import is_file
 
     for source in sources:
         if is_file(source) and Path(file).exists() and Path(source).samefile(file):

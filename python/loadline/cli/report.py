@@ -13,8 +13,8 @@ from loadline.judging.sources import audit_sources
 from loadline.reporting.export import envelope
 from loadline.reporting.question import cut_off
 from loadline.reporting.report import FORMATS, Drawing, of_runs, of_sources, writable, write
-from loadline.result.importers.importing import is_file
 from loadline.result.store import Store
+from loadline.workload.suite import is_file
 
 
 @click.command("report")

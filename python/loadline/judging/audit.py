@@ -28,6 +28,7 @@ def audit(
     than the row does.
 
     Args:
+        results: rows of any origin.
         documents: run.json of the runs that the rows are of, by run: what was captured and declared.
         series: by run and point, where they are at hand.
 

@@ -14,9 +14,10 @@ from loadline.judging.audit import audit
 from loadline.judging.matching import Source, source_of
 from loadline.result.importers.asked import Loads, parse_loads
 from loadline.result.importers.column import parse_map
-from loadline.result.importers.importing import Rows, is_file, read_files, store_rows
+from loadline.result.importers.importing import Rows, read_files, store_rows
 from loadline.result.schema import Result
 from loadline.result.store import Run, Store
+from loadline.workload.suite import is_file
 
 
 @dataclass(frozen=True, slots=True)

@@ -180,12 +180,21 @@ def emulate(
     memory_bytes: int = MEMORY_BYTES,
     faults: Sequence[str] = (),
 ) -> Iterator[Emulator]:
-    """Serves the system of that name or path until the end of the `with`: `describe`, then `serve`, which say the rest.
+    """Serves a described system as a block device over NBD until the end of the `with`.
 
-    Its `address` is for whoever speaks NBD; `fault(sentence)` lets something go wrong.
+    What it gives has an `address`, for whoever speaks NBD, and `fault(sentence)`, which lets something go wrong.
+
+    Args:
+        system: a name of the catalog, or the path of a TOML file.
+        settings: `cache.mode=off`; one value to each key.
+        size_bytes: of the device: an array's `volume.size`, or what stations pretend to have.
+        seed, address, data, memory_bytes, faults: as of `serve`: the model's seed; a path for a Unix socket or
+            HOST:PORT; a file that keeps what is written, else memory does, so much at most; sentences such as
+            `drive 2 fails at 60s`.
 
     Raises:
-        InputError, TargetError: as these.
+        InputError: no such system, a setting, fault or address that can't be, or stations without a size.
+        TargetError: the socket or the file can't be had.
     """
     emulated = describe(system, settings, size_bytes)
     with serve(emulated, seed=seed, address=address, data=data, memory_bytes=memory_bytes, faults=faults) as emulator:

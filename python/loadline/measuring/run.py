@@ -157,9 +157,17 @@ def resume(
 ) -> Run:
     """Completes a run: the points that are missing or failed, with the same plan, on the same target.
 
+    Args:
+        run_text: an id, a unique part of one, a path, `last`, or the Run.
+        store: as of `run`.
+        listen: is given every event.
+
+    Returns:
+        The run, complete.
+
     Raises:
-        InputError: the run was imported. RefusedError: the target is no longer the same, or the guard says no; else
-        as `run`.
+        InputError: no such run, or it was imported. RefusedError: the target is no longer the same, or the guard says
+        no. StoreError: the run is damaged. TargetError, ToolError, StoreError, InterruptedRun: as of `run`.
     """
     place = Store.locate(None if store is None else str(store), os.environ)
     made = place.find(run_text) if isinstance(run_text, str) else run_text
@@ -167,6 +175,7 @@ def resume(
         raise InputError(f"run {made.id} was imported, so there is nothing to measure", "Import its files again.")
     with locked(made):
         made = place.find(str(made.path))
+        made.check_resumable()
         if made.missing():
             return _go_on(
                 made, Session(place, listen, None, made.document["options"]["engine"], roots, tuple(sys.argv))

@@ -3,19 +3,22 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from pathlib import Path
 
 from loadline.errors import InputError
+from loadline.judging.audit import each_of, no_result
 from loadline.judging.sources import Audited
 from loadline.reporting import export
 from loadline.reporting.contents import Contents
+from loadline.reporting.model_table import components_table, models_table
 from loadline.reporting.page import page
 from loadline.reporting.picture import picture
 from loadline.reporting.table import results_table
 from loadline.result.file import check_place, write_bytes
 from loadline.result.repeats import histograms_in
+from loadline.result.schema import Result
 from loadline.result.store import Run
 from loadline.units import format_size
 
@@ -48,6 +51,8 @@ FORMATS: dict[str, Callable[[Contents, Drawing], bytes]] = {
     ".json": lambda contents, _: export.as_json(contents),
 }
 
+_OF_MODELS = {"simulated", "solved", "rule"}
+
 #: Formats of one chart.
 PICTURES = frozenset({".png", ".svg"})
 
@@ -55,9 +60,33 @@ PICTURES = frozenset({".png", ".svg"})
 DRAWN = PICTURES | {".html"}
 
 
-def report(runs: Sequence[Run], output: str | Path, drawing: Drawing = Drawing(), command: Sequence[str] = ()) -> Path:
-    """Writes the results of `runs` to `output`, whole or not at all. Raises as `write`."""
-    return write(of_runs(runs, command), output, drawing)
+def report(
+    results: Sequence[Run | Result], output: str | Path, drawing: Drawing = Drawing(), command: Sequence[str] = ()
+) -> Path:
+    """Writes results to a file, whole or not at all.
+
+    Args:
+        results: runs, or rows of any origin: what `simulate`, `solve` and `forecast` return, say.
+        output: the file, whose ending names the format: .html, .png, .svg, .csv, .md, .parquet or .json.
+        drawing: what a picture is to show.
+        command: of what is reported, for a page to show.
+
+    Returns:
+        The file's path.
+
+    Raises:
+        InputError: what is neither a run nor a row, or nothing at all; and as of an ending that names no format, a
+            directory that isn't there, a chart that can't be drawn, or libraries that are missing.
+        StoreError: a run can't be read, or the file not be written.
+    """
+    given = each_of(results)
+    runs, rows = [one for one in given if isinstance(one, Run)], [one for one in given if isinstance(one, Result)]
+    strange = next((one for one in given if not isinstance(one, Run | Result)), None)
+    if strange is not None:
+        raise no_result(strange)
+    if not given:
+        raise InputError("there is nothing to report", "Give runs, or rows.")
+    return write(of_rows(rows, runs, command) if rows else of_runs(runs, command), output, drawing)
 
 
 def write(contents: Contents, output: str | Path, drawing: Drawing = Drawing()) -> Path:
@@ -116,6 +145,21 @@ def of_runs(runs: Sequence[Run], command: Sequence[str] = ()) -> Contents:
         tuple(runs),
         tuple(command),
     )
+
+
+def of_rows(rows: Sequence[Result], runs: Sequence[Run] = (), command: Sequence[str] = ()) -> Contents:
+    """What rows hold that lie in no store, and runs beside them, and the table of all of it."""
+    known = of_runs(runs, command)
+    results = [*known.results, *rows]
+    points = [result for result in results if result.role == "point"]
+    tables = [results_table(points, histograms_in(runs))]
+    if all(result.origin in _OF_MODELS for result in results):
+        tables = [models_table(results)]
+        if any(point.components for point in points):
+            tables.append(components_table(results))
+    names = {name for result in rows if (name := result.system or result.run)}
+    title = names.pop() if len(names) == 1 and not runs else f"{len(points)} results"
+    return replace(known, title=title, results=results, tables=tuple(tables))
 
 
 def of_sources(audited: Audited, files: Sequence[str], command: Sequence[str] = ()) -> Contents:

@@ -33,6 +33,8 @@ from loadline.workload.plan import Point
 
 DEFAULT_STORE = "loadline-runs"
 
+_NO_RUN = "It isn't a run of loadline, or it is damaged."
+
 
 @dataclass(frozen=True, slots=True)
 class Run:
@@ -78,7 +80,22 @@ class Run:
         try:
             return tuple(Point.from_json(point) for point in self.document["points"])
         except (AttributeError, KeyError, TypeError, ValueError) as error:
-            raise StoreError(f"{self.path / 'run.json'}: points: not as loadline writes them ({error!r})") from None
+            what = f"points: not as loadline writes them ({error!r})"
+            raise StoreError(f"{self.path / 'run.json'}: {what}", _NO_RUN) from None
+
+    def check_resumable(self) -> None:
+        """Whether its document has what `resume` goes by.
+
+        Raises:
+            StoreError: it lacks something of it.
+        """
+        options = self.document.get("options") or {}
+        lost = [f"options.{key}" for key in ("engine", "prepare") if key not in options]
+        lost += [
+            f"target.{key}" for one in self.targets for key in ("given", "identity", "used_bytes") if key not in one
+        ]
+        if lost:
+            raise StoreError(f"{self.path / 'run.json'}: {lost[0]} is missing", _NO_RUN)
 
     def point_path(self, index: int) -> Path:
         """The folder of point number `index` of the plan, from 0."""
@@ -191,7 +208,7 @@ class Store:
         lost = (path.parent for path in sorted(self.root.glob("*/points")) if not (path.parent / "run.json").exists())
         return [
             *(error for error in map(_opened, self._folders()) if isinstance(error, StoreError)),
-            *(StoreError(f"{path} has no run.json", "It isn't a run of loadline, or it is damaged.") for path in lost),
+            *(StoreError(f"{path} has no run.json", _NO_RUN) for path in lost),
         ]
 
     def _folders(self) -> list[Path]:
@@ -272,8 +289,11 @@ def open_run(path: Path) -> Run:
     document = read_json(path / "run.json", lambda: anew)
     fault = _fault(document)
     if fault is not None:
-        raise StoreError(f"{path / 'run.json'}: {fault}", "It isn't a run of loadline, or it is damaged.")
-    return Run(path.resolve(), document)
+        raise StoreError(f"{path / 'run.json'}: {fault}", _NO_RUN)
+    run = Run(path.resolve(), document)
+    if "imported" not in document:
+        _ = run.plan
+    return run
 
 
 def _opened(path: Path) -> Run | StoreError:
@@ -301,10 +321,21 @@ _OPTIONAL: tuple[tuple[tuple[str, ...], type], ...] = (
     (("target", "used_bytes"), int),
     (("target", "identity"), dict),
     (("targets",), list),
+    (("options",), dict),
     (("options", "seed"), int),
     (("options", "prepare"), bool),
+    (("options", "engine"), str),
+    (("options", "order"), str),
+    (("options", "repeats"), int),
     (("tags",), dict),
     (("declared",), dict),
+)
+_OF_SESSIONS: tuple[tuple[str, type], ...] = (
+    ("machine", dict),
+    ("devices", list),
+    ("fio", dict),
+    ("command", list),
+    ("loadline", str),
 )
 
 
@@ -323,12 +354,18 @@ def _fault(document: Mapping[str, Any]) -> str | None:
     for one in document.get("targets") or ():
         if not isinstance(one, dict) or not isinstance(one.get("path"), str):
             return "targets: one without a path"
-    sessions = document["sessions"]
-    if not sessions or not all(isinstance(s, dict) and isinstance(s.get("started_at"), str) for s in sessions):
-        return "sessions: one without a start"
     for key in ("tags", "declared"):
         if not all(isinstance(value, str) for value in (document.get(key) or {}).values()):
             return f"{key}: a value that is no text"
+    return _fault_of_sessions(document["sessions"])
+
+
+def _fault_of_sessions(sessions: list[Any]) -> str | None:
+    if not sessions or not all(isinstance(s, dict) and isinstance(s.get("started_at"), str) for s in sessions):
+        return "sessions: one without a start"
+    for key, kind in _OF_SESSIONS:
+        if not all(session.get(key) is None or isinstance(session[key], kind) for session in sessions):
+            return f"sessions: {key} is no {kind.__name__}"
     return None
 
 

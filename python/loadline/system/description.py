@@ -204,6 +204,9 @@ def system_names() -> list[str]:
 def load_system(system: str | Path | System) -> System:
     """The system of the catalog with that name, or of the TOML file at that path.
 
+    Args:
+        system: a name, a path, or a System, which is given back.
+
     Raises:
         InputError: no such system (with the nearest name), or a file that can't be read. What is in it is looked at
             when it's built.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 
 from loadline.errors import InputError
-from loadline.workload.suite import nearest, suite_names
+from loadline.workload.suite import is_file, nearest, nearest_file, suite_names
 
 
 def locate(name: str, catalog: Path, what: str, beside: Path | None = None) -> Path:
@@ -16,27 +16,21 @@ def locate(name: str, catalog: Path, what: str, beside: Path | None = None) -> P
         beside: the folder from which a relative path leads; None: the working directory.
 
     Raises:
-        InputError: the catalog has no such name.
+        InputError: the catalog has no such name (with the file that has it, or the nearest name).
     """
     if "/" in name or name.endswith(".toml"):
         return Path(name) if beside is None else beside / name
     path = catalog / f"{name}.toml"
-    if not _is_file(path):
+    if not is_file(path):
         if what == "system" and name in suite_names():
             raise InputError(
                 f"{name} is a suite, not a system",
                 f"The system comes first, as in: loadline forecast SYSTEM {name}. `loadline systems` lists them.",
             )
         listed = f"`loadline {what}s` lists them; a path to a .toml file works too."
-        raise InputError(f"no {what} is named {name[:100]!r}", nearest(name, names(catalog), listed))
+        remedy = nearest_file(name, (".toml",), beside) or nearest(name, names(catalog), listed)
+        raise InputError(f"no {what} is named {name[:100]!r}", remedy)
     return path
-
-
-def _is_file(path: Path) -> bool:
-    try:
-        return path.is_file()
-    except (OSError, ValueError):
-        return False
 
 
 def names(catalog: Path) -> list[str]:

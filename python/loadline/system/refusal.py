@@ -20,6 +20,9 @@ _MISSING = re.compile(r"missing field `([^`]*)`")
 #: And its parser of a text that is no TOML: the place, the line and the reason.
 _NO_TOML = re.compile(r"TOML parse error at (line \d+, column \d+)\n *\|\n\d+ \| (.*)\n *\|.*\n(.*)", re.DOTALL)
 
+#: A share as it isn't written there.
+_PERCENT = re.compile(r'"\s*(\d+(?:\.\d+)?)\s*%\s*"', re.ASCII)
+
 #: Types of the core by their field's name.
 _TYPES = (
     ("struct|map", "a table of keys"),
@@ -73,6 +76,8 @@ def refusal(where: str, error: ValueError, keys: Callable[[], Iterable[str]] = t
             "`", ""
         )
         found = {"map": "a table", "sequence": "a list"}.get(found, found)
+        if takes == "a number" and (percent := _PERCENT.fullmatch(found)):
+            takes += f": write {float(percent[1]) / 100:g}"
         if (found, takes) == ("a table", "a list"):
             takes = f"a list of tables: write [[{path}]]"
         return InputError(f"{at}{found} can't stand there", f"It takes {takes}.")

@@ -17,7 +17,7 @@ from loadline.workload.profile import Open
 
 
 def row(system: System, point: Point, suite: str | None, origin: Origin, **figures: Any) -> Result:
-    """A Result of `point` on `system`, with `figures` as its other fields."""
+    """A Result of `point` on `system`, with `figures` as its other fields; one with an error has no findings."""
     arrivals = [stream.arrival for stream in point.streams]
     depths = {arrival.queue_depth for arrival in arrivals if not isinstance(arrival, Open)}
     rates = [arrival.rate_per_s for arrival in arrivals if isinstance(arrival, Open)]
@@ -37,6 +37,8 @@ def row(system: System, point: Point, suite: str | None, origin: Origin, **figur
         "offered_per_s": sum(rates) if len(rates) == len(arrivals) else None,
         "limit": None if point.ramp is None else str(point.ramp.limit),
     }
+    if figures.get("error") is not None:
+        figures["findings"] = ()
     return Result(**{**asked, **figures})
 
 
@@ -110,7 +112,7 @@ def load_line_rows(point: Point, line: LoadLine[Any, Result], saturation_iops: f
         at_line = replace(lowest, total=Flow(), read=Flow(), write=Flow(), error=error, outstanding_asked=None)
     else:
         at_line = line.highest.answer
-    findings = at_line.findings
+    findings = at_line.findings if at_line.error is None else ()
     if not line.monotone:
         message = f"a higher load than the first that fails keeps {limit} again: the curve isn't monotone"
         findings += (finding(point, "load-line", "warning", message, {}, "Look at the probes (--json)."),)

@@ -116,7 +116,8 @@ def load_suite(name: str, *, each_section: bool = False) -> tuple[Suite, list[st
     if name not in known and (CATALOG.parent / "systems" / f"{name}.toml").is_file():
         raise a_system(name)
     if name not in known:
-        remedy = nearest(name, known, "`loadline suites` lists them; the path of a file works too.")
+        listed = "`loadline suites` lists them; the path of a file works too."
+        remedy = nearest_file(name, sorted(ENDINGS)) or nearest(name, known, listed)
         raise InputError(f"no suite is named {name!r}", remedy)
     return parse_suite(_read(CATALOG / f"{name}.toml"), name, f"{name}.toml"), []
 
@@ -170,6 +171,21 @@ def nearest(name: str, known: Iterable[str], otherwise: str, alike: float = 0.5)
     """A remedy for a name that isn't known: the nearest one, if so much alike (0 to 1), then where all are listed."""
     close = difflib.get_close_matches(name, list(known), n=1, cutoff=alike)
     return f"Did you mean {close[0]!r}? {otherwise}" if close else otherwise
+
+
+def nearest_file(name: str, endings: Iterable[str], beside: Path | None = None) -> str:
+    """A remedy for a name that isn't known: the file there that has it, but for its ending; empty if there is none."""
+    near = [f"./{name}", *(f"{name}{ending}" for ending in endings)]
+    found = [file for file in near if is_file((beside or Path()) / file)]
+    return f"Did you mean the file {found[0]!r}?" if found else ""
+
+
+def is_file(word: str | Path) -> bool:
+    """Whether a file has that name; what can't be one is none."""
+    try:
+        return Path(word).is_file()
+    except (OSError, ValueError):
+        return False
 
 
 def _read(path: Path) -> str:

@@ -330,6 +330,7 @@ pub enum ServiceTime {
         /// Mean of the sum.
         mean: Time,
         /// How many.
+        #[schemars(example = 4)]
         stages: u32,
     },
     /// Of this mean and squared coefficient of variation.
@@ -337,6 +338,7 @@ pub enum ServiceTime {
         /// Mean.
         mean: Time,
         /// Variance / mean^2.
+        #[schemars(example = 2.5)]
         scv: f64,
     },
 }
@@ -381,7 +383,9 @@ impl SystemDescription {
     /// # Errors
     /// [`Error::Description`] with the dotted path of the first key that is wrong.
     pub fn from_toml(text: &str, settings: &[(String, String)]) -> Result<Self, Error> {
-        Self::of_table(Self::table(text, settings)?)
+        let description = Self::of_table(Self::table(text, settings)?)?;
+        description.check_layout(settings)?;
+        Ok(description)
     }
 
     /// The file's keys with the settings put in, not looked at yet.

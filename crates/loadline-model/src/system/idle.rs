@@ -1,6 +1,7 @@
 //! Keys that change nothing in a system as it is described: what they set isn't there, or isn't used.
 
 use super::description::{Battery, Cache, CacheMode, SystemDescription};
+use crate::Error;
 use crate::layout::Kind;
 use crate::units::Time;
 
@@ -64,6 +65,40 @@ impl SystemDescription {
         }
         self.idle_of_drives(&mut idle);
         idle.0
+    }
+
+    /// Refuses a file's layout that its own spare space or group contradicts; where one of both was set the file may state what
+    /// other layouts use.
+    pub(super) fn check_layout(&self, settings: &[(String, String)]) -> Result<(), Error> {
+        let set = |name: &str| settings.iter().any(|(key, _)| key == name);
+        let (Some(pool), Some(volume)) = (&self.pool, &self.volume) else {
+            return Ok(());
+        };
+        if ["volume", "volume.layout"].into_iter().any(set) {
+            return Ok(());
+        }
+        let stated = [
+            (
+                "pool.spares",
+                pool.spares > 0,
+                "leave it out, for a drive that waits beside the others is none of pool.drives, or write vraid0 to vraid6",
+            ),
+            (
+                "volume.group",
+                volume.group.is_some(),
+                "leave it out, or write vraid5 or vraid6",
+            ),
+        ];
+        let idle = self.idle();
+        for (name, _, remedy) in stated
+            .iter()
+            .filter(|(name, stated, _)| *stated && !set(name))
+        {
+            if let Some((_, why)) = idle.iter().find(|(key, _)| key == name) {
+                return Err(Error::at(*name, format!("{why}: {remedy}")));
+            }
+        }
+        Ok(())
     }
 
     fn idle_of_controllers(&self, idle: &mut Idle) {
@@ -169,6 +204,40 @@ mod tests {
             .unwrap()
             .idle();
         found.into_iter().map(|(key, _)| key).collect()
+    }
+
+    #[test]
+    fn spare_space_and_groups_that_a_files_own_layout_has_not_are_refused() {
+        let read = |pool: &str, volume: &str, settings: &[(&str, &str)]| {
+            let text = format!(
+                "title = 't'\n[pool]\ndrives = 8\ndrive = 'd'\n{pool}\n[volume]\n{volume}\n"
+            );
+            let settings: Vec<_> = settings
+                .iter()
+                .map(|&(key, value)| (key.to_owned(), value.to_owned()))
+                .collect();
+            SystemDescription::from_toml(&text, &settings).map_err(|error| error.to_string())
+        };
+        for layout in ["jbod", "raid0", "raid1", "raid10", "raid5", "raid6"] {
+            let volume = format!("layout = '{layout}'");
+            let refused = read("spares = 1", &volume, &[]).unwrap_err();
+            assert!(
+                refused.starts_with(&format!("pool.spares: {layout} has no spare space: leave"))
+            );
+            assert!(read("spares = 0", &volume, &[]).is_ok());
+            assert!(read("", &volume, &[("pool.spares", "1"), ("volume.group", "4")]).is_ok());
+        }
+        for layout in ["jbod", "raid6", "vraid0", "vraid1"] {
+            let refused = read("", &format!("layout = '{layout}'\ngroup = 4"), &[]).unwrap_err();
+            assert!(
+                refused.starts_with(&format!("volume.group: {layout} has no groups to choose"))
+            );
+        }
+        for layout in ["vraid5", "vraid6"] {
+            let volume = format!("layout = '{layout}'\ngroup = 4");
+            assert!(read("spares = 1", &volume, &[("volume.layout", "raid6")]).is_ok());
+            assert!(read("spares = 1", &volume, &[]).is_ok());
+        }
     }
 
     #[test]

@@ -22,6 +22,7 @@ from loadline.result.point_folder import begin_point, commit_point
 from loadline.result.schema import Result
 from loadline.result.series import PointSeries
 from loadline.result.store import Run, Store
+from loadline.workload.suite import is_file
 
 _NOTHING = Loads()
 
@@ -122,14 +123,6 @@ def _no_json(data: bytes, path: Path) -> InputError:
     except (ValueError, RecursionError) as error:
         return InputError(f"{path}: not valid JSON: {error}", "Write it again, whole.")
     return InputError(f"{path}: JSON of neither fio nor loadline", "Give the tool's own JSON, or a table.")
-
-
-def is_file(word: str | Path) -> bool:
-    """Whether a file has that name; one that is too long for any is no file's."""
-    try:
-        return Path(word).is_file()
-    except OSError:
-        return False
 
 
 def _bytes(path: Path) -> bytes:
