@@ -1,4 +1,4 @@
-"""How far apart are simulate and solve on systems and loads that nobody chose? Prints what is off, and how many are not.
+"""How far apart are simulate and solve on systems that nobody chose? Prints what is off, and how many are within.
 
 Drives of the catalog, 4 to 24 of them, in layouts, chunks, caches and with links as they are built, under loads as they
 are measured: all drawn by a seed. They are judged where the simulated mean response is within twice the limit of the
