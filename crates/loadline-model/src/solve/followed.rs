@@ -112,7 +112,12 @@ impl Part<'_> {
         } else {
             through
         })
-        .then(|| Direct {
+        .then(|| self.past(cache))
+    }
+
+    /// The profile past a cache that keeps nothing of it.
+    fn past(&self, cache: &system::Cache) -> Direct {
+        Direct {
             profile: self.profile.clone(),
             mirror_read: self.survey.mirror_read,
             cache: Some(cache.clone()),
@@ -120,7 +125,7 @@ impl Part<'_> {
             kept: false,
             back: None,
             held: 0.0,
-        })
+        }
     }
 
     /// Whether there are more streams than the cache reads ahead of, or has room for.
@@ -157,13 +162,8 @@ impl Part<'_> {
         let through = profile.read_fraction >= 1.0 || !self.view.system.writes_back();
         let held = self.held();
         (runs && through && held <= FOUND).then(|| Direct {
-            profile: profile.clone(),
-            mirror_read: self.survey.mirror_read,
-            cache: Some(cache.clone()),
-            engines: self.view.engines(),
-            kept: false,
-            back: None,
             held: if held > SELDOM { held } else { 0.0 },
+            ..self.past(cache)
         })
     }
 
@@ -198,17 +198,13 @@ impl Part<'_> {
             ..cache.clone()
         };
         Some(Direct {
-            profile: profile.clone(),
-            mirror_read: self.survey.mirror_read,
-            cache: Some(if whole { cache.clone() } else { drawn }),
-            engines: self.view.engines(),
-            kept: false,
             back: Some(Back {
                 near,
                 whole,
                 ..back
             }),
             held: if held > SELDOM && !whole { held } else { 0.0 },
+            ..self.past(if whole { cache } else { &drawn })
         })
     }
 
@@ -216,16 +212,11 @@ impl Part<'_> {
     pub(super) fn whole_streams(&self) -> Option<Direct> {
         let cache = self.cache.filter(|cache| self.are_whole(cache))?;
         Some(Direct {
-            profile: self.profile.clone(),
-            mirror_read: self.survey.mirror_read,
-            cache: Some(cache.clone()),
-            engines: self.view.engines(),
-            kept: false,
             back: Some(Back {
                 whole: true,
                 ..self.back(cache)
             }),
-            held: 0.0,
+            ..self.past(cache)
         })
     }
 
