@@ -176,7 +176,8 @@ impl Part<'_> {
         let written = profile.read_fraction < 1.0 && scattered(profile);
         let large = (2..=FEW).contains(&layout.disks())
             && profile.mean_bytes() >= LARGE * layout.stripe_bytes() as f64;
-        let tells = profile.random_fraction < SHORT || absorbed > WIDE || large;
+        let apart = layout.kind() == layout::Kind::Jbod && layout.disks() > 1;
+        let tells = profile.random_fraction < SHORT || absorbed > WIDE || large || apart;
         let found = if absorbed > SELDOM_OF_RUNS && pages(cache) <= PAGES {
             // All that the cache holds is followed.
             absorbed >= 1.0

@@ -1,6 +1,7 @@
 //! Solved systems agree with simulated ones, and with what holds for every system.
 
 mod crowds;
+mod jbod;
 mod outside;
 #[path = "../solved/mod.rs"]
 mod solved;
@@ -600,17 +601,6 @@ fn closed_and_open_streams_together_are_refused_with_the_remedy() {
         .map(|arrival| stream(&system, 8192, 1.0, 1.0, arrival));
     let message = system.solve(&streams, 1, false).unwrap_err().to_string();
     assert!(message.contains("simulate"), "{message}");
-}
-
-#[test]
-fn a_small_jbod_uses_only_the_drives_that_hold_it() {
-    let saturation = |drives: &str, size: &str| {
-        let settings = [("pool.drives", drives), ("volume.size", size)];
-        let jbod = system("sas-10k-jbod", &settings);
-        solve(&jbod, 8192, 1.0, 1.0, 64).saturation_per_s
-    };
-    let (one, four) = (saturation("1", "20GB"), saturation("4", "20GB"));
-    assert!((four / one - 1.0).abs() < 0.05, "{one} {four}");
 }
 
 #[test]

@@ -220,17 +220,6 @@ fn runs_of_writes_alone_are_written_back_run_by_run() {
 }
 
 #[test]
-fn each_drive_of_a_jbod_has_runs_written_back_in_a_sweep_of_its_own() {
-    let changes = [("volume.layout", "jbod"), ("pool.drives", "2")];
-    let system = system("dl360-g6-p410i", &changes);
-    for outstanding in [1, 16] {
-        let mix = stream(&system, 8192, 0.3, 0.1, Arrival::outstanding(outstanding));
-        let off = off(&system, mix, outstanding, 120_000);
-        assert!(off.abs() < 0.1, "x {outstanding}: {off:+.3}");
-    }
-}
-
-#[test]
 fn drives_buffers_are_full_of_what_is_written_back_before_streams_beside_it_count() {
     for (layout, read) in [("raid10", 0.3), ("raid10", 0.7), ("raid5", 0.3)] {
         let changes = [("pool.write_cache", "true"), ("volume.layout", layout)];
@@ -367,18 +356,6 @@ fn small_reads_in_order_are_followed_round_all_drives() {
     let off = off(&array, reads, 32, 100_000);
     // On the first lap, on which no drive has read on yet, 14 % too slow.
     assert!(off.abs() < 0.05, "{off:+.3}");
-}
-
-#[test]
-fn streams_on_the_same_drive_of_a_jbod_have_several_turns() {
-    let jbod = system("sas-10k-jbod", &[]);
-    // In eight short walks 15 % too slow, 13 and 63 % too fast.
-    for (block, streams) in [(1 << 16, 8), (1 << 14, 16), (1 << 16, 16)] {
-        let mut reads = stream(&jbod, block, 1.0, 0.0, Arrival::outstanding(streams));
-        reads.profile.sequential_streams = streams;
-        let off = off(&jbod, reads, streams, 30_000);
-        assert!(off.abs() < 0.05, "{block} {streams}: {off:+.3}");
-    }
 }
 
 #[test]
