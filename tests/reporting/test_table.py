@@ -88,7 +88,7 @@ def test_findings_stand_below_a_line_a_check() -> None:
     assert table.notes == (
         "load-generator, a: CPU use is 0.93",
         "load-generator, b: CPU use is 0.97",
-        "flush, 1 point: the flush isn't in it",
+        "flush, a: the flush isn't in it",
     )
     assert table.notes[0] in table.plain()
     assert table.notes[1] in table.markdown()

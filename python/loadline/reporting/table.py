@@ -407,7 +407,8 @@ def findings_notes(results: Sequence[Result], without: Sequence[str] = ()) -> It
             yield f"{check}, {several}, {name} {which}: {_message(worst)}"
             continue
         for message, names in messages.items():
-            alone = len(names) == 1 and (len(messages) > 1 or kinds[check] > 1 or names[0] not in known)
+            one_of = len(known) > 1 or len(messages) > 1 or kinds[check] > 1 or names[0] not in known
+            alone = len(names) == 1 and one_of
             whose = names[0] if alone else counted(len(set(names)), of)
             yield f"{check}, {whose}: {message}"
 

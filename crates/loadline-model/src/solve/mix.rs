@@ -213,6 +213,16 @@ impl Mix {
         Some(streams.follow(Self::ground(view, &Self::options(view)), pace, enough))
     }
 
+    /// Whether writes in order go straight to drives over parity, several of which may be a stripe.
+    pub(super) fn fills_stripes(&self, view: &View<'_>) -> bool {
+        let written = self.order.is_some() && self.share(Way::Write) > 0.0;
+        let through = self
+            .direct
+            .as_ref()
+            .is_some_and(|direct| direct.back.is_none());
+        written && through && view.layout.kind().parities() > 0
+    }
+
     /// The load over the drives, if it goes straight to them and is followed.
     pub(super) fn followed(&self, view: &View<'_>, coming: Coming) -> Option<Followed> {
         let direct = self.direct.as_ref()?;

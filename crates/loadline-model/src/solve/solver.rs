@@ -17,6 +17,9 @@ const OUTSTANDING: [u32; 3] = [256, 16, 1];
 /// Reads of less than a window are more of them, but no more than can be outstanding.
 const MOST_READS: u32 = 16_384;
 
+/// Outstanding writes in order that fill stripes together.
+const MOST_FILLING: u32 = 4096;
+
 /// And of I/Os at random places, which do most with all queues full, at the most.
 const MOST_OUTSTANDING: u32 = 2048;
 const FILLED: f64 = 3.0;
@@ -145,25 +148,7 @@ impl<'a> Solver<'a> {
             ways: Vec::new(),
             most_at_drives: f64::INFINITY,
         };
-        // One stream that neither copies nor destages tear comes to the most with the most outstanding.
-        let one = matches!(&solver.mix.streams, Some(streams) if streams.count == 1 && streams.destages.is_none());
-        let random = solver.mix.direct.as_ref().is_some_and(Direct::is_random);
-        // Of small reads as many go into a window, and it's windows that keep drives busy.
-        let reads = solver.mix.windows.map_or(1.0, |ahead| ahead.reads).max(1.0);
-        let [few, ..] = OUTSTANDING;
-        let many = (f64::from(few) * reads).min(f64::from(MOST_READS)) as u32;
-        let numbers = match &solver.drives {
-            Some(drives) if random => {
-                // As many as fill the drives' queues, which differ; in longer ones than they can order they may do less.
-                let full = (FILLED * drives.count * drives.curve.tags()) as u32;
-                let mut numbers = vec![full.clamp(many, MOST_OUTSTANDING), many];
-                numbers.dedup();
-                numbers
-            }
-            _ if one && solver.mix.choice.copies == 1 => vec![many],
-            _ => [&[many], &OUTSTANDING[1..]].concat(),
-        };
-        for n in numbers {
+        for n in solver.filling() {
             // As many for each stream: fewer would take turns, which those who keep to their own don't.
             let streams = solver.mix.direct.as_ref().map_or(1, Direct::streams);
             let n = n.next_multiple_of(streams);
@@ -188,6 +173,32 @@ impl<'a> Solver<'a> {
             solver.most_at_drives = bound * (1.0 - drives.background(bound));
         }
         solver
+    }
+
+    /// Numbers outstanding with which drives are looked at for the most that they do, where they're followed.
+    fn filling(&self) -> Vec<u32> {
+        // One stream that neither copies nor destages tear comes to the most with the most outstanding.
+        let one = matches!(&self.mix.streams, Some(streams) if streams.count == 1 && streams.destages.is_none());
+        let random = self.mix.direct.as_ref().is_some_and(Direct::is_random);
+        // Of small reads as many go into a window, and it's windows that keep drives busy.
+        let reads = self.mix.windows.map_or(1.0, |ahead| ahead.reads).max(1.0);
+        let [few, ..] = OUTSTANDING;
+        let many = (f64::from(few) * reads).min(f64::from(MOST_READS)) as u32;
+        match &self.drives {
+            Some(drives) if random => {
+                // As many as fill the drives' queues, which differ; in longer ones than they can order they may do less.
+                let full = (FILLED * drives.count * drives.curve.tags()) as u32;
+                let mut numbers = vec![full.clamp(many, MOST_OUTSTANDING), many];
+                numbers.dedup();
+                numbers
+            }
+            _ if one && self.mix.choice.copies == 1 => vec![many],
+            // Writes that fill stripes together do so the better, the more of them wait.
+            _ if self.mix.fills_stripes(self.view) => {
+                [&[MOST_FILLING, many], &OUTSTANDING[1..]].concat()
+            }
+            _ => [&[many], &OUTSTANDING[1..]].concat(),
+        }
     }
 
     /// What is asked for, and the curve up to `most` outstanding; what drives do at most is looked for up to `beyond`.

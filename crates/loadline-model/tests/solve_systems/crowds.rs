@@ -1,7 +1,7 @@
-//! Streams of which a cache holds much, or that are more than it reads ahead of.
+//! Streams of which a cache holds much, that are more than it reads ahead of, or of which many wait.
 
 use super::off;
-use super::solved::{stream, system};
+use super::solved::{solve, stream, system};
 use loadline_model::sim::Arrival;
 use loadline_model::units::Bytes;
 
@@ -129,4 +129,13 @@ fn streams_that_are_read_and_written_share_drives_with_what_goes_back_of_them() 
         let off = off(&system, asked, outstanding, 60_000);
         assert!(off.abs() < 0.05, "{layout} {block} {streams}: {off:+.3}");
     }
+}
+
+#[test]
+fn saturation_of_writes_that_fill_stripes_is_that_of_thousands_outstanding() {
+    let array = system("md-raid5-8x2tb", &[]);
+    let saturation = |outstanding| solve(&array, 8192, 0.0, 0.0, outstanding).saturation_per_s;
+    // With 32 outstanding it was a third of what the load line of 30 ms has.
+    let [few, many] = [32, 1900].map(saturation);
+    assert!((few / many - 1.0).abs() < 0.02, "{few} {many}");
 }
