@@ -78,7 +78,11 @@ def test_rows_of_models_are_reported_as_runs_are(run: Run, tmp_path: Path) -> No
     body = json.loads(report([*rows, run], tmp_path / "x.json").read_text())
     assert len(body["results"]) == 3 and len(body["probes"]) == 1 and len(body["runs"]) == 1
     assert report(rows[0], tmp_path / "one.html").stat().st_size > 10_000  # type: ignore[arg-type]
-    for wrong, said in ((["hdd-7k2"], "'hdd-7k2' is no result"), ([], "nothing to report")):
+    for wrong, said in (
+        (["hdd-7k2"], "'hdd-7k2' is no result"),
+        ([None], "None is no result"),
+        ([], "nothing to report"),
+    ):
         with pytest.raises(InputError, match=said):
             report(wrong, tmp_path / "wrong.csv")  # type: ignore[arg-type]
 

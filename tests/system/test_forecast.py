@@ -265,3 +265,17 @@ def test_the_residence_at_drives_is_shown_as_what_follows_from_their_rate_and_no
     lines = {line.partition(" = ")[0]: line for line in row.provenance["working"]}
     order = [name for name in lines if name in {"N(disks)", "capacity(disks)", "R(disks)"}]
     assert order == ["N(disks)", "capacity(disks)", "R(disks)"] and "Little" in lines["R(disks)"]
+
+
+@pytest.mark.parametrize("arrival", [Open(10.0, 32), Closed(1, 4)])
+def test_a_limit_of_what_a_load_does_not_do_is_refused(arrival: Closed | Open) -> None:
+    # From outside the search for the highest rate that keeps it didn't end.
+    with pytest.raises(InputError, match="reads has no writes, which mean<=10ms of writes limits"):
+        forecast("hdd-7k2", reads(arrival), limit="mean<=10ms of writes")
+
+
+def test_a_limit_of_writes_leaves_points_without_writes_without_a_load_line() -> None:
+    both = Options(only=("web-server-log", "media-streaming"))
+    rows = forecast("dl360-g6-p410i", "typical-12", limit="mean<=90ms of reads", options=both)
+    points = [row.point for row in rows if row.role == "point"]
+    assert points == ["media-streaming", "media-streaming", "web-server-log"]

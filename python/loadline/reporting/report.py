@@ -81,9 +81,9 @@ def report(
     """
     given = each_of(results)
     runs, rows = [one for one in given if isinstance(one, Run)], [one for one in given if isinstance(one, Result)]
-    strange = next((one for one in given if not isinstance(one, Run | Result)), None)
-    if strange is not None:
-        raise no_result(strange)
+    strange = [one for one in given if not isinstance(one, Run | Result)]
+    if strange:
+        raise no_result(strange[0])
     if not given:
         raise InputError("there is nothing to report", "Give runs, or rows.")
     return write(of_rows(rows, runs, command) if rows else of_runs(runs, command), output, drawing)

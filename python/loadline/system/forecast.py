@@ -90,6 +90,13 @@ def forecast(
     suite, points = points_of(workload, options, 1 if seed is None else seed)
     systems = unroll(load_system(system), settings)
     check_rows(len(systems) * len(points), CURVE_ROWS if curve else PLAIN_ROWS)
+    if asked_limit is not None:
+        without = [point for point in points if not _has(point, asked_limit)]
+        # Others of a suite have load lines.
+        refused = without if len(without) == len(points) else [point for point in without if point.ramp is not None]
+        if refused:
+            message = f"{refused[0].name} has no {asked_limit.of}, which {asked_limit} limits"
+            raise InputError(message, "Limit what it has, or leave it out.")
     lines = [_with_limit(point, asked_limit) for point in points]
     if method == "rule":
         return rule.answers(pairs(systems, [line for line in lines if line]), suite, explain=explain)
@@ -105,9 +112,18 @@ def forecast(
     return simulate.answers(asked, suite, effort(ios, until_precision, replications), threads, listen)
 
 
+def _has(point: Point, limit: Limit) -> bool:
+    """Whether any of the point's I/Os goes the way that is limited."""
+    reads = [stream.profile.read_fraction for stream in point.streams]
+    return {"all": True, "reads": max(reads) > 0, "writes": min(reads) < 1}[limit.of]
+
+
 def _with_limit(point: Point, limit: Limit | None) -> Point | None:
-    """The ramp that finds the point's load line; None of a best depth, and of closed and open streams together."""
-    if point.best is not None:
+    """The ramp that finds the point's load line.
+
+    None of a best depth, of closed and open streams together, and of I/Os of which none goes the way that is limited.
+    """
+    if point.best is not None or (limit is not None and not _has(point, limit)):
         return None
     if point.ramp is not None:
         return point if limit is None else replace(point, ramp=replace(point.ramp, limit=limit))
