@@ -57,3 +57,9 @@ def test_reads_and_writes_have_the_columns_of_both_together() -> None:
     names = {column.name for column in COLUMNS}
     together = {column.name for column in COLUMNS if column.flow == "total"}
     assert {prefix + name for prefix in ("read_", "write_") for name in together} <= names
+
+
+@pytest.mark.parametrize("findings", [["x"], {"a": 1}])
+def test_findings_that_are_no_list_of_objects_are_refused(findings: object) -> None:
+    with pytest.raises(TypeError, match="no list of objects"):
+        Result.from_row({"point": "p", "findings": findings})

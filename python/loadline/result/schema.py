@@ -121,7 +121,10 @@ class Result:
             if column.name in row:
                 column.check(row[column.name])
                 (flows[column.flow] if column.flow else plain)[column.attribute] = row[column.name]
-        plain["findings"] = tuple(plain.get("findings") or ())
+        findings = plain.get("findings") or []
+        if not isinstance(findings, list | tuple) or not all(isinstance(one, Mapping) for one in findings):
+            raise TypeError(f"findings is {str(findings)[:40]!r}, no list of objects")
+        plain["findings"] = tuple(findings)
         total, read, write = (Flow(**flows[name]) for name in ("total", "read", "write"))
         return Result(**plain, total=total, read=read, write=write)
 
