@@ -223,7 +223,10 @@ impl Direct {
             .as_ref()
             .filter(|cache| holds_much(cache, profile));
         if whole.and(held).is_some() && !scattered(profile) {
-            profile.working_set.0 as f64 / profile.mean_bytes() / read.min(1.0 - read)
+            // Of those that are both read and written the rarer ones come round last.
+            let rarer = read.min(1.0 - read);
+            let share = if rarer > 0.0 { rarer } else { 1.0 };
+            profile.working_set.0 as f64 / profile.mean_bytes() / share
         } else {
             0.0
         }

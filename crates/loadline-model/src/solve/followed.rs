@@ -115,7 +115,7 @@ impl Part<'_> {
         .then(|| self.past(cache))
     }
 
-    /// The profile past a cache that keeps nothing of it.
+    /// The profile past a cache that holds nothing of it at first.
     fn past(&self, cache: &system::Cache) -> Direct {
         Direct {
             profile: self.profile.clone(),

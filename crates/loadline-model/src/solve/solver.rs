@@ -17,12 +17,12 @@ const OUTSTANDING: [u32; 3] = [256, 16, 1];
 /// Reads of less than a window are more of them, but no more than can be outstanding.
 const MOST_READS: u32 = 16_384;
 
-/// Outstanding writes in order that fill stripes together.
-const MOST_FILLING: u32 = 4096;
-
 /// And of I/Os at random places, which do most with all queues full, at the most.
 const MOST_OUTSTANDING: u32 = 2048;
 const FILLED: f64 = 3.0;
+
+/// Outstanding writes in order that fill stripes together.
+const MOST_FILLING: u32 = 4096;
 
 /// The share of its capacity from which on a part beside followed drives is what limits.
 const NEARLY: f64 = 0.95;

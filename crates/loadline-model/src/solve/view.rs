@@ -83,9 +83,9 @@ impl View<'_> {
             mix.direct = runs.or_else(|| self.direct(profile, &mix));
         }
         if let [(share, profile)] = profiles
-            && let Some(small) = self.part(*share, profile).whole_streams()
+            && let Some(whole) = self.part(*share, profile).whole_streams()
         {
-            (mix.direct, mix.streams, mix.windows) = (Some(small), None, None);
+            (mix.direct, mix.streams, mix.windows) = (Some(whole), None, None);
         }
         if places > 0.0 {
             mix.active = reached(&self.layout, profiles).unwrap_or(mix.active);

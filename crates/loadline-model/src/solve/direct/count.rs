@@ -39,9 +39,9 @@ pub(super) struct Count {
     turn_ns: Option<u64>,
     /// Where it's followed until it's known: the end of each part of what counts, open the sum of times up to there.
     parts: Option<Vec<f64>>,
-    /// What an I/O added to these as a mean when it counted last; and whether nothing goes to random places.
+    /// What an I/O added to these as a mean when it counted last; and whether that stays as it is once it counts.
     mean: Option<f64>,
-    in_order: bool,
+    stays: bool,
     /// Drives write back from their buffers in goes, each of a part of what they hold, between which reads have them to themselves.
     in_goes: bool,
     /// By way: count, and sum of times, ns.
@@ -60,7 +60,6 @@ impl Count {
             }
             Coming::Open(_) => (true, false),
         };
-        // Before drives have found streams from outside a queue comes about, which lasts for as long as little is left of what they can do.
         // A cache that reads ahead of some of the streams comes to believe in fewer of them.
         let streams = profile.sequential_streams;
         let some = in_order
@@ -68,6 +67,7 @@ impl Count {
                 .cache
                 .as_ref()
                 .is_some_and(|cache| cache.streams < streams);
+        // Before drives have found streams from outside a queue comes about, which lasts for as long as little is left of what they can do.
         let unknown = direct.kept || in_goes || some || open && in_order;
         // The most that drives do needn't be so sure, and several walks tell by themselves.
         let until_known = unknown && span.walks == 1 && (paused(coming) || open);
@@ -84,7 +84,7 @@ impl Count {
             turn_ns: limit.map(Time::ns),
             parts: until_known.then(Vec::new),
             mean: None,
-            in_order: in_order && !some,
+            stays: in_order && !some,
             in_goes,
             sums: [[0.0; 2]; 2],
         }
@@ -162,7 +162,7 @@ impl Count {
         let part = f64::from((counted / PARTS).max(1));
         let mean = parts.last().map_or(0.0, |sum| sum / part) / parts.len() as f64;
         let near = |last: f64| (mean - last).abs() <= WELL * mean;
-        let settled = self.in_order || self.mean.is_some_and(near);
+        let settled = self.stays || self.mean.is_some_and(near);
         let known = counted >= self.span.most || settled && is_precise(parts);
         self.mean = Some(mean);
         known
