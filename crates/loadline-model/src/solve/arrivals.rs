@@ -8,6 +8,16 @@ const LONGEST: usize = 4096;
 /// What is left out of a distribution.
 const NEGLIGIBLE: f64 = 1e-10;
 
+/// By how many standard errors fewer end than come where that isn't chance.
+const BEYOND_CHANCE: f64 = 4.0;
+
+/// Whether fewer of what comes by chance end than come, in a time in which `inside` are there as a mean: those that are missing wait, and a queue
+/// that grows by n holds n / 2.
+pub(super) fn falls_behind(come: f64, ended: f64, inside: f64) -> bool {
+    let missing = come - ended;
+    missing > BEYOND_CHANCE * come.sqrt() && inside > missing / 4.0
+}
+
 impl Drives {
     /// Mean number of sets inside at a rate of sets per ns, below saturation, whose times between arrivals have the squared
     /// coefficient of variation `scv`.

@@ -52,6 +52,8 @@ pub(super) struct Course {
     pub(super) windows: usize,
     /// Windows of all streams per ns.
     pub(super) windows_per_ns: f64,
+    /// More reads come from outside than get theirs.
+    pub(super) falls_behind: bool,
     /// Mean time that a read waits for its window, ns; 0 where reading waits for windows.
     pub(super) waited_ns: f64,
     /// Time for which drives have work, all together, for a window, ns.

@@ -133,6 +133,8 @@ pub(super) struct Followed {
     pub(super) busy_ns: f64,
     /// Of a write.
     pub(super) moved: Moved,
+    /// More come from outside than end, in every walk.
+    pub(super) falls_behind: bool,
 }
 
 /// What a write moves as a mean, with whom it goes along: alone it reads old data and parity, together they fill a stripe.
@@ -296,6 +298,7 @@ impl Direct {
             moved: found.iter().fold(Moved::default(), |sum, one| {
                 sum.plus(one.per_ns / all, one.moved)
             }),
+            falls_behind: found.iter().all(|one| one.falls_behind),
         })
     }
 

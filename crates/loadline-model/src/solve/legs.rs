@@ -149,6 +149,7 @@ mod tests {
             legs.add(Course {
                 windows: 100 * count,
                 windows_per_ns: (window_ns + 3.0 * destaged).recip(),
+                falls_behind: false,
                 waited_ns: 0.0,
                 busy_ns: window_ns + 3.0 * destaged,
                 destaged,

@@ -128,6 +128,8 @@ pub(super) struct Mix {
     pub(super) lines: Option<Lines>,
     /// Where random I/Os lie at controllers, if there aren't as many at each.
     pub(super) placed: Option<Arc<Placed>>,
+    /// I/Os come from outside.
+    pub(super) from_outside: bool,
     /// Facts for the working: name, numbers, value.
     pub(super) facts: Vec<(String, String, f64)>,
 }
@@ -168,6 +170,7 @@ impl Mix {
             order: None,
             lines: None,
             placed: None,
+            from_outside: false,
             facts: Vec::new(),
         }
     }

@@ -1,6 +1,7 @@
 //! What a mix of I/Os gets from a system: with each number outstanding, and at a rate from outside.
 
 use super::closed::Closed;
+use super::course::Course;
 use super::direct::{Before, Coming, Direct, Followed, Moved};
 use super::drives::Drives;
 use super::merging::{beside, full_beside};
@@ -8,11 +9,18 @@ use super::network::Network;
 use super::open::Open;
 use super::parts::{self, PARITY_ENGINES, Part};
 use super::procession::Procession;
-use super::solver::{OfWay, Solver, beside_per_ns};
+use super::solver::{OfWay, Saturation, Solver, beside_per_ns};
 use super::system::Point;
 use crate::Error;
 use crate::sim::Way;
 use std::ops::RangeInclusive;
+use std::sync::Arc;
+
+/// By how much more comes from outside than passes, as far as is known, to find what does; such a share of it that does is known well enough; and how
+/// often that's looked at.
+const MORE: f64 = 1.25;
+const NEARLY: f64 = 0.93;
+const MOST_LOOKS: u32 = 8;
 
 impl Solver<'_> {
     /// I/Os per ns of streams that are read ahead of, so many outstanding, if all but the drives pass so many per ns, of one stream's part
@@ -81,6 +89,51 @@ impl Solver<'_> {
         }
         let [per_ns, ..] = self.followed(outstanding, [f64::INFINITY; 2], 0.0, enough)?;
         Some((per_ns, None))
+    }
+
+    /// The same of I/Os from outside, of which as many as are outstanding otherwise do `per_ns`: they come in another order, and wait as long as it takes.
+    pub(super) fn most_from_outside(&self, per_ns: f64) -> Option<(f64, Option<Moved>)> {
+        // The most that doesn't fall behind, and the least that does.
+        let (mut offered_per_ns, mut most, mut too_many) = (MORE * per_ns, None, f64::INFINITY);
+        for _ in 0..MOST_LOOKS {
+            let (found_per_ns, falls_behind, moved) = self.offered(offered_per_ns)?;
+            if !falls_behind {
+                most = Some((offered_per_ns, moved));
+            } else if found_per_ns >= NEARLY * offered_per_ns {
+                return Some((found_per_ns, moved));
+            } else {
+                too_many = offered_per_ns;
+            }
+            offered_per_ns = match most {
+                None => found_per_ns,
+                Some((per_ns, _)) if too_many.is_infinite() => MORE * per_ns,
+                Some((per_ns, _)) if per_ns < NEARLY * too_many => (per_ns * too_many).sqrt(),
+                known => return known,
+            };
+        }
+        most
+    }
+
+    /// I/Os per ns that are done of so many from outside, whether they're fewer, and what a write moves.
+    fn offered(&self, per_ns: f64) -> Option<(f64, bool, Option<Moved>)> {
+        if self.mix.direct.is_some() {
+            let found = self.mix.followed(self.view, Coming::Open(per_ns))?;
+            return Some((found.per_ns, found.falls_behind, self.moved_by(&found)));
+        }
+        let course = self.read_on(per_ns)?;
+        Some((
+            course.windows_per_ns / self.sets.ahead,
+            course.falls_behind,
+            None,
+        ))
+    }
+
+    /// The course of streams that are read ahead of, of so many I/Os from outside per ns, if they're followed.
+    fn read_on(&self, per_ns: f64) -> Option<Arc<Course>> {
+        let reads_per_ns = per_ns * self.mix.share(Way::Read);
+        let apart_ns = self.one_per_ns().recip();
+        let pace = self.mix.windows?.open(reads_per_ns, apart_ns);
+        self.mix.course(self.view, pace, f64::INFINITY)
     }
 
     /// What a write was seen to move, if there are any that go through.
@@ -467,10 +520,14 @@ impl Solver<'_> {
         Ok(())
     }
 
-    /// At a rate from outside; `None` if that is above saturation.
-    pub(super) fn open(&self, offered_per_s: f64, scv: f64) -> Result<Option<Point>, Error> {
+    /// At a rate from outside, or what saturates below that.
+    pub(super) fn open(
+        &self,
+        offered_per_s: f64,
+        scv: f64,
+    ) -> Result<Result<Point, Saturation>, Error> {
         if offered_per_s >= self.limit * 1e9 {
-            return Ok(None);
+            return Ok(Err(self.saturation.clone()));
         }
         self.takes_time()?;
         let per_ns = offered_per_s / 1e9;
@@ -482,9 +539,12 @@ impl Solver<'_> {
             Open::solve(&network, offered_per_s, scv)?.response_ns
         };
         if let Some(found) = self.mix.followed(self.view, Coming::Open(per_ns)) {
+            if found.falls_behind {
+                return Ok(Err((found.per_ns, "disks".to_owned())));
+            }
             let waited = |of: &OfWay| of.share * found.waited_ns[of.way as usize];
             let waited_ns: f64 = self.ways.iter().map(waited).sum();
-            return Ok(Some(Point {
+            return Ok(Ok(Point {
                 moved: self.moved_by(&found),
                 ..self.split(per_ns, front + waited_ns, found.waited_ns, found.busy_ns)
             }));
@@ -503,22 +563,25 @@ impl Solver<'_> {
         if let (Some(drives), Some(ahead)) = (&self.drives, self.mix.windows) {
             let inside = self.sets.all() / self.sets.ahead;
             let reads_per_ns = per_ns * self.mix.share(Way::Read);
-            let apart_ns = self.one_per_ns().recip();
-            let pace = ahead.open(reads_per_ns, apart_ns);
-            let course = self.mix.course(self.view, pace, f64::INFINITY);
+            let course = self.read_on(per_ns);
+            if let Some(course) = course.as_ref().filter(|course| course.falls_behind) {
+                let most_per_ns = course.windows_per_ns / self.sets.ahead;
+                return Ok(Err((most_per_ns, "disks".to_owned())));
+            }
             let waited_ns = if let Some(course) = &course {
                 course.waited_ns
             } else {
+                let apart_ns = self.one_per_ns().recip();
                 let fetch_ns = inside / drives.rates(inside).at(inside)
                     + drives.in_line_ns(per_ns * self.sets.all(), ahead.reads.recip());
                 ahead.waited_ns(reads_per_ns, fetch_ns, apart_ns)
             };
-            return Ok(Some(Point {
+            return Ok(Ok(Point {
                 drives_ns: course.map(|course| course.busy_ns * self.sets.ahead),
                 ..self.point(per_ns, front, waited_ns * reads_per_ns, 0.0)
             }));
         }
-        Ok(Some(Point {
+        Ok(Ok(Point {
             drives_ns: driven_ns.map(|[_, busy_ns]| busy_ns),
             ..self.point(per_ns, front, inside, 1.0)
         }))

@@ -54,6 +54,9 @@ pub(super) struct OfWay {
     pub(super) at_drives: f64,
 }
 
+/// I/Os per ns that no load exceeds, and the component that sets that.
+pub(super) type Saturation = (f64, String);
+
 /// A mix on a system, ready to be solved.
 #[derive(Clone)]
 pub(super) struct Solver<'a> {
@@ -75,8 +78,7 @@ pub(super) struct Solver<'a> {
     pub(super) moved: Option<Moved>,
     /// I/Os per ns that the system can do at most with as many controllers at work.
     pub(super) limit: f64,
-    /// I/Os per ns that no load exceeds, and the component that sets that.
-    pub(super) saturation: (f64, String),
+    pub(super) saturation: Saturation,
     /// Reads and writes, if there are any.
     pub(super) ways: Vec<OfWay>,
     /// The most I/Os that can be at the drives; the rest waits for room in the cache.
@@ -162,6 +164,14 @@ impl<'a> Solver<'a> {
                 break;
             }
         }
+        let in_turn = solver.mix.from_outside && solver.mix.order.is_some();
+        if let Some((per_ns, moved)) = solver
+            .streamed
+            .filter(|_| in_turn)
+            .and_then(|per_ns| solver.most_from_outside(per_ns))
+        {
+            (solver.streamed, solver.moved) = (Some(per_ns), moved);
+        }
         solver.find_limits();
         solver.ways = [Way::Read, Way::Write]
             .into_iter()
@@ -179,13 +189,13 @@ impl<'a> Solver<'a> {
     fn filling(&self) -> Vec<u32> {
         // One stream that neither copies nor destages tear comes to the most with the most outstanding.
         let one = matches!(&self.mix.streams, Some(streams) if streams.count == 1 && streams.destages.is_none());
-        let random = self.mix.direct.as_ref().is_some_and(Direct::is_random);
+        let scattered = self.mix.direct.is_some() && self.mix.order.is_none();
         // Of small reads as many go into a window, and it's windows that keep drives busy.
         let reads = self.mix.windows.map_or(1.0, |ahead| ahead.reads).max(1.0);
         let [few, ..] = OUTSTANDING;
         let many = (f64::from(few) * reads).min(f64::from(MOST_READS)) as u32;
         match &self.drives {
-            Some(drives) if random => {
+            Some(drives) if scattered => {
                 // As many as fill the drives' queues, which differ; in longer ones than they can order they may do less.
                 let full = (FILLED * drives.count * drives.curve.tags()) as u32;
                 let mut numbers = vec![full.clamp(many, MOST_OUTSTANDING), many];
@@ -239,10 +249,12 @@ impl<'a> Solver<'a> {
         asked: &Asked,
         explain: bool,
     ) -> Result<Solution, Error> {
-        let (most, bottleneck) = self.saturation.clone();
-        let at = match asked {
-            Asked::Closed { .. } => closed,
-            Asked::Open { per_s, scv } => self.open(*per_s, *scv)?,
+        let (at, (most, bottleneck)) = match asked {
+            Asked::Closed { .. } => (closed, self.saturation.clone()),
+            Asked::Open { per_s, scv } => match self.open(*per_s, *scv)? {
+                Ok(at) => (Some(at), self.saturation.clone()),
+                Err(saturation) => (None, saturation),
+            },
         };
         let whole = |at: &Point| at.throughput_per_s.is_finite() && at.response_ns.is_finite();
         if at.as_ref().is_some_and(|at| !whole(at)) {

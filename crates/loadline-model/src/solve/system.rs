@@ -132,7 +132,9 @@ impl System {
             return self.stations(streams, &asked, most, explain);
         };
         let outstanding = asked.outstanding().unwrap_or(most.max(1));
-        let mut solver = Solver::new(&view, view.mix(&profiles), outstanding);
+        let mut mix = view.mix(&profiles);
+        mix.from_outside = asked.outstanding().is_none();
+        let mut solver = Solver::new(&view, mix, outstanding);
         if let Asked::Open { per_s, scv } = asked {
             solver = from_outside(solver, outstanding, per_s, scv)?;
         }
@@ -216,7 +218,11 @@ fn from_outside(
                 .controllers(solver.view, outstanding)
                 .is_infinite();
         let inside = |at: Point| at.throughput_per_s * at.response_ns / 1e9;
-        let at = if all { None } else { solver.open(per_s, scv)? };
+        let at = if all {
+            None
+        } else {
+            solver.open(per_s, scv)?.ok()
+        };
         Ok(all || at.is_some_and(|at| inside(at) <= f64::from(outstanding)))
     };
     if per_s >= solver.saturation.0 * 1e9 || suffices(&solver, outstanding)? {

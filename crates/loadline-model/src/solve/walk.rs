@@ -1,5 +1,6 @@
 //! One walk of sequential streams and of their destages over modelled drives, from phases of these on.
 
+use super::arrivals::falls_behind;
 use super::bench::{Bench, Event, FEW, Ground};
 use super::course::{Course, Destages, Streams};
 use super::level::Level;
@@ -269,9 +270,21 @@ impl<'a> Walk<'a> {
         }
         self.now = now;
         let windows = (self.windows() - self.since.windows).max(1);
+        let (windows_per_ns, falls_behind) = if self.pace.waits {
+            (self.windows_per_ns(), false)
+        } else {
+            let ns = now.saturating_sub(self.since.at).max(1) as f64;
+            let come = ns * f64::from(self.streams.count) * self.pace.reads / self.pace.passing_ns;
+            let ended = windows as f64 * self.pace.reads;
+            (
+                windows as f64 / ns,
+                falls_behind(come, ended, self.waited[1] / ns),
+            )
+        };
         Course {
             windows: self.windows(),
-            windows_per_ns: self.windows_per_ns(),
+            windows_per_ns,
+            falls_behind,
             waited_ns: self.waited[1] / self.waited[0].max(1.0),
             busy_ns: (self.bench.busy_ns(now) - self.since.busy_ns) / windows as f64,
             destaged: self.level.as_ref().map_or(0.0, Level::destaged) / windows as f64,

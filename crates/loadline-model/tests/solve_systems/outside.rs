@@ -109,6 +109,69 @@ fn an_open_load_above_saturation_has_a_saturation_and_no_response() {
 }
 
 #[test]
+fn streams_and_runs_from_outside_saturate_where_their_queues_grow() {
+    // As many as keep to a number outstanding did up to 2.3 times as much, runs over many drives half of it.
+    for (name, settings, load, streams, [carried, too_many]) in [
+        (
+            "dl360-g6-p410i",
+            &[("volume.layout", "jbod")][..],
+            (8192, 0.7, 0.0),
+            24,
+            [8e3, 14e3],
+        ),
+        (
+            "dl360-g6-p410i",
+            &[("pool.failed", "1")],
+            (1 << 16, 0.7, 0.0),
+            20,
+            [1250.0, 1600.0],
+        ),
+        ("hdd-7k2", &[], (8192, 0.7, 0.0), 2, [3e3, 4.3e3]),
+        // Reads that are read ahead of.
+        ("perc-h730-1x4tb", &[], (8192, 1.0, 0.0), 8, [8e3, 9.6e3]),
+        (
+            "eva-v2-10k",
+            &[("cache.mode", "off")],
+            (8192, 0.3, 0.3),
+            1,
+            [9.5e3, 18e3],
+        ),
+    ] {
+        let system = system(name, settings);
+        let at = |rate_per_s| {
+            let mut asked = stream(
+                &system,
+                load.0,
+                load.1,
+                load.2,
+                Arrival::poisson(rate_per_s),
+            );
+            asked.profile.sequential_streams = streams;
+            asked
+        };
+        let solved = system.solve(&[at(too_many)], 1, false).unwrap();
+        assert_eq!(solved.at, None, "{name} {load:?} at {too_many}");
+        let saturation = solved.saturation_per_s;
+        assert!(
+            carried < saturation && saturation <= too_many,
+            "{name} {load:?}: {saturation}"
+        );
+        let inside = |rate_per_s| {
+            let plan = Plan::ios(100_000);
+            let simulated = system.simulate(&[at(rate_per_s)], plan, Seed(1)).unwrap();
+            let simulated = simulated.finish();
+            (
+                simulated.iops / rate_per_s,
+                system.solve(&[at(rate_per_s)], 1, false).unwrap().at,
+            )
+        };
+        let ((most, _), (all, point)) = (inside(too_many), inside(carried));
+        assert!(most < 0.97 && all > 0.98, "{name} {load:?}: {most} {all}");
+        assert!(point.is_some(), "{name} {load:?} at {carried}");
+    }
+}
+
+#[test]
 fn long_bursts_respond_as_each_rate_does_and_others_are_refused() {
     let disk = system("hdd-7k2", &[]);
     let at = |pattern: Pattern| {

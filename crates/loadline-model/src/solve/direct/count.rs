@@ -2,6 +2,7 @@
 
 use super::{Coming, Direct, Followed, Moved, paused};
 use crate::sim::Way;
+use crate::solve::arrivals::falls_behind;
 use crate::solve::bench::Ground;
 use crate::solve::view::scattered;
 use crate::solve::walk::LAGGING;
@@ -42,6 +43,8 @@ pub(super) struct Count {
     /// What an I/O added to these as a mean when it counted last; and whether that stays as it is once it counts.
     mean: Option<f64>,
     stays: bool,
+    /// Fewer ended than came when it counted last.
+    behind: bool,
     /// Drives write back from their buffers in goes, each of a part of what they hold, between which reads have them to themselves.
     in_goes: bool,
     /// By way: count, and sum of times, ns.
@@ -85,6 +88,7 @@ impl Count {
             parts: until_known.then(Vec::new),
             mean: None,
             stays: in_order && !some,
+            behind: false,
             in_goes,
             sums: [[0.0; 2]; 2],
         }
@@ -153,8 +157,18 @@ impl Count {
         self.ended >= self.span.until && self.has_come_round(now)
     }
 
+    /// Whether fewer end than come from outside.
+    fn falls_behind(&self, now: u64) -> bool {
+        let Coming::Open(per_ns) = self.coming else {
+            return false;
+        };
+        let [ended, sum_ns] = [0, 1].map(|of| self.sums.iter().map(|sum| sum[of]).sum::<f64>());
+        let ns = (now - self.begun_at).max(1) as f64;
+        falls_behind(per_ns * ns, ended, sum_ns / ns)
+    }
+
     /// Whether all that should be known then is; `balances` if the cache has written back about as much as was written.
-    pub(super) fn is_known(&mut self, balances: bool) -> bool {
+    pub(super) fn is_known(&mut self, now: u64, balances: bool) -> bool {
         let counted = self.span.until - self.span.before;
         let Some(parts) = &self.parts else {
             return counted >= self.span.most || balances;
@@ -163,8 +177,12 @@ impl Count {
         let mean = parts.last().map_or(0.0, |sum| sum / part) / parts.len() as f64;
         let near = |last: f64| (mean - last).abs() <= WELL * mean;
         let settled = self.stays || self.mean.is_some_and(near);
-        let known = counted >= self.span.most || settled && is_precise(parts);
-        self.mean = Some(mean);
+        // A queue that comes about at first does so once.
+        let falls_behind = self.falls_behind(now);
+        let known = counted >= self.span.most
+            || settled && is_precise(parts)
+            || falls_behind && self.behind;
+        (self.mean, self.behind) = (Some(mean), falls_behind);
         known
     }
 
@@ -190,6 +208,7 @@ impl Count {
             per_ns: counted / (now - self.begun_at).max(1) as f64,
             waited_ns: self.sums.map(|[count, sum]| sum / count.max(1.0)),
             busy_ns: (busy_ns - self.busy_before_ns) / counted.max(1.0),
+            falls_behind: self.falls_behind(now),
         }
     }
 }

@@ -449,7 +449,7 @@ impl<'a> Walk<'a> {
             .backlog
             .as_ref()
             .is_none_or(|backlog| backlog.balances(self.cache.as_ref()));
-        if self.count.is_known(balances) {
+        if self.count.is_known(now, balances) {
             return false;
         }
         let busy_ns = self.bench.busy_ns(now);
