@@ -56,6 +56,7 @@ pub(super) struct Level {
     waited: f64,
     written: f64,
     before: f64,
+    waits_before: f64,
     waited_before: f64,
 }
 
@@ -77,6 +78,7 @@ impl Level {
             waited: 0.0,
             written: 0.0,
             before: 0.0,
+            waits_before: 0.0,
             waited_before: 0.0,
         }
     }
@@ -138,8 +140,13 @@ impl Level {
     /// From now on it counts.
     pub(super) fn count(&mut self) {
         (self.sum, self.waited, self.written) = (0.0, 0.0, 0.0);
-        self.before = self.dirty();
+        (self.before, self.waits_before) = (self.dirty(), self.waits());
         self.since = self.now;
+    }
+
+    /// The share of what has been written since it counts that hasn't been left waiting for room.
+    pub(super) fn taken(&self) -> f64 {
+        1.0 - (self.waits() - self.waits_before) / self.written.max(self.marks.each)
     }
 
     /// Whether about as much has been destaged as was written since it counts.

@@ -273,14 +273,9 @@ impl<'a> Walk<'a> {
         let (windows_per_ns, falls_behind) = if self.pace.waits {
             (self.windows_per_ns(), false)
         } else {
-            let ns = now.saturating_sub(self.since.at).max(1) as f64;
-            let come = ns * f64::from(self.streams.count) * self.pace.reads / self.pace.passing_ns;
-            let ended = windows as f64 * self.pace.reads;
-            (
-                windows as f64 / ns,
-                falls_behind(come, ended, self.waited[1] / ns),
-            )
+            self.from_outside(now, windows as f64)
         };
+        let parked = self.parked();
         Course {
             windows: self.windows(),
             windows_per_ns,
@@ -288,9 +283,33 @@ impl<'a> Walk<'a> {
             waited_ns: self.waited[1] / self.waited[0].max(1.0),
             busy_ns: (self.bench.busy_ns(now) - self.since.busy_ns) / windows as f64,
             destaged: self.level.as_ref().map_or(0.0, Level::destaged) / windows as f64,
-            parked: (self.level.as_ref().zip(self.streams.destages))
-                .map_or(0.0, |(level, destages)| level.waited() / destages.a_write),
+            parked,
         }
+    }
+
+    /// Mean number of writes that wait for room.
+    fn parked(&self) -> f64 {
+        let waits = self.level.as_ref().zip(self.streams.destages);
+        waits.map_or(0.0, |(level, destages)| level.waited() / destages.a_write)
+    }
+
+    /// Windows per ns that reads from outside have got since it counts, so many in all, no more than there was room for their writes; and
+    /// whether that is less than came.
+    fn from_outside(&self, now: u64, windows: f64) -> (f64, bool) {
+        let ns = now.saturating_sub(self.since.at).max(1) as f64;
+        let reads = self.pace.reads;
+        let come = ns * f64::from(self.streams.count) * reads / self.pace.passing_ns;
+        let behind = falls_behind(come, windows * reads, self.waited[1] / ns);
+        let level = self.level.as_ref().zip(self.streams.destages);
+        let (taken, parks) = level.map_or((1.0, false), |(level, destages)| {
+            let written = come * destages.a_window / destages.a_write / reads;
+            let taken = level.taken();
+            (taken, falls_behind(written, written * taken, self.parked()))
+        });
+        (
+            (windows / ns).min(come / reads / ns * taken),
+            behind || parks,
+        )
     }
 
     /// Windows that have begun to be read, or where reading doesn't wait have come.

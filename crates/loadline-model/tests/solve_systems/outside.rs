@@ -127,7 +127,8 @@ fn streams_and_runs_from_outside_saturate_where_their_queues_grow() {
             [1250.0, 1600.0],
         ),
         ("hdd-7k2", &[], (8192, 0.7, 0.0), 2, [3e3, 4.3e3]),
-        // Reads that are read ahead of.
+        // Reads that are read ahead of, alone and beside writes for which there is no room.
+        ("perc-h730-1x4tb", &[], (8192, 0.3, 0.0), 1, [1e4, 2e4]),
         ("perc-h730-1x4tb", &[], (8192, 1.0, 0.0), 8, [8e3, 9.6e3]),
         (
             "eva-v2-10k",
