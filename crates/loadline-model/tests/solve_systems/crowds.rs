@@ -139,3 +139,21 @@ fn saturation_of_writes_that_fill_stripes_is_that_of_thousands_outstanding() {
     let [few, many] = [32, 1900].map(saturation);
     assert!((few / many - 1.0).abs() < 0.02, "{few} {many}");
 }
+
+#[test]
+fn of_runs_of_several_streams_the_oldest_part_is_each_ones_in_turn() {
+    // Run by run up to six times too fast.
+    for (name, (block, random), streams, ios) in [
+        ("perc-h730-1x4tb", (1 << 17, 0.1), 16, 100_000),
+        ("dl360-g6-p410i", (1 << 18, 0.1), 4, 60_000),
+        ("dl360-g6-p410i", (1 << 16, 0.1), 8, 60_000),
+    ] {
+        let system = system(name, &[("cache.destage_order", "oldest")]);
+        let outstanding = 4 * streams;
+        let arrival = Arrival::outstanding(outstanding);
+        let mut asked = stream(&system, block, 0.0, random, arrival);
+        asked.profile.sequential_streams = streams;
+        let off = off(&system, asked, outstanding, ios);
+        assert!(off.abs() < 0.06, "{name} {block} {streams}: {off:+.3}");
+    }
+}

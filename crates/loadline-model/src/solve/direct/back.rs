@@ -129,6 +129,14 @@ impl Back {
         })
     }
 
+    /// What doesn't go first of a run's parts.
+    fn left(&self, run: Range<u64>) -> impl Iterator<Item = (u64, u32)> {
+        let left = self
+            .parts(run)
+            .filter(|&(.., full)| !(full && self.full_first));
+        left.map(|(begin, bytes, _)| (begin, bytes))
+    }
+
     fn mean(&self) -> Mean {
         let mut rng = Seed(0).rng(Purpose::Size, 0);
         let [mut destages, mut space, mut rest, mut all] = [0.0; 4];
@@ -209,6 +217,9 @@ pub(super) struct Drawn {
     /// All sweeps, and the one that is asked first.
     sweeps: Vec<Sweep>,
     turn: usize,
+    /// By age: parts that are left of each stream's run, and whose turn it is.
+    aged: Vec<VecDeque<(u64, u32)>>,
+    stream: usize,
     /// Full stripes, and the streams' runs of late.
     full: VecDeque<u64>,
     runs: VecDeque<Range<u64>>,
@@ -244,6 +255,8 @@ impl Drawn {
             rng: Seed(0).rng(Purpose::Place, 1),
             sweeps: back.sweeps(),
             turn: 0,
+            aged: vec![VecDeque::new(); back.streams as usize],
+            stream: 0,
             full: VecDeque::new(),
             runs: VecDeque::new(),
             back: back.clone(),
@@ -356,25 +369,38 @@ impl Drawn {
             }
             return Some(ranges);
         }
+        if back.by_age {
+            return Some(vec![self.oldest()]);
+        }
         loop {
             if let Some(part) = sweep.parts.pop_front() {
                 return Some(vec![part]);
             }
-            let begin = if back.by_age {
-                back.place(rng)
-            } else {
-                let gap = (rng.exponential() * self.apart) as u64;
-                start + (sweep.at - start + gap) % (end - start)
-            };
+            let gap = (rng.exponential() * self.apart) as u64;
+            let begin = start + (sweep.at - start + gap) % (end - start);
             let begin = back.span.start + (begin - back.span.start) / back.block * back.block;
             let run = begin..(begin + back.draw(rng)).min(end);
             sweep.at = run.end.max(start);
-            let left = back
-                .parts(run)
-                .filter(|&(_, _, full)| !(full && back.full_first));
-            sweep
-                .parts
-                .extend(left.map(|(begin, bytes, _)| (begin, bytes)));
+            sweep.parts.extend(back.left(run));
+        }
+    }
+
+    /// The oldest part: of several streams in turn what a write left.
+    fn oldest(&mut self) -> (u64, u32) {
+        let (back, rng) = (&self.back, &mut self.rng);
+        loop {
+            let parts = &mut self.aged[self.stream];
+            let Some(part) = parts.pop_front() else {
+                let begin = back.place(rng);
+                let run = begin..(begin + back.draw(rng)).min(back.span.end);
+                parts.extend(back.left(run));
+                continue;
+            };
+            let write = |(begin, _): (u64, u32)| (begin - back.span.start) / back.block;
+            if parts.front().is_none_or(|&next| write(next) > write(part)) {
+                self.stream = (self.stream + 1) % self.aged.len();
+            }
+            return part;
         }
     }
 }
