@@ -8,14 +8,12 @@ const LONGEST: usize = 4096;
 /// What is left out of a distribution.
 const NEGLIGIBLE: f64 = 1e-10;
 
-/// By how many standard errors fewer end than come where that isn't chance.
+/// By how many standard errors of what comes by chance those inside get more where that isn't chance.
 const BEYOND_CHANCE: f64 = 4.0;
 
-/// Whether fewer of what comes by chance end than come, in a time in which `inside` are there as a mean: those that are missing wait, and a queue
-/// that grows by n holds n / 2.
-pub(super) fn falls_behind(come: f64, ended: f64, inside: f64) -> bool {
-    let missing = come - ended;
-    missing > BEYOND_CHANCE * come.sqrt() && inside > missing / 4.0
+/// Whether so many more inside, while so many come, tell that fewer end than come.
+pub(super) fn falls_behind(come: f64, more_inside: f64) -> bool {
+    more_inside > BEYOND_CHANCE * come.sqrt()
 }
 
 impl Drives {

@@ -91,41 +91,39 @@ impl Solver<'_> {
         Some((per_ns, None))
     }
 
-    /// The same of I/Os from outside, of which as many as are outstanding otherwise do `per_ns`: they come in another order, and wait as long as it takes.
-    pub(super) fn most_from_outside(&self, per_ns: f64) -> Option<(f64, Option<Moved>)> {
+    /// I/Os per ns from outside that are done at most, if `per_ns` are of as many as are outstanding otherwise: they come in another order, and wait as
+    /// long as it takes.
+    pub(super) fn most_from_outside(&self, per_ns: f64) -> Option<f64> {
         // The most that doesn't fall behind, and the least that does.
         let (mut offered_per_ns, mut most, mut too_many) = (MORE * per_ns, None, f64::INFINITY);
         for _ in 0..MOST_LOOKS {
-            let (found_per_ns, falls_behind, moved) = self.offered(offered_per_ns)?;
+            let (found_per_ns, falls_behind) = self.offered(offered_per_ns)?;
             if !falls_behind {
-                most = Some((offered_per_ns, moved));
+                most = Some(offered_per_ns);
             } else if found_per_ns >= NEARLY * offered_per_ns {
-                return Some((found_per_ns, moved));
+                return Some(found_per_ns);
             } else {
                 too_many = offered_per_ns;
             }
             offered_per_ns = match most {
                 None => found_per_ns,
-                Some((per_ns, _)) if too_many.is_infinite() => MORE * per_ns,
-                Some((per_ns, _)) if per_ns < NEARLY * too_many => (per_ns * too_many).sqrt(),
+                Some(per_ns) if too_many.is_infinite() => MORE * per_ns,
+                Some(per_ns) if per_ns < NEARLY * too_many => (per_ns * too_many).sqrt(),
                 known => return known,
             };
         }
         most
     }
 
-    /// I/Os per ns that are done of so many from outside, whether they're fewer, and what a write moves.
-    fn offered(&self, per_ns: f64) -> Option<(f64, bool, Option<Moved>)> {
+    /// I/Os per ns that are done of so many from outside, and whether that falls behind.
+    fn offered(&self, per_ns: f64) -> Option<(f64, bool)> {
         if self.mix.direct.is_some() {
             let found = self.mix.followed(self.view, Coming::Open(per_ns))?;
-            return Some((found.per_ns, found.falls_behind, self.moved_by(&found)));
+            return Some((found.per_ns, found.falls_behind));
         }
         let course = self.read_on(per_ns)?;
-        Some((
-            course.windows_per_ns / self.sets.ahead,
-            course.falls_behind,
-            None,
-        ))
+        let found_per_ns = course.windows_per_ns / self.sets.ahead;
+        Some((found_per_ns, course.falls_behind))
     }
 
     /// The course of streams that are read ahead of, of so many I/Os from outside per ns, if they're followed.
@@ -539,7 +537,8 @@ impl Solver<'_> {
             Open::solve(&network, offered_per_s, scv)?.response_ns
         };
         if let Some(found) = self.mix.followed(self.view, Coming::Open(per_ns)) {
-            if found.falls_behind {
+            // A queue of random places comes about slowly.
+            if found.falls_behind && self.mix.order.is_some() {
                 return Ok(Err((found.per_ns, "disks".to_owned())));
             }
             let waited = |of: &OfWay| of.share * found.waited_ns[of.way as usize];

@@ -165,12 +165,9 @@ impl<'a> Solver<'a> {
             }
         }
         let in_turn = solver.mix.from_outside && solver.mix.order.is_some();
-        if let Some((per_ns, moved)) = solver
-            .streamed
-            .filter(|_| in_turn)
-            .and_then(|per_ns| solver.most_from_outside(per_ns))
-        {
-            (solver.streamed, solver.moved) = (Some(per_ns), moved);
+        let known = solver.streamed.filter(|_| in_turn);
+        if let Some(per_ns) = known.and_then(|per_ns| solver.most_from_outside(per_ns)) {
+            solver.streamed = Some(per_ns);
         }
         solver.find_limits();
         solver.ways = [Way::Read, Way::Write]

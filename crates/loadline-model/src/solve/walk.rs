@@ -77,11 +77,12 @@ enum Job {
     },
 }
 
-/// From when on a walk counts, if it does yet: windows by then, and time for which drives had had work, ns.
+/// From when on a walk counts, if it does yet: windows and reads from outside by then, and time for which drives had had work, ns.
 #[derive(Debug, Default)]
 struct Since {
     counts: bool,
     windows: usize,
+    arrived: u64,
     busy_ns: f64,
     at: u64,
 }
@@ -297,19 +298,21 @@ impl<'a> Walk<'a> {
     /// whether that is less than came.
     fn from_outside(&self, now: u64, windows: f64) -> (f64, bool) {
         let ns = now.saturating_sub(self.since.at).max(1) as f64;
-        let reads = self.pace.reads;
-        let come = ns * f64::from(self.streams.count) * reads / self.pace.passing_ns;
-        let behind = falls_behind(come, windows * reads, self.waited[1] / ns);
+        let come = (self.arrived() - self.since.arrived) as f64;
+        let behind = falls_behind(come, come - self.waited[0]);
         let level = self.level.as_ref().zip(self.streams.destages);
         let (taken, parks) = level.map_or((1.0, false), |(level, destages)| {
-            let written = come * destages.a_window / destages.a_write / reads;
+            let written = come * destages.a_window / destages.a_write / self.pace.reads;
             let taken = level.taken();
-            (taken, falls_behind(written, written * taken, self.parked()))
+            (taken, falls_behind(written, written * (1.0 - taken)))
         });
-        (
-            (windows / ns).min(come / reads / ns * taken),
-            behind || parks,
-        )
+        let offered_per_ns = f64::from(self.streams.count) / self.pace.passing_ns;
+        ((windows / ns).min(offered_per_ns * taken), behind || parks)
+    }
+
+    /// Reads that have arrived from outside.
+    fn arrived(&self) -> u64 {
+        self.ends.iter().map(|end| end.reads).sum()
     }
 
     /// Windows that have begun to be read, or where reading doesn't wait have come.
@@ -329,6 +332,7 @@ impl<'a> Walk<'a> {
         self.since = Since {
             counts: true,
             windows,
+            arrived: self.arrived(),
             busy_ns: self.bench.busy_ns(now),
             at: now,
         };

@@ -31,6 +31,9 @@ pub(super) struct Count {
     /// I/Os after which it's looked again whether it may count.
     settling: u32,
     ended: u32,
+    /// I/Os that have come, and those of them that were inside when it began to count.
+    come: u32,
+    inside_before: u32,
     /// When it began to count; for how long drives had had work by then, ns, and what writes had moved.
     begun_at: u64,
     busy_before_ns: f64,
@@ -80,6 +83,8 @@ impl Count {
             coming,
             settling: span.before,
             ended: 0,
+            come: 0,
+            inside_before: 0,
             begun_at: 0,
             busy_before_ns: 0.0,
             moved_before: Moved::default(),
@@ -122,11 +127,17 @@ impl Count {
 
     fn count_from(&mut self, now: u64, busy_ns: f64, moved: Moved) {
         (self.begun_at, self.busy_before_ns, self.moved_before) = (now, busy_ns, moved);
+        self.inside_before = self.come - self.ended;
         self.sums = [[0.0; 2]; 2];
         self.turns.fill(0);
         if let Some(parts) = &mut self.parts {
             parts.clear();
         }
+    }
+
+    /// Another I/O has come.
+    pub(super) fn come(&mut self) {
+        self.come += 1;
     }
 
     /// An I/O of an issuer has ended; whether it may begin to count.
@@ -158,17 +169,14 @@ impl Count {
     }
 
     /// Whether fewer end than come from outside.
-    fn falls_behind(&self, now: u64) -> bool {
-        let Coming::Open(per_ns) = self.coming else {
-            return false;
-        };
-        let [ended, sum_ns] = [0, 1].map(|of| self.sums.iter().map(|sum| sum[of]).sum::<f64>());
-        let ns = (now - self.begun_at).max(1) as f64;
-        falls_behind(per_ns * ns, ended, sum_ns / ns)
+    fn falls_behind(&self) -> bool {
+        let ended: f64 = self.sums.iter().map(|sum| sum[0]).sum();
+        let more = f64::from(self.come - self.ended) - f64::from(self.inside_before);
+        matches!(self.coming, Coming::Open(_)) && falls_behind(ended + more, more)
     }
 
     /// Whether all that should be known then is; `balances` if the cache has written back about as much as was written.
-    pub(super) fn is_known(&mut self, now: u64, balances: bool) -> bool {
+    pub(super) fn is_known(&mut self, balances: bool) -> bool {
         let counted = self.span.until - self.span.before;
         let Some(parts) = &self.parts else {
             return counted >= self.span.most || balances;
@@ -178,7 +186,7 @@ impl Count {
         let near = |last: f64| (mean - last).abs() <= WELL * mean;
         let settled = self.stays || self.mean.is_some_and(near);
         // A queue that comes about at first does so once.
-        let falls_behind = self.falls_behind(now);
+        let falls_behind = self.falls_behind();
         let known = counted >= self.span.most
             || settled && is_precise(parts)
             || falls_behind && self.behind;
@@ -208,7 +216,7 @@ impl Count {
             per_ns: counted / (now - self.begun_at).max(1) as f64,
             waited_ns: self.sums.map(|[count, sum]| sum / count.max(1.0)),
             busy_ns: (busy_ns - self.busy_before_ns) / counted.max(1.0),
-            falls_behind: self.falls_behind(now),
+            falls_behind: self.falls_behind(),
         }
     }
 }

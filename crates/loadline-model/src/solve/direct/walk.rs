@@ -191,6 +191,7 @@ impl<'a> Walk<'a> {
             Coming::Closed(..) => self.next[issuer as usize],
             Coming::Open(_) => self.draw(issuer),
         };
+        self.count.come();
         let job = self.jobs.len() as u64;
         self.jobs.push(Job {
             issuer,
@@ -449,7 +450,7 @@ impl<'a> Walk<'a> {
             .backlog
             .as_ref()
             .is_none_or(|backlog| backlog.balances(self.cache.as_ref()));
-        if self.count.is_known(now, balances) {
+        if self.count.is_known(balances) {
             return false;
         }
         let busy_ns = self.bench.busy_ns(now);
