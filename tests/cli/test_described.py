@@ -82,6 +82,9 @@ def test_a_parameter_file_that_describes_no_disk_is_refused_with_its_place(loadl
     (loadline.folder / "odd.model").write_text(PARAMETERS)
     said = loadline("drives", "--from", "odd.model")
     assert said.code == 2 and "odd.model" in said.err
+    refused = loadline("drives", "--from", "odd.model", "-o", "odd.model")
+    assert refused.code == 2 and "odd.model would be overwritten" in refused.err
+    assert (loadline.folder / "odd.model").read_text() == PARAMETERS
     (loadline.folder / "loop.model").write_text("source loop.model\n")
     assert loadline("drives", "--from", "loop.model").code == 2
     (loadline.folder / "cut.model").write_text("dm_disk cut { Block count = 1,")
