@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from results import flow, measured, solved
 
+from loadline.errors import InputError
 from loadline.reporting.charts import position, setting
 from loadline.reporting.charts.panel import Panel
 from loadline.reporting.charts.theme import LIGHT
@@ -82,6 +83,13 @@ def test_a_place_that_failed_is_named_above_the_chart() -> None:
     (panel,) = position.draw(contents(rows), LIGHT)
     assert panel.note == "2 outstanding; failed: zone-at50"
     assert [said for _, said, _ in dots(panel)] == ["0%", "75%", "95%"]
+
+
+@pytest.mark.parametrize(("chart", "rows"), [("position", places(0.0, 0.5, 0.95)), ("setting", drives(4, 6, 8))])
+def test_where_too_few_of_what_was_swept_have_answers_the_reason_is_answers(chart: str, rows: list[Result]) -> None:
+    rows[1] = dataclasses.replace(rows[1], error="the device went away", total=Flow())
+    with pytest.raises(InputError, match=r"has answers.* at three (places|numbers)"):
+        picture(contents(rows), chart, None, as_svg=True)
 
 
 def test_places_of_a_profile_are_what_a_picture_of_it_shows() -> None:
