@@ -128,6 +128,16 @@ def test_sizes_in_their_units_are_in_the_order_of_their_sizes_and_far_ones_on_a_
     assert panel.spec(600)["layer"][0]["encoding"]["x"]["scale"]["type"] == "log"
 
 
+def test_of_many_values_of_a_setting_some_have_a_line_and_of_few_all() -> None:
+    def lines(*numbers: int) -> list[float]:
+        (panel,) = setting.draw(contents(drives(*numbers)), LIGHT)
+        found: list[float] = panel.spec(600)["layer"][0]["encoding"]["x"]["axis"]["values"]
+        return found
+
+    assert lines(*range(2, 201)) == list(range(2, 201, 13))
+    assert lines(4, 8, 16) == [4, 8, 16]
+
+
 def test_tagged_runs_are_a_sweep_unless_two_have_the_same_tag() -> None:
     runs = [dataclasses.replace(measured("p", tags={"drives": str(n)}), run=f"r{n}") for n in (4, 6, 8)]
     (panel,) = setting.draw(contents(runs), LIGHT)
