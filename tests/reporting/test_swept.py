@@ -53,6 +53,17 @@ def test_a_sequential_load_at_three_places_is_drawn_in_bytes_over_them() -> None
     assert position.draw(contents(places(0.0, 0.5)), LIGHT) == []
 
 
+def test_the_begin_of_a_target_is_a_place_among_shares_and_among_sizes() -> None:
+    begins = {size: {"random_fraction": 0.0, "start_bytes": size} for size in (10**9, 2 * 10**9)}
+    sizes = [
+        measured(f"zone-at{size}", workload={"profile": profile}, profile="zone", outstanding_asked=2)
+        for size, profile in begins.items()
+    ]
+    of_shares, of_sizes = position.draw(contents([*places(0.0, 0.5, 0.95), *sizes]), LIGHT)
+    assert [said for _, said, _ in dots(of_shares)] == ["0%", "50%", "95%"]
+    assert [said for _, said, _ in dots(of_sizes)] == ["0 B", "1 GB", "2 GB"]
+
+
 def test_a_random_load_over_position_is_drawn_in_ios() -> None:
     (panel,) = position.draw(contents(places(0.0, 0.5, 0.95, random=1.0)), LIGHT)
     assert panel.title == "IOPS over position"
