@@ -185,6 +185,9 @@ def test_a_file_without_its_ending_is_offered_where_a_name_is_not_known(loadline
     assert loadline("forecast", "nas", "typical-12").err.endswith("Did you mean the file 'nas.toml'?\n")
     assert loadline("forecast", "nas.toml", "load").err.endswith("Did you mean the file 'load.fio'?\n")
     assert loadline("drives", "disk").err.endswith("Did you mean the file './disk'?\n")
+    (loadline.folder / "office").mkdir()
+    (loadline.folder / "nas.toml").rename(loadline.folder / "office" / "office.toml")
+    assert loadline("systems", "office").err.endswith("Did you mean the file 'office/office.toml'?\n")
 
 
 def test_a_drive_is_found_from_where_it_was_named(loadline: Loadline) -> None:

@@ -176,8 +176,9 @@ def nearest(name: str, known: Iterable[str], otherwise: str, alike: float = 0.5)
 
 
 def nearest_file(name: str, endings: Iterable[str], beside: Path | None = None) -> str:
-    """A remedy for a name that isn't known: the file there that has it, but for its ending; empty if there is none."""
-    near = [f"./{name}", *(f"{name}{ending}" for ending in endings)]
+    """A remedy for a name that isn't known: the file there, or in the folder of that name, that has it, but for its
+    ending; empty if there is none."""
+    near = [f"./{name}", *(f"{folder}{name}{ending}" for folder in ("", f"{name}/") for ending in endings)]
     found = [file for file in near if is_file((beside or Path()) / file)]
     return f"Did you mean the file {found[0]!r}?" if found else ""
 
