@@ -82,6 +82,9 @@ def test_a_parameter_file_that_describes_no_disk_is_refused_with_its_place(loadl
     (loadline.folder / "odd.model").write_text(PARAMETERS)
     said = loadline("drives", "--from", "odd.model")
     assert said.code == 2 and "odd.model" in said.err
+    refused = loadline("drives", "--from", "odd.model", "-o", "odd.model")
+    assert refused.code == 2 and "odd.model would be overwritten" in refused.err
+    assert (loadline.folder / "odd.model").read_text() == PARAMETERS
     (loadline.folder / "loop.model").write_text("source loop.model\n")
     assert loadline("drives", "--from", "loop.model").code == 2
     (loadline.folder / "cut.model").write_text("dm_disk cut { Block count = 1,")
@@ -182,6 +185,9 @@ def test_a_file_without_its_ending_is_offered_where_a_name_is_not_known(loadline
     assert loadline("forecast", "nas", "typical-12").err.endswith("Did you mean the file 'nas.toml'?\n")
     assert loadline("forecast", "nas.toml", "load").err.endswith("Did you mean the file 'load.fio'?\n")
     assert loadline("drives", "disk").err.endswith("Did you mean the file './disk'?\n")
+    (loadline.folder / "office").mkdir()
+    (loadline.folder / "nas.toml").rename(loadline.folder / "office" / "office.toml")
+    assert loadline("systems", "office").err.endswith("Did you mean the file 'office/office.toml'?\n")
 
 
 def test_a_drive_is_found_from_where_it_was_named(loadline: Loadline) -> None:

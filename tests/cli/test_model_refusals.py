@@ -138,7 +138,9 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_simulated(l
         (["systems", "hdd-7k2", "--set", "hosts.link.latency=1us"], "hosts.link.rate is missing"),
         (["systems", "hdd-7k2", "--set", "hosts.overhead=300d"], "Write 3600s or less."),
         (["systems", "eva-v2-10k", "--set", "rule.disk_rate_per_s=nan"], "Write 0.001 to 1000000000, or leave it out."),
-        (["systems", "md-raid5-8x2tb", "--set", "volume.group=0"], "spans at least 3 disks, not 0\nWrite 3 or more."),
+        (["systems", "md-raid5-8x2tb", "--set", "volume.group=0"], "not 0\nLeave it out, for raid5 has no groups to"),
+        (["systems", "eva-v2-10k", "--set", "volume.group=0"], "spans at least 3 disks, not 0\nWrite 3 or more."),
+        (["systems", "eva-v2-10k", "--set", "cache.read_ahead=0"], "KiB to PiB (1024): write 0B."),
         (["systems", "eva-v2-10k", "--set", "controller.command_hit=2h"], "controller.command_hit: 7200s can't be"),
         (["systems", "station-mm1", "--set", "station.0.servers=200000000"], "station[0].servers: 200000000 can't be"),
         (

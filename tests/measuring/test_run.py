@@ -267,6 +267,7 @@ def test_what_fio_cannot_express_is_said_before_anything_is_written(loadline: Lo
 @pytest.mark.parametrize(
     ("words", "said"),
     [
+        ({"suite": None}, "None is no suite"),
         ({"repeats": 1.5}, "--repeat"),
         ({"seed": 10**30}, "--seed"),
         ({"order": "bogus"}, "--order"),
@@ -276,8 +277,9 @@ def test_what_fio_cannot_express_is_said_before_anything_is_written(loadline: Lo
     ],
 )
 def test_what_only_python_can_say_wrongly_leaves_no_run(tmp_path: Path, words: dict[str, Any], said: str) -> None:
+    asked = words.pop("suite", "quick-look")
     with pytest.raises(InputError, match=said):
-        package.run("quick-look", "emulated:station-mm1", store=tmp_path / "runs", size_bytes=1 << 30, **words)
+        package.run(asked, "emulated:station-mm1", store=tmp_path / "runs", size_bytes=1 << 30, **words)
     assert not (tmp_path / "runs").exists()
 
 

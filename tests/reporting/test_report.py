@@ -6,13 +6,14 @@ import csv
 import json
 from datetime import datetime
 from pathlib import Path
+from typing import Any
 
 import duckdb
 import pytest
 
 import loadline
 from loadline.errors import InputError
-from loadline.reporting.report import FORMATS, report
+from loadline.reporting.report import FORMATS, Drawing, report
 from loadline.result.point_folder import begin_point, commit_point
 from loadline.result.schema import COLUMNS, Flow, Result
 from loadline.result.store import Run, Store
@@ -85,6 +86,26 @@ def test_rows_of_models_are_reported_as_runs_are(run: Run, tmp_path: Path) -> No
     ):
         with pytest.raises(InputError, match=said):
             report(wrong, tmp_path / "wrong.csv")  # type: ignore[arg-type]
+
+
+@pytest.mark.parametrize(
+    ("wrong", "said"),
+    [
+        ({"output": 5}, "output: 5 can't be"),
+        ({"output": b"x.csv"}, "output: b'x.csv' can't be"),
+        ({"drawing": "load"}, "drawing: 'load' can't be"),
+        ({"drawing": Drawing(point=5)}, "drawing: point: 5 can't be"),  # type: ignore[arg-type]
+        ({"command": None}, "command: None can't be"),
+        ({"command": "loadline report last"}, "command: 'loadline report last' can't be"),
+        ({"command": [1]}, r"command: \[1\] can't be"),
+    ],
+)
+def test_what_can_be_no_argument_of_a_report_is_told_with_its_name(
+    run: Run, tmp_path: Path, wrong: dict[str, Any], said: str
+) -> None:
+    with pytest.raises(InputError, match=said) as caught:
+        report(**{"results": [run], "output": tmp_path / "x.png", **wrong})
+    assert caught.value.remedy
 
 
 def test_an_unknown_ending_names_the_known_ones(run: Run, tmp_path: Path) -> None:

@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from results import flow, measured, solved
 
+from loadline.errors import InputError
 from loadline.reporting.charts import position, setting
 from loadline.reporting.charts.panel import Panel
 from loadline.reporting.charts.theme import LIGHT
@@ -52,6 +53,17 @@ def test_a_sequential_load_at_three_places_is_drawn_in_bytes_over_them() -> None
     assert position.draw(contents(places(0.0, 0.5)), LIGHT) == []
 
 
+def test_the_begin_of_a_target_is_a_place_among_shares_and_among_sizes() -> None:
+    begins = {size: {"random_fraction": 0.0, "start_bytes": size} for size in (10**9, 2 * 10**9)}
+    sizes = [
+        measured(f"zone-at{size}", workload={"profile": profile}, profile="zone", outstanding_asked=2)
+        for size, profile in begins.items()
+    ]
+    of_shares, of_sizes = position.draw(contents([*places(0.0, 0.5, 0.95), *sizes]), LIGHT)
+    assert [said for _, said, _ in dots(of_shares)] == ["0%", "50%", "95%"]
+    assert [said for _, said, _ in dots(of_sizes)] == ["0 B", "1 GB", "2 GB"]
+
+
 def test_a_random_load_over_position_is_drawn_in_ios() -> None:
     (panel,) = position.draw(contents(places(0.0, 0.5, 0.95, random=1.0)), LIGHT)
     assert panel.title == "IOPS over position"
@@ -82,6 +94,13 @@ def test_a_place_that_failed_is_named_above_the_chart() -> None:
     (panel,) = position.draw(contents(rows), LIGHT)
     assert panel.note == "2 outstanding; failed: zone-at50"
     assert [said for _, said, _ in dots(panel)] == ["0%", "75%", "95%"]
+
+
+@pytest.mark.parametrize(("chart", "rows"), [("position", places(0.0, 0.5, 0.95)), ("setting", drives(4, 6, 8))])
+def test_where_too_few_of_what_was_swept_have_answers_the_reason_is_answers(chart: str, rows: list[Result]) -> None:
+    rows[1] = dataclasses.replace(rows[1], error="the device went away", total=Flow())
+    with pytest.raises(InputError, match=r"has answers.* at three (places|numbers)"):
+        picture(contents(rows), chart, None, as_svg=True)
 
 
 def test_places_of_a_profile_are_what_a_picture_of_it_shows() -> None:
@@ -118,6 +137,16 @@ def test_sizes_in_their_units_are_in_the_order_of_their_sizes_and_far_ones_on_a_
     (panel,) = setting.draw(contents(sizes), LIGHT)
     assert [said for _, said, _ in dots(panel)] == ["512k", "64MiB", "1GiB"]
     assert panel.spec(600)["layer"][0]["encoding"]["x"]["scale"]["type"] == "log"
+
+
+def test_of_many_values_of_a_setting_some_have_a_line_and_of_few_all() -> None:
+    def lines(*numbers: int) -> list[float]:
+        (panel,) = setting.draw(contents(drives(*numbers)), LIGHT)
+        found: list[float] = panel.spec(600)["layer"][0]["encoding"]["x"]["axis"]["values"]
+        return found
+
+    assert lines(*range(2, 201)) == list(range(2, 201, 13))
+    assert lines(4, 8, 16) == [4, 8, 16]
 
 
 def test_tagged_runs_are_a_sweep_unless_two_have_the_same_tag() -> None:

@@ -111,17 +111,39 @@ def test_a_damaged_run_is_named_by_its_file(tmp_path: Path, content: bytes) -> N
     assert "damaged" in told.value.remedy and "resume" not in told.value.remedy
 
 
+def test_a_directory_in_the_place_of_a_file_of_a_run_is_said_to_be_one(tmp_path: Path) -> None:
+    run = made(tmp_path)
+    for file in (run.point_path(0) / "point.json", run.path / "run.json"):
+        file.unlink(missing_ok=True)
+        file.mkdir(parents=True)
+        with pytest.raises(StoreError, match="json can't be read: Is a directory") as told:
+            open_run(run.path).result(0)
+        assert "It's damaged" in told.value.remedy
+
+
 @pytest.mark.parametrize(
-    ("place", "value"),
+    ("place", "value", "said"),
     [
-        (("points", 0, "streams"), None),
-        (("points", 0, "runtime_ns"), "x"),
-        (("options", "engine"), 7),
-        *((("sessions", 0, key), 3) for key in ("machine", "devices", "fio", "command", "loadline")),
+        (("points", 0, "streams"), None, "points: 1: not as loadline writes it"),
+        (("points", 1), {"name": "two"}, "points: 2: 'streams' is missing"),
+        (("points", 0, "streams", 0, "arrival", "kind"), "odd", "points: 1: an arrival of kind 'odd' can't be"),
+        (("points", 0, "runtime_ns"), "x", "points: 1: one: runtime_ns 'x' can't be"),
+        (("options", "engine"), 7, "options.engine is no text"),
+        (("suite",), {}, "suite.name is missing"),
+        *(
+            (("sessions", 0, key), 3, f"sessions: {key} is no {kind}")
+            for key, kind in (
+                ("machine", "object"),
+                ("devices", "list"),
+                ("fio", "object"),
+                ("command", "list"),
+                ("loadline", "text"),
+            )
+        ),
     ],
 )
 def test_a_run_of_which_a_part_is_damaged_is_refused_by_whatever_opens_it(
-    tmp_path: Path, place: tuple[str | int, ...], value: object
+    tmp_path: Path, place: tuple[str | int, ...], value: object, said: str
 ) -> None:
     run = made(tmp_path)
     stored = {**json.loads((run.path / "run.json").read_text()), "options": {"engine": None, "prepare": True}}
@@ -130,9 +152,9 @@ def test_a_run_of_which_a_part_is_damaged_is_refused_by_whatever_opens_it(
         node = node[step]
     node[place[-1]] = value
     (run.path / "run.json").write_text(json.dumps(stored))
-    with pytest.raises(StoreError, match=rf"run\.json: {place[0]}") as told:
+    with pytest.raises(StoreError, match=rf"run\.json: {said}") as told:
         Store(tmp_path).find(run.id)
-    assert told.value.remedy == "It isn't a run of loadline, or it is damaged."
+    assert "It isn't a run of loadline, or it's damaged: put a copy" in told.value.remedy
 
 
 def test_a_run_without_what_is_needed_to_go_on_is_shown_and_not_resumed(tmp_path: Path) -> None:

@@ -41,12 +41,12 @@ def test_names_tell_only_what_differs() -> None:
 
 
 def test_sweeps_over_sizes_and_places_are_named_too() -> None:
-    swept = PROFILE.format("a").replace('"4k"', '["512", "4k"]') + 'start = ["0%", "12.5%", "1G"]\n'
-    points = plan(HEAD + swept)
-    assert [p.name for p in points] == [f"a-b{b}-at{at}" for b in ("512", "4k") for at in ("0", "12.5", "1GB")]
+    swept = PROFILE.format("a").replace('"4k"', '["512", "4k"]') + 'start = ["0%", "12.5%", "1G", "100GB", "7168P"]\n'
+    points, places = plan(HEAD + swept), ("0", "12.5", "1GiB", "100GB", "7340032TiB")
+    assert [p.name for p in points] == [f"a-b{b}-at{at}" for b in ("512", "4k") for at in places]
     assert {p.profile_name for p in points} == {"a"}
     (first, *_, last) = plan(HEAD + swept + LIMIT)
-    assert (first.name, last.name, last.ramp) == ("a-b512-at0", "a-b4k-at1GB", first.ramp)
+    assert (first.name, last.name, last.ramp) == ("a-b512-at0", "a-b4k-at7340032TiB", first.ramp)
 
 
 def test_two_points_of_one_name_are_refused() -> None:

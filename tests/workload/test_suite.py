@@ -368,6 +368,13 @@ def test_a_file_may_begin_with_a_byte_order_mark(tmp_path: Path, ending: str, co
     assert load_suite(str(path)) == plain
 
 
+@pytest.mark.parametrize("wrong", [None, 5, b"typical-12", ["typical-12"]])
+def test_what_can_be_neither_name_nor_path_is_no_suite(wrong: object) -> None:
+    with pytest.raises(InputError, match="is no suite") as error:
+        load_suite(wrong)  # type: ignore[arg-type]
+    assert "path of a file" in error.value.remedy
+
+
 def test_a_path_to_toml_works_in_place_of_a_name(tmp_path: Path) -> None:
     (tmp_path / "mine.toml").write_text(HEAD + PROFILE)
     suite, warnings = load_suite(str(tmp_path / "mine.toml"))

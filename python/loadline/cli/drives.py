@@ -87,6 +87,7 @@ def _copy(name: str, file: str, as_json: bool) -> None:
 def _convert(parameters: Path, file: str | None, as_json: bool) -> None:
     if file is not None:
         check_place(Path(file))
+        output.check_apart(file, [str(parameters)])
     text, warnings = convert_drive(parameters)
     for warning in warnings:
         output.warn(warning)

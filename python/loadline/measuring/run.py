@@ -43,7 +43,7 @@ log = logging.getLogger("loadline")
 
 
 def run(
-    suite: str | Suite,
+    suite: str | Path | Suite,
     *target_names: str,
     options: Options = Options(),
     repeats: int = 1,
@@ -99,7 +99,7 @@ def run(
     place = Store.locate(None if store is None else str(store), os.environ)
     session = Session(place, listen, ask, engine, roots, tuple(sys.argv))
     warnings: list[str] = []
-    if isinstance(suite, str):
+    if not isinstance(suite, Suite):
         suite, warnings = load_suite(suite, each_section=each_section)
     seed = random.SystemRandom().randrange(1, 2**31) if seed is None else seed
     aims = together.locate(target_names, size_bytes, roots, settings)

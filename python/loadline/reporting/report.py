@@ -75,8 +75,9 @@ def report(
         The file's path.
 
     Raises:
-        InputError: what is neither a run nor a row, or nothing at all; and as of an ending that names no format, a
-            directory that isn't there, a chart that can't be drawn, or libraries that are missing.
+        InputError: what is neither a run nor a row, or nothing at all; an argument of another type; and as of an ending
+            that names no format, a directory that isn't there, a chart that can't be drawn, or libraries that are
+            missing.
         StoreError: a run can't be read, or the file not be written.
     """
     given = each_of(results)
@@ -86,7 +87,21 @@ def report(
         raise no_result(strange[0])
     if not given:
         raise InputError("there is nothing to report", "Give runs, or rows.")
+    _check(output, drawing, command)
     return write(of_rows(rows, runs, command) if rows else of_runs(runs, command), output, drawing)
+
+
+def _check(output: object, drawing: object, command: object) -> None:
+    if not isinstance(output, str | Path):
+        raise InputError(f"output: {output!r} can't be", "Give a path, such as 'report.html'.")
+    if not isinstance(drawing, Drawing):
+        raise InputError(f"drawing: {drawing!r} can't be", f"Give {__name__}.Drawing(chart='load'), or leave it out.")
+    for key, word in (("chart", drawing.chart), ("point", drawing.point)):
+        if not isinstance(word, str | None):
+            raise InputError(f"drawing: {key}: {word!r} can't be", "Give a name, or leave it out.")
+    words = list(command) if isinstance(command, Sequence) and not isinstance(command, str) else [None]
+    if not all(isinstance(word, str) for word in words):
+        raise InputError(f"command: {command!r} can't be", 'Give a list of words: ["loadline", "report", "last"].')
 
 
 def write(contents: Contents, output: str | Path, drawing: Drawing = Drawing()) -> Path:

@@ -104,7 +104,8 @@ def read_json(path: Path, remedy: Callable[[], str]) -> dict[str, Any]:
     except FileNotFoundError:
         raise StoreError(f"there is no {path}", "`loadline ls` lists the runs.") from None
     except OSError as error:
-        raise StoreError(f"{path} can't be read: {error.strerror}", "Check its permissions.") from None
+        helps = remedy() if isinstance(error, IsADirectoryError) else "Check its permissions."
+        raise StoreError(f"{path} can't be read: {error.strerror}", helps) from None
     except (ValueError, RecursionError) as error:
         raise StoreError(f"{path} can't be read: {error}", remedy()) from None
     if not isinstance(document, dict) or not isinstance(document.get("format"), int):
@@ -115,3 +116,10 @@ def read_json(path: Path, remedy: Callable[[], str]) -> dict[str, Any]:
             "Read it with the newer loadline that wrote it.",
         )
     return document
+
+
+def fault(error: Exception) -> str:
+    """What is wrong in a file of a run, by what Python says of it."""
+    if isinstance(error, KeyError):
+        return f"{error.args[0]!r} is missing"
+    return str(error) if isinstance(error, ValueError) else f"not as loadline writes it ({error})"

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 from loadline._core import Histogram
 from loadline.errors import StoreError
-from loadline.result.file import read_json, write_json, writing
+from loadline.result.file import fault, read_json, write_json, writing
 from loadline.result.schema import FORMAT, Result
 
 
@@ -30,12 +30,14 @@ def _rows(folder: Path, remedy: Callable[[], str]) -> list[Result]:
     path, others = folder / "point.json", folder / "targets.json"
     if not path.exists():
         return []
-    rows: list[Any] = [read_json(path, remedy).get("result")]
-    try:
-        rows += read_json(others, remedy)["targets"] if others.exists() else []
-        return [Result.from_row(row) for row in rows]
-    except (KeyError, TypeError, ValueError) as error:
-        raise StoreError(f"{path}: {error}", remedy()) from None
+    rows: list[Result] = []
+    for file, key in ((path, "result"), (others, "targets")):
+        try:
+            found: Any = read_json(file, remedy)[key] if file.exists() else []
+            rows += [Result.from_row(row) for row in ([found] if file == path else found)]
+        except (KeyError, TypeError, ValueError) as error:
+            raise StoreError(f"{file}: {fault(error)}", remedy()) from None
+    return rows
 
 
 def _remedy(folder: Path) -> str:
@@ -85,7 +87,7 @@ def read_histograms(folder: Path) -> list[dict[str, Histogram]]:
             for stored in (document.get("histograms"), *document.get("targets", ()))
         ]
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
-        raise StoreError(f"{path}: not as loadline writes it ({error!r})", _remedy(folder)) from None
+        raise StoreError(f"{path}: {fault(error)}", _remedy(folder)) from None
 
 
 def begin_ramp(path: Path) -> Path:

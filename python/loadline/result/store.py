@@ -26,14 +26,15 @@ from typing import Any
 
 from loadline._core import Histogram
 from loadline.errors import InputError, RefusedError, StoreError
-from loadline.result.file import read_json, write_json, writing
+from loadline.result.file import fault, read_json, write_json, writing
 from loadline.result.point_folder import probe_paths, read_histograms, read_probe, read_rows
 from loadline.result.schema import FORMAT, Result
 from loadline.workload.plan import Point
 
 DEFAULT_STORE = "loadline-runs"
 
-_NO_RUN = "It isn't a run of loadline, or it is damaged."
+_ANEW = "put a copy in its place, if there is one, or measure anew: loadline run."
+_NO_RUN = f"It isn't a run of loadline, or it's damaged: {_ANEW}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,11 +78,13 @@ class Run:
     @property
     def plan(self) -> tuple[Point, ...]:
         """The points that the run is to have."""
-        try:
-            return tuple(Point.from_json(point) for point in self.document["points"])
-        except (AttributeError, KeyError, TypeError, ValueError) as error:
-            what = f"points: not as loadline writes them ({error!r})"
-            raise StoreError(f"{self.path / 'run.json'}: {what}", _NO_RUN) from None
+        points = []
+        for number, point in enumerate(self.document["points"], 1):
+            try:
+                points.append(Point.from_json(point))
+            except (AttributeError, KeyError, TypeError, ValueError) as error:
+                raise StoreError(f"{self.path / 'run.json'}: points: {number}: {fault(error)}", _NO_RUN) from None
+        return tuple(points)
 
     def check_resumable(self) -> None:
         """Whether its document has what `resume` goes by.
@@ -285,11 +288,10 @@ def open_run(path: Path) -> Run:
     Raises:
         StoreError: no run, damaged, or of a newer format.
     """
-    anew = "It's damaged: put a copy in its place, if there is one, or measure anew: loadline run."
-    document = read_json(path / "run.json", lambda: anew)
-    fault = _fault(document)
-    if fault is not None:
-        raise StoreError(f"{path / 'run.json'}: {fault}", _NO_RUN)
+    document = read_json(path / "run.json", lambda: f"It's damaged: {_ANEW}")
+    found = _fault(document)
+    if found is not None:
+        raise StoreError(f"{path / 'run.json'}: {found}", _NO_RUN)
     run = Run(path.resolve(), document)
     if "imported" not in document:
         _ = run.plan
@@ -305,6 +307,9 @@ def _opened(path: Path) -> Run | StoreError:
 
 # A name becomes a folder's and a section's name; nothing else than these may.
 _POINT_NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+-]{0,199}")
+
+# What is said of a value that isn't of a type.
+_NO = {str: "no text", list: "no list", dict: "no object", int: "no whole number", bool: "neither true nor false"}
 
 #: What must be in run.json and what may be, by place and type.
 _REQUIRED: tuple[tuple[tuple[str, ...], type], ...] = (
@@ -347,7 +352,7 @@ def _fault(document: Mapping[str, Any]) -> str | None:
             for key in keys:
                 node = node.get(key) if isinstance(node, dict) else None
             if not isinstance(node, kind) and (required or node is not None):
-                return f"{'.'.join(keys)} is no {kind.__name__}"
+                return f"{'.'.join(keys)} is {'missing' if node is None else _NO[kind]}"
     for point in document["points"]:
         if not isinstance(point, dict) or not _POINT_NAME.fullmatch(str(point.get("name"))):
             return "points: a point without a name that can be one"
@@ -365,7 +370,7 @@ def _fault_of_sessions(sessions: list[Any]) -> str | None:
         return "sessions: one without a start"
     for key, kind in _OF_SESSIONS:
         if not all(session.get(key) is None or isinstance(session[key], kind) for session in sessions):
-            return f"sessions: {key} is no {kind.__name__}"
+            return f"sessions: {key} is {_NO[kind]}"
     return None
 
 

@@ -46,7 +46,7 @@ def points_of(asked: Asked, options: Options = Options(), seed: int = 1) -> tupl
     """
     whole("seed", seed, 1, _SEEDS - 1)
     if isinstance(asked, str | Path):
-        asked = load_suite(str(asked))[0]
+        asked = load_suite(asked)[0]
     if isinstance(asked, Suite):
         return asked.name, make_plan(asked, options, seed, timed=False)
     check_options(options)

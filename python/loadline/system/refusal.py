@@ -78,6 +78,8 @@ def refusal(where: str, error: ValueError, keys: Callable[[], Iterable[str]] = t
         found = {"map": "a table", "sequence": "a list"}.get(found, found)
         if takes == "a number" and (percent := _PERCENT.fullmatch(found)):
             takes += f": write {float(percent[1]) / 100:g}"
+        if takes.startswith("a size") and found.isdigit():
+            takes += f": write {found}B"
         if (found, takes) == ("a table", "a list"):
             takes = f"a list of tables: write [[{path}]]"
         return InputError(f"{at}{found} can't stand there", f"It takes {takes}.")

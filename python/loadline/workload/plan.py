@@ -9,7 +9,7 @@ from dataclasses import asdict, dataclass, replace
 from typing import Any, get_args
 
 from loadline.errors import InputError
-from loadline.units import format_bytes, format_duration, whole
+from loadline.units import format_bytes, format_duration, format_size, parse_alike, whole
 from loadline.workload.limit import Best, Limit, Ramp
 from loadline.workload.profile import Closed, Open, Workload
 from loadline.workload.rounds import Rounds
@@ -451,9 +451,17 @@ def _suffix(load: tuple[Workload, ...], loads: tuple[tuple[Workload, ...], ...])
         rate = "max" if isinstance(first, Closed) else f"{first.rate_per_s:.15g}"
         block = format_bytes(profile.block[0].size_bytes) if len(profile.block) == 1 else "mix"
         percent = f"{profile.start_fraction * 100:.6g}"
-        start = percent if profile.start_bytes is None else f"{format_bytes(profile.start_bytes)}B"
+        start = percent if profile.start_bytes is None else _place(profile.start_bytes)
         read = f"{profile.read_fraction * 100:.6g}"
         return {"b": block, "rd": read, "at": start, "qd": first.queue_depth, "j": first.jobs, "r": rate}
 
     all_axes = [axes(one) for one in loads]
     return "".join(f"-{axis}{value}" for axis, value in axes(load).items() if len({a[axis] for a in all_axes}) > 1)
+
+
+def _place(start_bytes: int) -> str:
+    """A size with its unit, for a bare number is percent, that is read back as it was: `100GB`, else `1GiB`."""
+    decimal, binary = format_size(start_bytes).replace(" ", ""), format_bytes(start_bytes).upper()
+    if parse_alike([decimal]) == [start_bytes]:
+        return decimal
+    return binary + ("B" if binary.isdigit() else "iB")

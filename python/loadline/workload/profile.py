@@ -189,17 +189,19 @@ class Workload:
 
     @staticmethod
     def from_json(data: dict[str, Any]) -> Workload:
-        """The workload that `to_json` wrote. KeyError and TypeError mean that something else wrote it."""
+        """The workload that `to_json` wrote. KeyError, TypeError and ValueError mean that something else wrote it."""
         profile = dict(data["profile"])
         distribution = dict(profile["distribution"])
         distribution["zones"] = tuple((a, s) for a, s in distribution["zones"])
         profile["distribution"] = Distribution(**distribution)
         profile["block"] = tuple(BlockShare(**share) for share in profile["block"])
         arrival = dict(data["arrival"])
-        make = {"open": Open, "closed": Closed}[arrival.pop("kind")]
+        kind, kinds = arrival.pop("kind"), {"open": Open, "closed": Closed}
+        if kind not in kinds:
+            raise ValueError(f"an arrival of kind {kind!r} can't be")
         if arrival.get("bursts") is not None:
             arrival["bursts"] = Bursts(**arrival["bursts"])
-        return Workload(Profile(**profile), make(**arrival))
+        return Workload(Profile(**profile), kinds[kind](**arrival))
 
 
 def access_class(random_fraction: float) -> AccessClass:

@@ -89,7 +89,7 @@ class Suite:
     file: str = ""
 
 
-def load_suite(name: str, *, each_section: bool = False) -> tuple[Suite, list[str]]:
+def load_suite(name: str | Path, *, each_section: bool = False) -> tuple[Suite, list[str]]:
     """The suite of the catalog with that name, of the file at that path, or of that HCIBench name.
 
     A file is TOML, Iometer's (.icf), vdbench's, a list of HCIBench names (.hcibench), or a fio job file. Of other
@@ -105,7 +105,9 @@ def load_suite(name: str, *, each_section: bool = False) -> tuple[Suite, list[st
     Raises:
         InputError: no such suite (with the nearest name), no such file, or a fault in it.
     """
-    path = Path(name)
+    if not isinstance(name, str | Path):
+        raise InputError(f"{name!r} is no suite", "Give a name of the catalog, or the path of a file.")
+    path, name = Path(name), str(name)
     if "/" in name or path.suffix in ENDINGS:
         return _parse(_read(path), path, each_section)
     from loadline.workload.dialects import hcibench
@@ -174,8 +176,9 @@ def nearest(name: str, known: Iterable[str], otherwise: str, alike: float = 0.5)
 
 
 def nearest_file(name: str, endings: Iterable[str], beside: Path | None = None) -> str:
-    """A remedy for a name that isn't known: the file there that has it, but for its ending; empty if there is none."""
-    near = [f"./{name}", *(f"{name}{ending}" for ending in endings)]
+    """A remedy for a name that isn't known: the file there, or in the folder of that name, that has it, but for its
+    ending; empty if there is none."""
+    near = [f"./{name}", *(f"{folder}{name}{ending}" for folder in ("", f"{name}/") for ending in endings)]
     found = [file for file in near if is_file((beside or Path()) / file)]
     return f"Did you mean the file {found[0]!r}?" if found else ""
 

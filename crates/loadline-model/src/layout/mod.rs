@@ -352,10 +352,14 @@ fn width(shape: &Shape) -> Result<u32, Error> {
         Kind::Vraid6 => (shape.group.unwrap_or(6), 4, MOST_DISKS),
     };
     let name = kind.name();
-    if let Some(group) = shape.group.filter(|&group| group < 3) {
-        let why =
-            format!("a stripe with parity spans at least 3 disks, not {group}: write 3 or more");
-        return wrong("volume.group", why);
+    let grouped = matches!(kind, Kind::Vraid5 | Kind::Vraid6);
+    if let Some(group) = shape.group.filter(|&group| group < 3 && !grouped) {
+        return wrong(
+            "volume.group",
+            format!(
+                "a stripe with parity spans at least 3 disks, not {group}: leave it out, for {name} has no groups to choose"
+            ),
+        );
     }
     if !(least..=most).contains(&disks) {
         let range = match most {

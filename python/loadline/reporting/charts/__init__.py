@@ -64,10 +64,14 @@ class OfComparison:
 # Two looks at them, a second apart, say how busy they were.
 _NO_COMPONENTS = "only models have components, and emulated ones tell of them in points of two seconds and more"
 
+# What failed has no answer, and a point that was searched for its load line is drawn at that.
+_NO_POSITION = "no load has answers at three places of its target, all as shares or all as sizes"
+_NO_SETTING = "no point has answers, or load lines if any were asked for, at three numbers of a setting"
+
 #: A chart is a file and a line here, in the order of the page.
 OF_ALL = (
-    OfAll("position", "Position", "nothing was asked for at three places of its target", position.draw),
-    OfAll("setting", "Over a setting", "no setting was swept over three numbers", setting.draw),
+    OfAll("position", "Position", _NO_POSITION, position.draw),
+    OfAll("setting", "Over a setting", _NO_SETTING, setting.draw),
     OfAll("load", "Response against load", "no profile was answered at two loads", load.draw),
     OfAll("iops", "IOPS", "no point has a rate", iops.draw),
     OfAll("latency", "Latency", "no point has a latency of reads or writes", latency.draw),

@@ -17,7 +17,7 @@ from loadline.units import format_percent, format_size
 def draw(contents: Contents, palette: Palette) -> list[Panel]:
     """A panel a load: a line for whatever else is asked that has answers at three places or more."""
     points = contents.means
-    rows = [(row, place, origin) for row, origin in zip(points, source(points), strict=True) if (place := _place(row))]
+    rows = [(row, place, origin) for row, origin in zip(points, source(points), strict=True) for place in _places(row)]
     besides = {(row.profile, *(*asked(row)[:START], *asked(row)[START + 1 :])) for row, *_ in rows}
     differs = [len(set(words)) > 1 for words in zip(*besides, strict=True)]
     found: dict[tuple[str, str, bool], dict[str, dict[float, Result]]] = {}
@@ -35,10 +35,13 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
     return panels
 
 
-def _place(row: Result) -> tuple[str, float] | None:
-    """Where a row's one stream begins: `bytes` or `fraction` of the target, and how many."""
+def _places(row: Result) -> list[tuple[str, float]]:
+    """Where a row's one stream begins: `bytes` or `fraction` of the target, and how many; at 0 both.
+
+    No row knows how large its target is, so shares and sizes have panels of their own.
+    """
     profile = several[0].get("profile") if len(several := streams(row)) == 1 else None
     for unit in ("bytes", "fraction"):
         if (at := (profile or {}).get(f"start_{unit}")) is not None:
-            return unit, float(at)
-    return None
+            return [(unit, float(at))] if at else [("fraction", 0.0), ("bytes", 0.0)]
+    return []

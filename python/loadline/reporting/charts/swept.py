@@ -21,6 +21,9 @@ SWEEP = 3
 # Of what failed, so many are named.
 _FEW = 6
 
+# Values that have a line of the grid, and a label where there is room.
+_LINES = 16
+
 
 @dataclass(frozen=True, slots=True)
 class Figure:
@@ -103,6 +106,7 @@ def _layers(
 ) -> list[alt.Chart]:
     at = sorted({value["at"] for value in values})
     said = f"{json.dumps([axis.said[one] for one in at])}[indexof({json.dumps(at)}, datum.value)]"
+    some = at[:: -(-len(at) // _LINES)]
     across: dict[str, Any] = {"type": "log", "base": axis.log} if axis.log else {"type": "linear", "zero": False}
     up = {"domain": [0, max(filter(None, every))], **scale(every)}
     base = chart_of("points").encode(
@@ -110,7 +114,7 @@ def _layers(
             "at:Q",
             title=axis.title,
             scale=alt.Scale(**across, nice=False, padding=12),
-            axis=alt.Axis(values=at, labelExpr=said, labelOverlap="greedy" if axis.log else "parity"),
+            axis=alt.Axis(values=some, labelExpr=said, labelOverlap="greedy" if axis.log else "parity"),
         ),
         y=alt.Y(
             "figure:Q",
