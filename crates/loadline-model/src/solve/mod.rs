@@ -5,7 +5,7 @@
 //! - Networks: `network` is what is solved; `bounds`, `closed` with `merging`, and `open` how; `working` says it. `stations` are systems of
 //!   nothing else.
 //! - Described systems: `view` finds what a workload asks for (`ask`, `content`, `popularity`, `runs`, `uneven`, `parts`), which is a `mix`;
-//!   `solver` puts it on components, `points` finds what it gets there, `explained` says how. `system` asks for it, `load_line` and `bursts` too.
+//!   `solver` puts it on components, `points` finds what it gets there, `outside` of a rate, `explained` says how. `system` asks for it, `load_line` and `bursts` too.
 //! - Drives as one center: `drives`, from a `curve` of service times that the modelled drive tells (`driven`), `rested` of those with buffers; `queues`, `shapes`, `fork` and `arrivals` say what waits there,
 //!   `away` what doesn't.
 //! - Followed one by one: `procession` before the drives; over several modelled drives (`bench`) `course`, in a `walk` or more, and `direct`, with what is dirty in a
@@ -37,6 +37,7 @@ mod merging;
 mod mix;
 mod network;
 mod open;
+mod outside;
 mod parts;
 mod placed;
 mod points;

@@ -1,26 +1,17 @@
-//! What a mix of I/Os gets from a system: with each number outstanding, and at a rate from outside.
+//! What a mix of I/Os gets from a system with each number outstanding.
 
 use super::closed::Closed;
-use super::course::Course;
 use super::direct::{Before, Coming, Direct, Followed, Moved};
 use super::drives::Drives;
 use super::merging::{beside, full_beside};
 use super::network::Network;
-use super::open::Open;
 use super::parts::{self, PARITY_ENGINES, Part};
 use super::procession::Procession;
-use super::solver::{OfWay, Saturation, Solver, beside_per_ns};
+use super::solver::{OfWay, Solver, beside_per_ns};
 use super::system::Point;
 use crate::Error;
 use crate::sim::Way;
 use std::ops::RangeInclusive;
-use std::sync::Arc;
-
-/// By how much more comes from outside than passes, as far as is known, to find what does; such a share of it that does is known well enough; and how
-/// often that's looked at.
-const MORE: f64 = 1.25;
-const NEARLY: f64 = 0.93;
-const MOST_LOOKS: u32 = 8;
 
 impl Solver<'_> {
     /// I/Os per ns of streams that are read ahead of, so many outstanding, if all but the drives pass so many per ns, of one stream's part
@@ -54,7 +45,7 @@ impl Solver<'_> {
     }
 
     /// I/Os per ns of a stream that pass everything before the drives.
-    fn one_per_ns(&self) -> f64 {
+    pub(super) fn one_per_ns(&self) -> f64 {
         let before = self
             .parts
             .iter()
@@ -91,51 +82,8 @@ impl Solver<'_> {
         Some((per_ns, None))
     }
 
-    /// I/Os per ns from outside that are done at most, if `per_ns` are of as many as are outstanding otherwise: they come in another order, and wait as
-    /// long as it takes.
-    pub(super) fn most_from_outside(&self, per_ns: f64) -> Option<f64> {
-        // The most that doesn't fall behind, and the least that does.
-        let (mut offered_per_ns, mut most, mut too_many) = (MORE * per_ns, None, f64::INFINITY);
-        for _ in 0..MOST_LOOKS {
-            let (found_per_ns, falls_behind) = self.offered(offered_per_ns)?;
-            if !falls_behind {
-                most = Some(offered_per_ns);
-            } else if found_per_ns >= NEARLY * offered_per_ns {
-                return Some(found_per_ns);
-            } else {
-                too_many = offered_per_ns;
-            }
-            offered_per_ns = match most {
-                None => found_per_ns,
-                Some(per_ns) if too_many.is_infinite() => MORE * per_ns,
-                Some(per_ns) if per_ns < NEARLY * too_many => (per_ns * too_many).sqrt(),
-                known => return known,
-            };
-        }
-        most
-    }
-
-    /// I/Os per ns that are done of so many from outside, and whether that falls behind.
-    fn offered(&self, per_ns: f64) -> Option<(f64, bool)> {
-        if self.mix.direct.is_some() {
-            let found = self.mix.followed(self.view, Coming::Open(per_ns))?;
-            return Some((found.per_ns, found.falls_behind));
-        }
-        let course = self.read_on(per_ns)?;
-        let found_per_ns = course.windows_per_ns / self.sets.ahead;
-        Some((found_per_ns, course.falls_behind))
-    }
-
-    /// The course of streams that are read ahead of, of so many I/Os from outside per ns, if they're followed.
-    fn read_on(&self, per_ns: f64) -> Option<Arc<Course>> {
-        let reads_per_ns = per_ns * self.mix.share(Way::Read);
-        let apart_ns = self.one_per_ns().recip();
-        let pace = self.mix.windows?.open(reads_per_ns, apart_ns);
-        self.mix.course(self.view, pace, f64::INFINITY)
-    }
-
     /// What a write was seen to move, if there are any that go through.
-    fn moved_by(&self, found: &Followed) -> Option<Moved> {
+    pub(super) fn moved_by(&self, found: &Followed) -> Option<Moved> {
         let back = |direct: &Direct| direct.back.is_some();
         let through = !self.mix.direct.as_ref().is_some_and(back);
         (through && self.mix.share(Way::Write) > 0.0).then_some(found.moved)
@@ -236,7 +184,13 @@ impl Solver<'_> {
     }
 
     /// A point of such a response, which reads and writes share as their times at the drives and before them are.
-    fn split(&self, per_ns: f64, response_ns: f64, waited_ns: [f64; 2], busy_ns: f64) -> Point {
+    pub(super) fn split(
+        &self,
+        per_ns: f64,
+        response_ns: f64,
+        waited_ns: [f64; 2],
+        busy_ns: f64,
+    ) -> Point {
         let front_ns = self.front_ns(|_| true);
         let alone = |of: &OfWay| of.front * front_ns + waited_ns[of.way as usize];
         let mean: f64 = self.ways.iter().map(|of| of.share * alone(of)).sum();
@@ -262,7 +216,11 @@ impl Solver<'_> {
     }
 
     /// I/Os as they pass everything before the drives one by one, if that takes time.
-    fn procession<'b>(&'b self, parts: &'b [Part], think_ns: f64) -> Option<Procession<'b>> {
+    pub(super) fn procession<'b>(
+        &'b self,
+        parts: &'b [Part],
+        think_ns: f64,
+    ) -> Option<Procession<'b>> {
         let takes_time = self.front_ns(|_| true) > 0.0;
         let lines = self.mix.lines.filter(|_| takes_time);
         lines.map(|lines| Procession {
@@ -440,7 +398,7 @@ impl Solver<'_> {
 
     /// A point with `inside` I/Os at the drives or waiting, a share `writes` of these for room in the cache and the others for what is read
     /// ahead, and `front_ns` of a mean I/O elsewhere.
-    fn point(&self, per_ns: f64, front_ns: f64, inside: f64, writes: f64) -> Point {
+    pub(super) fn point(&self, per_ns: f64, front_ns: f64, inside: f64, writes: f64) -> Point {
         let at_drives = inside.min(self.most_at_drives);
         let parked = inside - at_drives;
         let mut point = Point {
@@ -511,79 +469,11 @@ impl Solver<'_> {
 
     /// # Errors
     /// No I/O waits for anything.
-    fn takes_time(&self) -> Result<(), Error> {
+    pub(super) fn takes_time(&self) -> Result<(), Error> {
         if self.saturation.0.is_infinite() && self.front_ns(|_| true) == 0.0 {
             return Err(Error::timeless());
         }
         Ok(())
-    }
-
-    /// At a rate from outside, or what saturates below that.
-    pub(super) fn open(
-        &self,
-        offered_per_s: f64,
-        scv: f64,
-    ) -> Result<Result<Point, Saturation>, Error> {
-        if offered_per_s >= self.limit * 1e9 {
-            return Ok(Err(self.saturation.clone()));
-        }
-        self.takes_time()?;
-        let per_ns = offered_per_s / 1e9;
-        let procession = self.procession(&self.parts, 0.0);
-        let front = if let Some(procession) = procession.filter(|_| self.keeps_to_controllers()) {
-            procession.response_ns(per_ns, scv)
-        } else {
-            let network = parts::front(&self.parts, &self.classes, 0.0);
-            Open::solve(&network, offered_per_s, scv)?.response_ns
-        };
-        if let Some(found) = self.mix.followed(self.view, Coming::Open(per_ns)) {
-            // A queue of random places comes about slowly.
-            if found.falls_behind && self.mix.order.is_some() {
-                return Ok(Err((found.per_ns, "disks".to_owned())));
-            }
-            let waited = |of: &OfWay| of.share * found.waited_ns[of.way as usize];
-            let waited_ns: f64 = self.ways.iter().map(waited).sum();
-            return Ok(Ok(Point {
-                moved: self.moved_by(&found),
-                ..self.split(per_ns, front + waited_ns, found.waited_ns, found.busy_ns)
-            }));
-        }
-        let waited_for = (self.drives.as_ref()).filter(|_| self.sets.foreground > 0.0);
-        let driven_ns =
-            waited_for.and_then(|_| self.mix.driven_ns(self.view, self.turnaround_ns, per_ns));
-        let inside = match (waited_for, driven_ns) {
-            (_, Some([waited_ns, _])) => per_ns * waited_ns,
-            (Some(drives), None) => {
-                let inside = drives.open(per_ns * self.sets.all(), scv);
-                inside * (1.0 - drives.background(inside))
-            }
-            (None, None) => 0.0,
-        };
-        if let (Some(drives), Some(ahead)) = (&self.drives, self.mix.windows) {
-            let inside = self.sets.all() / self.sets.ahead;
-            let reads_per_ns = per_ns * self.mix.share(Way::Read);
-            let course = self.read_on(per_ns);
-            if let Some(course) = course.as_ref().filter(|course| course.falls_behind) {
-                let most_per_ns = course.windows_per_ns / self.sets.ahead;
-                return Ok(Err((most_per_ns, "disks".to_owned())));
-            }
-            let waited_ns = if let Some(course) = &course {
-                course.waited_ns
-            } else {
-                let apart_ns = self.one_per_ns().recip();
-                let fetch_ns = inside / drives.rates(inside).at(inside)
-                    + drives.in_line_ns(per_ns * self.sets.all(), ahead.reads.recip());
-                ahead.waited_ns(reads_per_ns, fetch_ns, apart_ns)
-            };
-            return Ok(Ok(Point {
-                drives_ns: course.map(|course| course.busy_ns * self.sets.ahead),
-                ..self.point(per_ns, front, waited_ns * reads_per_ns, 0.0)
-            }));
-        }
-        Ok(Ok(Point {
-            drives_ns: driven_ns.map(|[_, busy_ns]| busy_ns),
-            ..self.point(per_ns, front, inside, 1.0)
-        }))
     }
 }
 

@@ -274,7 +274,7 @@ impl<'a> Walk<'a> {
         let (windows_per_ns, falls_behind) = if self.pace.waits {
             (self.windows_per_ns(), false)
         } else {
-            self.from_outside(now, windows as f64)
+            self.got(now, windows as f64)
         };
         let parked = self.parked();
         Course {
@@ -296,7 +296,7 @@ impl<'a> Walk<'a> {
 
     /// Windows per ns that reads from outside have got since it counts, so many in all, no more than there was room for their writes; and
     /// whether that is less than came.
-    fn from_outside(&self, now: u64, windows: f64) -> (f64, bool) {
+    fn got(&self, now: u64, windows: f64) -> (f64, bool) {
         let ns = now.saturating_sub(self.since.at).max(1) as f64;
         let come = (self.arrived() - self.since.arrived) as f64;
         let behind = falls_behind(come, come - self.waited[0]);
