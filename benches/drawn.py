@@ -3,7 +3,7 @@
 Drives of the catalog, 4 to 24 of them, in layouts, chunks, caches and with links as they are built, under loads as they
 are measured: all drawn by a seed. They are judged where the simulated mean response is within twice the limit of the
 catalog's ramps. With --rates they come from outside, a fifth below and a fourth above the saturation that is solved,
-and count where both say alike whether the system carries them.
+and count where both say alike whether the system carries them: without queues that grow, and within a second.
 """
 
 from __future__ import annotations
@@ -60,6 +60,9 @@ WORKING_SETS = ("", "", "", "100GiB", "20GiB", "4GiB")
 
 #: Of the saturation that is solved.
 SHARES = (0.8, 1.25)
+
+#: What takes longer as a mean isn't carried: some queues come to an end at tens of thousands.
+CARRIED_NS = 1e9
 
 
 @dataclass(frozen=True)
@@ -134,10 +137,10 @@ def at_rates(system: System, load: Load, ios: int) -> Iterator[tuple[bool, str]]
         suite = load.suite(share * (solved.saturation_iops or 0.0))
         [solved] = loadline.solve(system, suite)
         [simulated] = loadline.simulate(system, suite, ios=ios, seed=1, replications=1)
-        solved_says, simulated_says = (
-            one.error or f"{(one.total.latency_mean_ns or 0.0) / 1e6:.2f} ms" for one in (solved, simulated)
-        )
-        yield (solved.error is None) == (simulated.error is None), f"{solved_says} solved, {simulated_says} simulated"
+        answers = [solved, simulated]
+        carried = [one.error is None and (one.total.latency_mean_ns or 0.0) <= CARRIED_NS for one in answers]
+        says = [one.error or f"{(one.total.latency_mean_ns or 0.0) / 1e6:.2f} ms" for one in answers]
+        yield carried[0] == carried[1], f"{says[0]} solved, {says[1]} simulated"
 
 
 def drawn(dice: random.Random, count: int) -> Iterator[tuple[System, Load, int]]:
