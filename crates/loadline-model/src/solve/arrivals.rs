@@ -101,7 +101,7 @@ impl Drives {
             1.0
         };
         let waiting = waiting * (choosing * chosen + (1.0 - choosing) * varied(scv, c2));
-        waiting + self.own_ns(single)
+        waiting + self.own_ns(single, 1.0)
     }
 }
 

@@ -25,11 +25,50 @@ pub(super) struct Step {
     pub(super) largest: Largest,
 }
 
+/// By drive: the number of the last step that it had a part in.
+struct Visits {
+    last: Vec<u32>,
+    number: u32,
+    /// Pairs of a step's drives that had a part in the same one before, and all of which both had one.
+    pairs: [usize; 2],
+}
+
+impl Visits {
+    /// None yet; of virtual RAID no two drives of a step have the same place.
+    fn of(layout: &Layout) -> Self {
+        let alike = !layout.kind().is_virtual();
+        Visits {
+            last: vec![0; if alike { layout.disks() as usize } else { 0 }],
+            number: 0,
+            pairs: [0; 2],
+        }
+    }
+
+    /// Another step at these drives.
+    fn visit(&mut self, drives: &[u32]) {
+        if self.last.is_empty() || drives.len() < 2 {
+            return;
+        }
+        self.number += 1;
+        let visit = |&drive: &u32| std::mem::replace(&mut self.last[drive as usize], self.number);
+        let mut before: Vec<u32> = drives.iter().map(visit).filter(|&last| last > 0).collect();
+        before.sort_unstable();
+        let pairs = |count: usize| count * count.saturating_sub(1);
+        let alike = before
+            .chunk_by(|a, b| a == b)
+            .map(|alike| pairs(alike.len()));
+        self.pairs[0] += alike.sum::<usize>();
+        self.pairs[1] += pairs(before.len());
+    }
+}
+
 /// What an I/O, or a stripe's destaging, asks of the drives, as a mean.
 #[derive(Debug, Clone, PartialEq, Default)]
 pub(super) struct Ask {
     /// What is read first, and what is written then.
     pub(super) steps: [Step; 2],
+    /// Share of the pairs of a step's drives of which both had a part in the same step before.
+    pub(super) together: f64,
     /// Accesses of an I/O by kind and size; one that reads and writes the same place counts twice.
     pub(super) accesses: Vec<(f64, Kind, u32)>,
     /// Bytes through the parity engine.
@@ -62,21 +101,20 @@ impl Ask {
     }
 
     /// One more I/O of a sample of so many.
-    fn add(&mut self, plan: &WritePlan, samples: f64) {
+    fn add(&mut self, plan: &WritePlan, samples: f64, visits: &mut Visits) {
         for (step, extents) in self.steps.iter_mut().zip([&plan.reads, &plan.writes]) {
             if extents.is_empty() {
                 continue;
             }
-            let drives = (0..extents.len())
-                .filter(|&n| {
-                    extents[..n]
-                        .iter()
-                        .all(|before| before.disk != extents[n].disk)
-                })
-                .count();
+            let mut drives: Vec<u32> = extents.iter().map(|extent| extent.disk).collect();
+            drives.sort_unstable();
+            drives.dedup();
+            visits.visit(&drives);
             step.share += 1.0 / samples;
             step.accesses += extents.len() as f64 / samples;
-            step.largest = step.largest.plus(1.0 / samples, Largest::of(drives as f64));
+            step.largest = step
+                .largest
+                .plus(1.0 / samples, Largest::of(drives.len() as f64));
         }
         for extent in &plan.reads {
             let again = plan.writes.contains(extent);
@@ -109,7 +147,9 @@ impl Ask {
     }
 
     /// Sums over a sample become means over those that take a step.
-    fn finish(mut self) -> Self {
+    fn finish(mut self, visits: &Visits) -> Self {
+        let [alike, all] = visits.pairs;
+        self.together = alike as f64 / all.max(1) as f64;
         for step in &mut self.steps {
             if step.share > 0.0 {
                 step.accesses /= step.share;
@@ -184,6 +224,7 @@ impl Survey<'_> {
         let mut plan = WritePlan::default();
         let mut ask = Ask::default();
         let mut mirrors = Mirrors::new(self.mirror_read, self.layout.disks());
+        let mut visits = Visits::of(self.layout);
         for (address, size) in self.places() {
             let end = self.profile.start.0 + self.profile.working_set.0;
             let size = bytes.map_or(u64::from(size), |bytes| bytes.min(end - address)) as u32;
@@ -192,20 +233,21 @@ impl Survey<'_> {
             plan.xor_bytes = self
                 .layout
                 .read(address, size, &mut choose, &mut plan.reads);
-            ask.add(&plan, f64::from(self.samples()));
+            ask.add(&plan, f64::from(self.samples()), &mut visits);
         }
-        ask.finish()
+        ask.finish(&visits)
     }
 
     /// What a write asks for that goes through to the drives.
     pub(super) fn write(&self) -> Ask {
         let mut plan = WritePlan::default();
         let mut ask = Ask::default();
+        let mut visits = Visits::of(self.layout);
         for (address, size) in self.places() {
             self.layout.write(&[(address, size)], &mut plan);
-            ask.add(&plan, f64::from(self.samples()));
+            ask.add(&plan, f64::from(self.samples()), &mut visits);
         }
-        ask.finish()
+        ask.finish(&visits)
     }
 
     /// What the destaging of a stripe asks for: of partly dirty ones, then of full ones if those go first.
@@ -227,14 +269,15 @@ impl Survey<'_> {
         let mut plan = WritePlan::default();
         let of = |drawn: &Vec<Vec<(u64, u32)>>| {
             let (mut ask, count) = (Ask::default(), drawn.len() as f64);
+            let mut visits = Visits::of(self.layout);
             for ranges in drawn {
                 self.layout.write(ranges, &mut plan);
-                ask.add(&plan, count);
+                ask.add(&plan, count, &mut visits);
             }
             let bytes: f64 = drawn.iter().flatten().map(|range| f64::from(range.1)).sum();
             Destage {
                 share: count / samples,
-                ask: ask.finish(),
+                ask: ask.finish(&visits),
                 bytes: bytes / count,
                 dirty_fraction: dirty,
                 run_bytes: dirt.chances.run() * dirt.block as f64,

@@ -46,6 +46,10 @@ pub(super) struct Drives {
     pub(super) curve: Curve,
     /// How many there are.
     pub(super) count: f64,
+    /// The part of accesses whose drives have come from the same place as the others of their set, so that arms take equally long; and the variance
+    /// of what each waits for its platters then, ns^2.
+    pub(super) together: f64,
+    pub(super) turn_ns2: f64,
     /// Accesses of a set on each of its drives, as a mean.
     pub(super) each: f64,
     /// Drives of a set, as a mean.
@@ -148,7 +152,7 @@ impl Drives {
     fn residence_ns(&self, inside: f64) -> f64 {
         let here = self.begun_before(inside);
         let whole = self.each * here.mean_ns;
-        let mut residence = inside * whole + (self.own_ns(here) - whole);
+        let mut residence = inside * whole + (self.own_ns(here, inside) - whole);
         if inside >= 2.0 {
             // Who comes while another is served waits for the rest of that service only (Reiser 1979); who comes from the same
             // group, one of so many, for all of it.
@@ -363,7 +367,7 @@ impl Drives {
         // A drive that is done with its part of a set goes on with that of the next.
         let apart = (here.way_scv / self.each).sqrt().min(1.0);
         let joins = apart + (1.0 - apart) / (inside * inside);
-        inside * whole + (self.own_ns(here) - whole) * joins
+        inside * whole + (self.own_ns(here, inside) - whole) * joins
     }
 }
 
@@ -426,6 +430,8 @@ mod tests {
         Drives {
             curve: Curve::new([1.0, 4.0], &[time, time]),
             count,
+            together: 0.0,
+            turn_ns2: 0.0,
             each: 1.0,
             wide: 1.0,
             shapes: [one(), Shape::default()],

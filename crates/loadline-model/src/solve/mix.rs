@@ -373,6 +373,7 @@ impl Mix {
         };
         let wide = all(Ask::drives, false) + all(Ask::drives, true);
         let accesses = all(Ask::count, false) + all(Ask::count, true);
+        let together = |ask: &Ask| ask.together * ask.count();
         let waited = all(Ask::steps, false);
         let staying = self.staying();
         let follows = |asked: Asked<'_>| asked.share * asked.ask.steps() * asked.onward * staying;
@@ -422,6 +423,8 @@ impl Mix {
                 reading: self.reading(),
             }),
             count,
+            together: (all(together, false) + all(together, true)) / accesses,
+            turn_ns2: (view.model.revolution().ns() as f64).powi(2) / 12.0,
             each: accesses / wide,
             wide: wide / sets,
             shapes: [shape(false), shape(true)],

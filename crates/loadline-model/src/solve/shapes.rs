@@ -50,7 +50,7 @@ impl Drives {
     fn alone(&self) -> &Alone {
         self.known.alone.get_or_init(|| {
             let time = self.curve.at(self.each);
-            let fork_ns = self.fork_ns(time);
+            let fork_ns = self.fork_ns(time, 1.0);
             Alone {
                 time,
                 ways_ns: self.ways_ns(time),
@@ -61,8 +61,15 @@ impl Drives {
     }
 
     /// Time of a set that is alone, until the slowest of its drives is done, as a mean over the drives that sets are at.
-    pub(super) fn own_ns(&self, time: ServiceTime) -> f64 {
-        self.mean(self.fork_ns(time))
+    pub(super) fn own_ns(&self, time: ServiceTime, inside: f64) -> f64 {
+        self.mean(self.fork_ns(time, inside))
+    }
+
+    /// Squared coefficient of variation of what each drive of a set takes for itself, where so many sets are: among several each chooses its own next one.
+    fn apart_scv(&self, time: ServiceTime, inside: f64) -> f64 {
+        let turn_scv = self.turn_ns2 / (time.mean_ns * time.mean_ns);
+        let together = self.together / inside.max(1.0).powi(2);
+        time.way_scv - together * (time.way_scv - turn_scv).max(0.0)
     }
 
     /// What a set that hosts wait for has at one of its drives, and one in the background, of each those that read and those that write, where
@@ -85,11 +92,11 @@ impl Drives {
     }
 
     /// The same until the slowest of the set's drives is done.
-    fn fork_ns(&self, time: ServiceTime) -> [f64; 2] {
+    fn fork_ns(&self, time: ServiceTime, inside: f64) -> [f64; 2] {
         let ways_ns = self.ways_ns(time);
         std::array::from_fn(|kind| {
             let shape = self.shapes[kind];
-            let scv = time.way_scv * shape.drives / shape.accesses.max(1e-300);
+            let scv = self.apart_scv(time, inside) * shape.drives / shape.accesses.max(1e-300);
             shape.slowest_ns(|way| [ways_ns[kind][way], scv])
         })
     }
@@ -114,7 +121,8 @@ impl Drives {
             let alike = if kind == 1 && self.paired {
                 background
             } else {
-                ((self.shapes[kind].drives - 1.0) / (self.count - 1.0).max(1.0)).clamp(0.0, 1.0)
+                let part = (self.shapes[kind].drives - 1.0) / (self.count - 1.0).max(1.0);
+                part.clamp(self.together, 1.0)
             };
             let joins_ns = self.joins_ns(kind, waits_ns[kind], alike);
             self.shapes[kind].share * (own * self.alone().fork_ns[kind] + waits_ns[kind] + joins_ns)
@@ -129,7 +137,7 @@ impl Drives {
     /// the set is at itself; of what is written back to mirrors all that is written back, which both drives have in the same order.
     fn joins_ns(&self, kind: usize, wait_ns: f64, alike: f64) -> f64 {
         let (shape, alone) = (self.shapes[kind], self.alone());
-        let own_scv = alone.time.way_scv * shape.drives / shape.accesses.max(1e-300);
+        let own_scv = self.apart_scv(alone.time, 1.0) * shape.drives / shape.accesses.max(1e-300);
         let slowest_ns = shape.slowest_ns(|way| {
             let own_ns = alone.ways_ns[kind][way];
             let mean_ns = own_ns + wait_ns;

@@ -6,6 +6,7 @@ mod outside;
 #[path = "../solved/mod.rs"]
 mod solved;
 mod streams;
+mod wide;
 
 use loadline_model::System;
 use loadline_model::sim::{Arrival, Plan, Seed, Spread, Stream};
