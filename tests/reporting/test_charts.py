@@ -71,7 +71,7 @@ def test_reads_alone_have_no_panel_of_writes() -> None:
 def test_a_failed_point_keeps_its_row_among_the_rates() -> None:
     (panel,) = panels("iops", [measured("good"), failed("gone")])
     assert [row["name"] for row in panel.data["points"]] == ["good"]
-    assert panel.data["failed"] == [{"name": "gone"}]
+    assert panel.data["failed"] == [{"name": "gone", "fate": "failed"}]
 
 
 def test_a_profile_at_two_loads_is_a_curve_and_at_one_it_is_none() -> None:

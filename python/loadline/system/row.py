@@ -107,7 +107,8 @@ def load_line_rows(point: Point, line: LoadLine[Any, Result], saturation_iops: f
         # Of several streams at once each has one at least.
         least = line.probes[0].load if by_rate else lowest.outstanding_asked or ramp.low
         error = lowest.error or f"not even the lowest load, {least:g}{'/s' if by_rate else ''}, keeps {limit}"
-        if lowest.error is None:
+        # A model knows where what it can't answer is above saturation.
+        if lowest.error is None or lowest.saturation_iops is not None:
             found["kept"] = False
         at_line = replace(lowest, total=Flow(), read=Flow(), write=Flow(), error=error, outstanding_asked=None)
     else:

@@ -31,7 +31,7 @@ from loadline.reporting.charts.panel import ROOM, Panel, chart_of, told_apart
 from loadline.reporting.charts.paper import Leaving, Paper, Place, paper_for
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
-from loadline.reporting.table import count, listed, saturation_named
+from loadline.reporting.table import count, lacking, listed, saturation_named
 from loadline.result.schema import Result
 from loadline.system.knee import Knee
 from loadline.system.load_line import limited_response_ns
@@ -53,12 +53,12 @@ _MEAN = Limit("mean", 1)
 
 
 def draw(contents: Contents, palette: Palette) -> list[Panel]:
-    """A panel a profile, or several of many curves; above them what has failed."""
+    """A panel a profile, or several of many curves; above them what failed, or has no load line."""
     found = curves(contents.results)
-    failed: dict[str, list[str]] = {}
+    failed: dict[str, list[Result]] = {}
     for result in contents.results:
         if result.error is not None and result.role == "point":
-            failed.setdefault(result.profile or result.point, []).append(result.point)
+            failed.setdefault(result.profile or result.point, []).append(result)
     drawn = [replace(one, source=", ".join(filter(None, (one.source, one.variant)))) for one in found]
     return panels_of(drawn, palette, failed)
 
@@ -66,17 +66,16 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
 def panels_of(
     drawn: Sequence[Curve],
     palette: Palette,
-    failed: Mapping[str, Sequence[str]] = {},
+    failed: Mapping[str, Sequence[Result]] = {},
     compared: Collection[str] = (),
 ) -> list[Panel]:
-    """The same of any curves, of whose profiles these points have failed; sources that are compared stay together."""
+    """The same of any curves, of whose profiles these have errors; sources that are compared stay together."""
     by_profile: dict[str, list[Curve]] = {}
     for curve in drawn:
         by_profile.setdefault(curve.profile, []).append(curve)
     panels = []
     for profile, several in by_profile.items():
-        lacking = failed.get(profile, ())
-        more = f"; failed: {listed(lacking, _FEW)}" if lacking else ""
+        more = f"; {lacking(failed[profile], _FEW)}" if profile in failed else ""
         # The parts of many curves are on the same paper: they are to be compared.
         whole = _Sheet.of(several)
         for part, named in parted([curve.source for curve in several], compared):
@@ -117,10 +116,10 @@ class _Sheet:
         placed_in = Counter(label["said"] for label in data["labels"])
         marks = [mark for kind in ("line", "knee", "saturation") for mark in data.get(kind, ()) if mark["said"]]
         dots, kept = self._loads(data)
-        lacking = {dot.said[0] for dot in dots if placed_in[dot.said[0]] < len(ROOMS)}
-        if len(lacking) > _FEW:
-            lacking &= {dot.said[0] for dot in dots[:kept]}
-        bare = [answer["at"] for answer in data["answers"] if answer["at"] in lacking]
+        bare_loads = {dot.said[0] for dot in dots if placed_in[dot.said[0]] < len(ROOMS)}
+        if len(bare_loads) > _FEW:
+            bare_loads &= {dot.said[0] for dot in dots[:kept]}
+        bare = [answer["at"] for answer in data["answers"] if answer["at"] in bare_loads]
         return [
             *(one["said"] for one in marks if placed_in[one["said"]] + placed_in[one.get("short")] < len(ROOMS)),
             *([f"dots that may lack their number: {', '.join(bare)}"] if bare else []),
