@@ -125,6 +125,20 @@ def test_points_have_a_row_at_their_own_load_and_one_at_the_load_line() -> None:
         assert Result.from_row(row.row()) == row
 
 
+def test_writes_alone_that_take_far_longer_than_the_limit_which_all_keep_are_told() -> None:
+    def of(profile: str, limit: str) -> tuple[Result, list[str]]:
+        [_, line, _] = forecast("dl360-g6-p410i", "typical-12", options=Options(only=(profile,)), limit=limit)
+        return line, [one["message"] for one in line.findings if one["check"] == "limit"]
+
+    line, [message] = of("media-streaming", "30ms")
+    assert (line.total.latency_mean_ns or 0) <= 30e6 < 20 * 30e6 < (line.write.latency_mean_ns or 0)
+    assert message.startswith("mean<=30ms is kept by reads and writes together; of writes alone, 2.0% of the I/Os, the")
+    assert of("media-streaming", "mean<=30ms of reads")[1] == []
+    # Where a cache takes the writes at once, reads are above a limit of all as they must be.
+    line, told = of("oltp-db", "30ms")
+    assert (line.read.latency_mean_ns or 0) > 1.2 * 30e6 and told == []
+
+
 def test_a_load_has_one_saturation_which_neither_another_amount_of_it_nor_its_load_line_exceeds() -> None:
     options = Options(only=("web-server-log",), queue_depths=(32, 512))
     rows = forecast("md-raid5-8x2tb", "typical-12", limit="20ms", options=options)
