@@ -432,7 +432,7 @@ class Rule:
 
     @property
     def saturation_per_s(self) -> float:
-        """Of the disks."""
+        """The least of what the disks do and what the bandwidth lets through."""
     @property
     def bandwidth_per_s(self) -> float | None:
         """What the bandwidth lets through; None of an unknown one."""

@@ -285,7 +285,7 @@ def test_labels_of_curves_stand_apart_and_on_the_plot(browser: Browser, tmp_path
         (chart,) = seen.page.evaluate(TEXTS)
         left, top, right, bottom = chart["plot"]
         said = [text[0] for text in chart["texts"]]
-        assert {"limit mean<=30ms", "load line 12,900, 100%"} <= set(said)
+        assert "limit mean<=30ms" in said and any(text.startswith("load line 12,900") for text in said)
         assert any(text.startswith("knee ~") for text in said)
         assert any(text.startswith("1 beyond") for text in said)
         # Boxes of fonts have room above and below their letters.

@@ -179,6 +179,20 @@ def test_an_explained_point_without_a_load_line_says_why(loadline: Loadline) -> 
     ]
 
 
+@pytest.mark.parametrize("suite", ["database-ramp", "typical-12"])
+def test_that_there_is_no_load_line_is_told_alike_of_a_ramp_and_beside_an_asked_load(
+    loadline: Loadline, suite: str
+) -> None:
+    only = ["--profile", "oltp-db"] if suite == "typical-12" else []
+    said = loadline("forecast", "hdd-7k2", suite, *only, "--limit", "1ms", "-o", "report.md")
+    name = only[-1] if only else "database"
+    why = f"{name}{{}}: not even the lowest load, 1, keeps mean<=1ms"
+    assert said.code == 2 and f"1 of 1 points have no load line: {why.format('')}\n" in said.err
+    for text in (said.out, (loadline.folder / "report.md").read_text()):
+        assert f"{name} (has no load line)" in text and why.format(" has no load line") in text
+        assert "failed" not in text and "none" not in text
+
+
 def test_a_long_sweep_says_on_a_terminal_how_long_it_is_before_it_begins(loadline: Loadline) -> None:
     words = [PROGRAM, "forecast", "hdd-7k2", "typical-12", "--profile", "oltp-db"]
     words += ["--set", "pool.tags=1:100:1", "--set", "volume.size=1GB:90GB:1GB"]

@@ -100,6 +100,8 @@ def test_options_that_may_be_repeated_and_flags_are_taken_as_often_as_they_come(
 def test_a_wrong_name_suggests_the_nearest(loadline: Loadline) -> None:
     assert "Did you mean 'typical-12'?" in loadline("suites", "typical-21").err
     assert "Did you mean 'oltp-db'?" in loadline("suites", "typical-12", "--profile", "oltpdb").err
+    unknown = loadline("suites", "typical-12", "--profile", "oltp-db,os-pagin").err
+    assert "suite typical-12 has no profile 'os-pagin'\nDid you mean 'os-paging'?" in unknown
     assert "Did you mean 'report'?" in loadline("reprot").err
 
 

@@ -75,6 +75,7 @@ def test_points_that_failed_beside_such_a_ramp_are_told_apart(loadline: Loadline
     rows = [measured("a"), measured("b", error="gone"), measured("c", error="not even 1", provenance=over)]
     run = run_of(loadline.store, rows)
     assert (run.missing(), [row.point for row in run.over_limit()]) == ([1], ["c"])
+    assert (run.summary()["done"], run.summary()["failed"]) == (2, 1)
     said = loadline("watch", "last")
     assert said.code == 3
     assert "loadline: 1 of 3 points failed; 1 of 3 points have no load line: c: not even 1\n" in said.err

@@ -71,7 +71,7 @@ def test_reads_alone_have_no_panel_of_writes() -> None:
 def test_a_failed_point_keeps_its_row_among_the_rates() -> None:
     (panel,) = panels("iops", [measured("good"), failed("gone")])
     assert [row["name"] for row in panel.data["points"]] == ["good"]
-    assert panel.data["failed"] == [{"name": "gone"}]
+    assert panel.data["failed"] == [{"name": "gone", "fate": "failed"}]
 
 
 def test_a_profile_at_two_loads_is_a_curve_and_at_one_it_is_none() -> None:
@@ -104,7 +104,7 @@ def test_a_knee_between_two_answers_is_one_of_a_curve_through_them_and_says_so()
     (panel,) = panels("load", rows)
     (knee,) = panel.data["knee"]
     assert (knee["iops"], knee["ms"]) == (pytest.approx(500, rel=0.05), pytest.approx(20, rel=0.05))
-    assert knee["said"].startswith("knee ~") and "~: of a curve through the dots" in (panel.note or "")
+    assert knee["said"].startswith("knee ~") and "knee ~: about, by a curve through the dots" in (panel.note or "")
 
 
 def test_a_fitted_knee_on_a_curve_of_percentiles_lies_between_its_neighbours() -> None:
@@ -133,7 +133,7 @@ def test_a_load_line_is_marked_with_its_limit_and_its_saturation() -> None:
     (panel,) = panels("load", [*of_depths(1, 2, 4, 8), *line])
     assert [mark["said"] for mark in panel.data["limit"]] == ["limit mean<=30ms"]
     assert [mark["said"] for mark in panel.data["saturation"]] == ["highest rate seen 900"]
-    assert [mark["said"] for mark in panel.data["line"]] == ["load line 600, 67%"]
+    assert [mark["said"] for mark in panel.data["line"]] == ["load line 600 IOPS, 67% of the highest rate seen"]
 
 
 def test_a_label_at_the_left_edge_stands_right_of_its_dot() -> None:

@@ -54,7 +54,7 @@ def test_answers_far_beyond_the_limit_leave_it_most_of_the_height_and_are_told()
     (mark,) = panel.data["beyond"]
     assert (mark["number"], mark["up"]) == ("2 beyond", True)
     assert mark["which"] == "1,024: 12,910 IOPS, 79 ms; 65,536: 12,920 IOPS, 5,041 ms"
-    assert panel.note.endswith("beyond the chart: 1,024 at 79 ms, 65,536 at 5,041 ms")
+    assert panel.note.endswith("beyond the chart: 1,024 outstanding at 79 ms, 65,536 at 5,041 ms")
     assert [row["load"] for row in panel.data["answers"] if row["beyond"]] == ["1,024", "65,536"]
 
 
@@ -154,7 +154,7 @@ def test_above_several_lines_stand_the_loads_that_all_have_and_the_numbers_of_kn
         for row in swept(profile, bent)
         for n in [row.outstanding_asked or 0]
     ]
-    assert "; ◇ knee: from 0% on: ~500, from 90% on: ~500 IOPS, ~: of a curve" in panel_of(rows).note
+    assert "; ◇ knee: from 0% on: ~500, from 90% on: ~500 IOPS, ~: about, by a curve" in panel_of(rows).note
 
 
 def test_nothing_lies_beyond_where_nothing_is_far_or_nothing_is_asked() -> None:
@@ -202,8 +202,11 @@ def test_lines_without_room_for_their_names_are_named_above_and_not_told_as_beyo
 ) -> None:
     monkeypatch.setattr("loadline.reporting.charts.load.placed", lambda labels, *_: [None] * len(labels))
     told = panel_of(searched([*HOCKEY, (1024, 12910.0, 79.0)], at=3)).note.split("; ")
-    assert {"load line 12,900, 100%", "highest rate seen 12,910 at 512 outstanding"} <= set(told)
-    assert told[-1] == "beyond the chart: 1,024 at 79 ms"
+    assert {
+        "load line 12,900 IOPS, 100% of the highest rate seen",
+        "highest rate seen 12,910 at 512 outstanding",
+    } <= set(told)
+    assert told[-1] == "beyond the chart: 1,024 outstanding at 79 ms"
 
 
 def test_where_several_curves_leave_no_room_their_load_lines_are_named_above() -> None:
@@ -266,9 +269,9 @@ def test_dots_of_offered_rates_say_the_rate_done_that_the_axis_shows() -> None:
     panel = panel_of(offered(NOISY, at=2))
     assert panel.data["answers"][0]["load"] == "691 offered"
     said = {label["said"] for label in panel.data["labels"] if label["quiet"]}
-    assert "902" in said and said <= {"695", "911", "902", "899"}
-    assert panel.note.startswith("numbers at dots: I/Os done a second")
-    assert panel.note.endswith("beyond the chart: 1,030 at 410 ms")
+    assert "902 IOPS" in said and said <= {"695", "911", "902", "902 IOPS", "899"}
+    assert panel.note.startswith("each dot is a load, numbered by I/Os done a second")
+    assert panel.note.endswith("beyond the chart: 1,030 IOPS at 410 ms")
     assert panel.data["beyond"][0]["which"] == "1,100 offered: 1,030 IOPS, 410 ms"
 
 
@@ -291,9 +294,9 @@ def test_where_dots_crowd_the_load_line_its_neighbours_and_the_highest_keep_thei
     panel = panel_of(searched([(1, 180.0, 5.6), (64, 948.0, 17.0), *crowd, (100, 958.0, 34.0)], at=4))
     for room in range(len(ROOMS)):
         said = {label["said"] for label in panel.data["labels"] if label["room"] == room}
-        assert {"85", "86", "100"} <= said
+        assert {"85", "86 outstanding", "100"} <= said
         # On a phone not even the dot can be seen between its neighbours.
-        assert "87" in said or "dots that may lack their number: 80, 87, 88" in panel.note.split("; ")
+        assert "87" in said or "numbers that may find no room: 80, 87, 88" in panel.note.split("; ")
 
 
 @st.composite
@@ -369,7 +372,7 @@ def test_a_load_line_where_the_curve_doubles_back_is_named_at_its_ring_or_above_
     curve = [(64, 5280.0, 12.1), (128, 5470.0, 23.4), (187, 6521.0, 28.7), (188, 6230.0, 30.2), (256, 6620.0, 38.6)]
     low = [(1, 940.0, 1.1), (2, 1869.0, 1.1), (8, 2300.0, 3.5), (16, 1870.0, 8.6), (32, 2374.0, 13.5)]
     panel = panel_of(searched([*low, *curve, (376, 6050.0, 62.0)], at=7))
-    assert "load line 6,521, 99%" in panel.note
+    assert "load line 6,521 IOPS, 99% of the highest rate seen" in panel.note
     for room, width in enumerate(ROOMS):
         said = [label["said"] for label in panel.data["labels"] if label["room"] == room]
         for label, box in zip(said, boxes(panel, width), strict=True):

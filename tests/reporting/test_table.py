@@ -266,18 +266,21 @@ def test_the_legend_of_a_forecast_tells_of_the_next_load_only_where_one_is_shown
     assert ("27, not 28" in table.groups[0].rows[0]) == ("`not`" in table.notes[0])
 
 
-def test_only_a_search_that_got_answers_says_that_no_load_keeps_the_limit() -> None:
-    line = {"limit": "mean<=1ms", "role": "point"}
+def test_a_point_without_a_load_line_is_told_apart_from_one_whose_search_has_no_answer() -> None:
+    line, over = {"limit": "mean<=1ms", "role": "point"}, {"load_line": {"load": None, "kept": False}}
     rows = [
         result("held", "random", origin="solved", outstanding_asked=1),
         result("held", "random", origin="solved", outstanding_asked=9, **line),
         result("over", "random", origin="solved", outstanding_asked=1),
-        result("over", "random", origin="solved", error="not even 1", provenance={"load_line": {"load": None}}, **line),
+        result("over", "random", origin="solved", error="not even 1", provenance=over, **line),
         result("failed", "random", origin="solved", error="means only", **{**line, "limit": "p95<=1ms"}),
     ]
     table = models_table(rows)
     at = table.heads.index("at out-\nstanding")
-    assert [row[at] for row in table.groups[0].rows] == ["9", "none", UNKNOWN]
+    assert [(row[0], row[at]) for row in table.groups[0].rows] == [
+        ("held", "9"), ("over (has no load line)", UNKNOWN), ("failed (failed)", UNKNOWN),
+    ]  # fmt: skip
+    assert table.notes[:2] == ("over has no load line: not even 1", "failed: means only")
     assert "load line: the highest load that keeps mean<=1ms (held and over), p95<=1ms (failed)" in table.notes
 
 

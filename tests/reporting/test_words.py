@@ -141,11 +141,12 @@ def test_a_point_and_its_load_line_are_one_point_wherever_they_are_counted() -> 
 
     refused = [replace(solved("a"), error="no room"), line("a", error="no room")]
     passed = [solved("b"), line("b", error="not even 1 keeps it")]
-    found = said([*refused, *passed, solved("c"), line("c")])
-    assert found["What"][0].endswith(", 1 of them without success, 1 without a load line.")
+    ramp = line("d", error="not even 2 keep it", provenance={"load_line": {"load": None, "kept": False}})
+    found = said([*refused, *passed, solved("c"), line("c"), ramp])
+    assert found["What"][0].endswith(", 1 of them without success, 2 without a load line.")
     assert found["What is doubtful"] == (
-        "1 point of 3 failed: a: no room.",
-        "1 point of 3 has no load line: b: not even 1 keeps it.",
+        "1 point of 4 failed: a: no room.",
+        "2 points of 4 have no load line: b: not even 1 keeps it (and 1 more).",
     )
 
 

@@ -55,6 +55,20 @@ def suite(name: str, *, each_section: bool = False) -> tuple[Suite, list[dict[st
     return found, [output.finding("suite", "", warning, "Compare it with the file.") for warning in warnings]
 
 
+def _names(_context: click.Context, _parameter: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
+    return tuple(name.strip() for value in values for name in value.split(","))
+
+
+_profile_option = click.option(
+    "--profile",
+    "only",
+    multiple=True,
+    metavar="NAME[,NAME...]",
+    callback=_names,
+    help="Only these profiles; may be repeated.",
+)
+
+
 def point_options(function: F) -> F:
     """Adds the options; `read` makes them an `Options`."""
     for option in reversed(
@@ -76,9 +90,7 @@ def point_options(function: F) -> F:
             ),
             click.option("--precision", metavar="SHARE", help="Good enough for --stop precise: 95 % intervals of ±1%."),
             click.option("--size", metavar="SIZE", help="How much of the target to use, such as 10G."),
-            click.option(
-                "--profile", "only", multiple=True, metavar="NAME", help="Only this profile; may be repeated."
-            ),
+            _profile_option,
             click.option("--variants", is_flag=True, help="Add the suite's variants."),
             click.option("--as-published", is_flag=True, help="Run it literally as its source did."),
             click.option("--quick", is_flag=True, help="At most 5 s a point; every row is marked quick."),
@@ -175,9 +187,7 @@ def model_options(function: F) -> F:
     for option in reversed(
         (
             set_option,
-            click.option(
-                "--profile", "only", multiple=True, metavar="NAME", help="Only this profile; may be repeated."
-            ),
+            _profile_option,
             click.option(
                 "--queue-depth", "queue_depth", metavar="N[,N...]", help="Outstanding I/Os a job; a list sweeps."
             ),

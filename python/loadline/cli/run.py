@@ -115,7 +115,6 @@ def _ask(target: Target, wanted: str) -> str | None:
 
 def _failure(made: Run, failed: int, points: int) -> TargetError | None:
     over = made.over_limit()
-    failed -= len(over)
     again, change = f"Try them again with: loadline resume {made.handle}", "Change the load, the limit or the system."
     if not over:
         return TargetError(f"{failed} of {points} points failed", again) if failed else None

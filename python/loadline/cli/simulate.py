@@ -154,11 +154,11 @@ def conclude(
 def _failure(results: Sequence[Result], limited: bool) -> InputError | None:
     """What is said when points can't be answered; a point and its load line are two rows, and one point."""
     answers = paired(results)
-    unanswered = [answer.asked for answer in answers if answer.asked.error]
-    if unanswered or not limited:
-        what, first = "can't be answered", unanswered
-    else:
-        what, first = "have no load line", [one.line for one in answers if one.line is not None and one.line.error]
+    unanswered = [answer.asked for answer in answers if answer.asked.error and not answer.asked.over_limit]
+    what, first = "can't be answered", unanswered
+    if not unanswered:
+        lines = [one.line for one in answers if one.line is not None and (limited or one.line is one.asked)]
+        what, first = "have no load line", [line for line in lines if line.error]
     if not first:
         return None
     name = " ".join([first[0].point, *_settings(first[0])])

@@ -196,7 +196,9 @@ def _good(rows: Sequence[Result]) -> list[Result]:
 
 
 def _failed(rows: Sequence[Result], side: str) -> str | None:
-    return None if _good(rows) else f"failed on {side}: {rows[0].error}"
+    if _good(rows):
+        return None
+    return f"{'no load line' if rows[0].over_limit else 'failed'} on {side}: {rows[0].error}"
 
 
 def estimate_of(rows: Sequence[Result], figure: Figure, known: Known = NOTHING) -> Estimate | None:

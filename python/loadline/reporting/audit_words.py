@@ -95,12 +95,15 @@ def verdict(results: Sequence[Result]) -> str:
         min((_grave(str(one.get("severity"))) for one in result.findings), default=len(ORDER)) for result in results
     ]
     errors, warnings = worst.count(0), worst.count(1)
-    failed = sum(result.error is not None and grave > 1 for result, grave in zip(results, worst, strict=True))
+    bad = [result for result, grave in zip(results, worst, strict=True) if result.error is not None and grave > 1]
+    lineless = sum(result.over_limit for result in bad)
+    failed = len(bad) - lineless
     said = [
         *([f"{errors} hold{'s' if errors == 1 else ''} what cannot be"] if errors else []),
         *([f"{warnings} {'is' if warnings == 1 else 'are'} doubtful"] if warnings else []),
         *([f"{failed} failed"] if failed else []),
-        f"{len(results) - errors - warnings - failed} without contradiction",
+        *([f"{lineless} without a load line"] if lineless else []),
+        f"{len(results) - errors - warnings - len(bad)} without contradiction",
     ]
     return f"{len(results)} row{'' if len(results) == 1 else 's'}: {', '.join(said)}"
 

@@ -137,10 +137,11 @@ def _untold(cells: Sequence[Cell]) -> Iterator[str]:
 
 def _doubts(compared: Compared) -> Iterator[str]:
     rows = [row for row in compared.comparison.results if row.role == "point"]
-    failed = [row for row in rows if row.error]
-    if failed:
-        more_of_them = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
-        yield f"{len(failed)} of {len(rows)} rows failed: {failed[0].point}: {failed[0].error}{more_of_them}."
+    for what, over in (("failed", False), ("without a load line", True)):
+        failed = [row for row in rows if row.error and row.over_limit is over]
+        if failed:
+            more_of_them = f" (and {len(failed) - 1} more)" if len(failed) > 1 else ""
+            yield f"{len(failed)} of {len(rows)} rows {what}: {failed[0].point}: {failed[0].error}{more_of_them}."
     quick = sum(row.quick for row in rows)
     if quick:
         yield f"{quick} of {len(rows)} rows are of a few seconds only: an impression, not a measurement."

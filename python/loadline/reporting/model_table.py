@@ -11,6 +11,7 @@ from loadline.reporting.table import (
     Group,
     Table,
     count,
+    fate,
     findings_notes,
     listed,
     load_line_luck,
@@ -79,12 +80,7 @@ def _next(result: Result) -> int | None:
 
 
 def _line(answer: Answer, cell: Callable[[Result], str]) -> str:
-    if answer.line is None:
-        return UNKNOWN
-    if answer.line.error:
-        # Only a search that got answers knows that none keeps the limit.
-        return "none" if "load_line" in answer.line.provenance else UNKNOWN
-    return cell(answer.line)
+    return UNKNOWN if answer.line is None or answer.line.error else cell(answer.line)
 
 
 def _saturation(answer: Answer) -> str:
@@ -117,7 +113,11 @@ def models_table(results: Sequence[Result]) -> Table:
     """
     answers = paired([without_figures(result) for result in results])
     swept = swept_keys([answer.asked for answer in answers])
-    heads, text, cells = ["point"], {0}, [[_name(answer.asked) for answer in answers]]
+    heads, text, cells = (
+        ["point"],
+        {0},
+        [[_name(one.line if one.line and one.line.over_limit else one.asked) for one in answers]],
+    )
     for key in swept:
         heads.append(key.replace(".", ".\n"))
         cells.append([answer.asked.tags.get(key, UNKNOWN) for answer in answers])
@@ -155,23 +155,24 @@ def _busy(components: Mapping[str, float]) -> str:
 
 
 def _name(result: Result) -> str:
-    return result.point + (" (failed)" if result.error else "")
+    return result.point + (f" ({fate(result)})" if result.error else "")
 
 
 def _notes(answers: Sequence[Answer], swept: Sequence[str]) -> Iterator[str]:
     every = [result for answer in answers for result in (answer.asked, answer.line) if result is not None]
-    failed: dict[str, dict[str, None]] = {}
+    failed: dict[tuple[str, bool], dict[str, None]] = {}
     for one in every:
         if one.error:
-            failed.setdefault(one.error, {})[" ".join([one.point, *_settings(one, swept)])] = None
-    for error, (first, *others) in failed.items():
+            failed.setdefault((one.error, one.over_limit), {})[" ".join([one.point, *_settings(one, swept)])] = None
+    for (error, lineless), (first, *others) in failed.items():
         # One wrong value of a list fails in all its combinations.
-        yield f"{first}{f' and {len(others)} more' if others else ''}: {error}"
+        ended = f" {'have' if others else 'has'} no load line" if lineless else ""
+        yield f"{first}{f' and {len(others)} more' if others else ''}{ended}: {error}"
     limits: dict[str, dict[str, None]] = {}
     for answer in answers:
         if answer.line is not None:
             limits.setdefault(str(answer.line.limit), {})[answer.line.point] = None
-    if limits:
+    if any(answer.line is not None and not answer.line.error for answer in answers):
         whose = [f"{limit} ({listed(list(points), _FEW)})" for limit, points in limits.items()]
         kept = ", ".join(whose if len(limits) > 1 else limits)
         named = any(_next(answer.asked) is not None for answer in answers)

@@ -282,6 +282,15 @@ def fate(result: Result) -> str:
     return "has no load line" if result.over_limit else "failed"
 
 
+def lacking(results: Sequence[Result], most: int) -> str:
+    """The points that have errors: `failed: a and b; without a load line: c`; so many of each are named."""
+    told: dict[str, dict[str, None]] = {}
+    for result in results:
+        if result.error is not None:
+            told.setdefault("without a load line" if result.over_limit else "failed", {})[result.point] = None
+    return "; ".join(f"{what}: {listed(list(points), most)}" for what, points in told.items())
+
+
 def load_line_note(result: Result) -> str:
     """The load line in words: `database: 27 outstanding keep mean<=30ms (29.6 ms), 28 don't; 90% of the highest rate`.
 

@@ -93,8 +93,13 @@ def _repeated(rows: Sequence[Result]) -> str:
 
 
 def _without_line(answers: Sequence[Answer]) -> list[Result]:
-    """The rows of load lines that aren't, of points that are answered at their own load."""
-    return [one.line for one in answers if one.line is not None and one.line.error and not one.asked.error]
+    """The rows of load lines that aren't, of ramps and of points that are answered at their own load."""
+    lines = [(one.line, one.asked) for one in answers if one.line is not None]
+    return [line for line, asked in lines if line.over_limit or (line.error and not asked.error)]
+
+
+def _failed(rows: Sequence[Result]) -> list[Result]:
+    return [row for row in rows if row.error is not None and not row.over_limit]
 
 
 def _what(contents: Contents, answers: Sequence[Answer]) -> Iterator[str]:
@@ -106,7 +111,7 @@ def _what(contents: Contents, answers: Sequence[Answer]) -> Iterator[str]:
         rows = [answer.asked for answer in those]
         # Of several targets at once one row is of all; a point that is repeated is one point.
         whose = dict.fromkeys(row.system or row.target for row in rows if row.target != "*")
-        number, failed = _different(rows), _different([row for row in rows if row.error is not None])
+        number, failed = _different(rows), _different(_failed(rows))
         asked = dict.fromkeys(row.suite for row in rows if row.suite)
         under = f" under {listed(list(asked), _FEW_NAMES)}" if asked else ""
         was = "was" if number == 1 else "were"
@@ -258,7 +263,7 @@ def _host(points: Sequence[Result], column: str, sentence: str) -> Iterator[str]
 
 def _doubts(points: Sequence[Result], answers: Sequence[Answer]) -> Iterator[str]:
     asked = [answer.asked for answer in answers]
-    failed, lineless = [point for point in asked if point.error], _without_line(answers)
+    failed, lineless = _failed(asked), _without_line(answers)
     for those, what in (
         (failed, "failed"),
         (lineless, f"{'has' if _different(lineless) == 1 else 'have'} no load line"),

@@ -170,9 +170,11 @@ class Run:
                     yield result
 
     def summary(self) -> dict[str, Any]:
-        """What `ls` and `--json` say of a run; a damaged point is a failed one, for `resume` measures it again."""
+        """What `ls` and `--json` say of a run; those that `resume` measures again failed, such as a damaged point."""
         results = list(self._read())
-        failed = sum(isinstance(found, StoreError) or found.error is not None for found in results)
+        failed = sum(
+            isinstance(found, StoreError) or (found.error is not None and not found.over_limit) for found in results
+        )
         return {
             "run": self.id,
             "path": str(self.path),

@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
 from loadline.errors import InputError
 from loadline.result.schema import Flow, Origin, Result
 from loadline.system.description import System
-from loadline.system.load_line import LoadLine, bounds
+from loadline.system.load_line import LoadLine, bounds, limited_response_ns
 from loadline.units import short
+from loadline.workload.limit import Direction, Limit
 from loadline.workload.plan import Point
 from loadline.workload.profile import Open
 
@@ -107,12 +108,13 @@ def load_line_rows(point: Point, line: LoadLine[Any, Result], saturation_iops: f
         # Of several streams at once each has one at least.
         least = line.probes[0].load if by_rate else lowest.outstanding_asked or ramp.low
         error = lowest.error or f"not even the lowest load, {least:g}{'/s' if by_rate else ''}, keeps {limit}"
-        if lowest.error is None:
+        # A model knows where what it can't answer is above saturation.
+        if lowest.error is None or lowest.saturation_iops is not None:
             found["kept"] = False
         at_line = replace(lowest, total=Flow(), read=Flow(), write=Flow(), error=error, outstanding_asked=None)
     else:
         at_line = line.highest.answer
-    findings = at_line.findings if at_line.error is None else ()
+    findings = (*at_line.findings, *_apart(point, at_line, ramp.limit)) if at_line.error is None else ()
     if not line.monotone:
         message = f"a higher load than the first that fails keeps {limit} again: the curve isn't monotone"
         findings += (finding(point, "load-line", "warning", message, {}, "Look at the probes (--json)."),)
@@ -133,6 +135,28 @@ def load_line_rows(point: Point, line: LoadLine[Any, Result], saturation_iops: f
         ),
         *probes,
     ]
+
+
+# Fewer than half of the I/Os can have a mean more than twice that of all: the others hide it. Up to there mixes do as
+# they should: where a cache takes a third of the I/Os at once, the others' mean is 1.5 times that of all.
+_HIDDEN = 2
+
+
+def _apart(point: Point, row: Result, limit: Limit) -> Iterator[dict[str, Any]]:
+    """Reads or writes that alone are far above a limit of all I/Os, which they are too few to break."""
+    parts: tuple[tuple[Direction, Flow], ...] = (("reads", row.read), ("writes", row.write))
+    for of, flow in parts if limit.of == "all" else ():
+        alone = replace(limit, of=of)
+        response_ns = limited_response_ns(row, alone)
+        if response_ns is None or response_ns <= _HIDDEN * limit.bound_ns or not row.total.iops:
+            continue
+        share = (flow.iops or 0.0) / row.total.iops
+        message = (
+            f"{limit} is kept by reads and writes together; of {of} alone, {share:.1%} of the I/Os, the"
+            f" {limit.statistic} is {short(response_ns / 1e6)} ms"
+        )
+        numbers = {alone.figure: response_ns, "bound_ns": float(limit.bound_ns)}
+        yield finding(point, "limit", "note", message, numbers, f"Limit them alone: --limit '{alone}'.")
 
 
 # Figures that differ by less do so by rounding.

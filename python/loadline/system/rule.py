@@ -9,7 +9,6 @@ from loadline.result.schema import Flow, Result
 from loadline.system.asked import streams_of
 from loadline.system.description import System
 from loadline.system.row import finding, refused_all, refused_row, row
-from loadline.units import short
 from loadline.workload.limit import Limit
 from loadline.workload.plan import Point
 
@@ -57,19 +56,13 @@ def _row(system: System, point: Point, suite: str | None, explain: bool) -> Resu
         finding(point, "rule", severity, message, {}, "Use --method solve.")
         for severity, message in _left_out(system, point, point.ramp.limit)
     )
-    bandwidth_per_s = found.bandwidth_per_s
-    limited = False
-    if bandwidth_per_s is not None and bandwidth_per_s < found.saturation_per_s:
-        limited = True
-        message = f"its saturation is that of disks, of which bandwidth lets {short(bandwidth_per_s)} IOPS pass"
-        findings += (finding(point, "rule", "note", message, {}, "Use --method solve."),)
     return row(
         *(system, point, suite, "rule"),
         queue_depth=None,
         outstanding_asked=None,
         offered_per_s=None,
         total=Flow(iops=found.load_line_per_s),
-        bottleneck="bandwidth" if limited else "disks",
+        bottleneck="bandwidth" if found.saturation_per_s == found.bandwidth_per_s else "disks",
         saturation_iops=found.saturation_per_s,
         limit=str(LIMIT),
         findings=findings,

@@ -2,9 +2,10 @@
 //!
 //! ```text
 //! factor      = reads + writes x accesses of a written I/O          0.67 + 0.33 x 4 = 1.99
-//! saturation  = disks x rate of a disk / factor                     168 x 142 / 1.99 = 11,988 a second
+//! disk limit  = disks x rate of a disk / factor                     168 x 142 / 1.99 = 11,988 a second
 //! bandwidth   = bandwidth / (block x factor)                        516 MB/s / (24 KB x 1.33) = 16,165 a second
-//! load line   = 0.92 x the least of the two
+//! saturation  = the least of the two
+//! load line   = 0.92 x saturation
 //! response    = service / (1 - utilisation)
 //! ```
 //!
@@ -51,7 +52,7 @@ impl Rule {
     }
 
     /// I/Os a second that the disks can do.
-    pub fn saturation_per_s(&self) -> f64 {
+    pub fn disks_per_s(&self) -> f64 {
         f64::from(self.disks) * self.disk_rate_per_s / self.factor()
     }
 
@@ -62,22 +63,20 @@ impl Rule {
         Some(self.bandwidth_bytes_per_s? / (self.block_bytes * self.factor()))
     }
 
-    /// The least of both limits, I/Os a second.
-    pub fn limit_per_s(&self) -> f64 {
+    /// The least of both limits, I/Os a second: no load exceeds it.
+    pub fn saturation_per_s(&self) -> f64 {
         self.bandwidth_per_s()
-            .map_or(self.saturation_per_s(), |limit| {
-                limit.min(self.saturation_per_s())
-            })
+            .map_or(self.disks_per_s(), |limit| limit.min(self.disks_per_s()))
     }
 
     /// I/Os a second at the load line.
     pub fn load_line_per_s(&self) -> f64 {
-        LOAD_LINE_FRACTION * self.limit_per_s()
+        LOAD_LINE_FRACTION * self.saturation_per_s()
     }
 
     /// Mean response in ns at a rate: service / (1 - utilisation); `None` from saturation on.
     pub fn response_ns(&self, rate_per_s: f64) -> Option<f64> {
-        let utilisation = rate_per_s / self.limit_per_s();
+        let utilisation = rate_per_s / self.saturation_per_s();
         (utilisation < 1.0).then(|| 1e9 / self.disk_rate_per_s / (1.0 - utilisation))
     }
 
@@ -99,12 +98,12 @@ impl Rule {
             figure(self.disk_rate_per_s),
             self.factor()
         );
-        let saturation = self.saturation_per_s();
+        let mut least = figure(self.disks_per_s());
         working.add(
-            "saturation",
+            "disk limit",
             "disks x rate / factor",
             numbers,
-            saturation,
+            self.disks_per_s(),
             "I/Os/s",
         );
         if let (Some(bandwidth), Some(limit)) = (self.bandwidth_bytes_per_s, self.bandwidth_per_s())
@@ -118,11 +117,14 @@ impl Rule {
                 limit,
                 "I/Os/s",
             );
+            least = format!("min({least}, {})", figure(limit));
         }
-        let numbers = format!("{LOAD_LINE_FRACTION} x {}", figure(self.limit_per_s()));
+        let saturation = self.saturation_per_s();
+        working.add("saturation", "least limit", least, saturation, "I/Os/s");
+        let numbers = format!("{LOAD_LINE_FRACTION} x {}", figure(saturation));
         working.add(
             "load line",
-            "0.92 x least limit",
+            "0.92 x saturation",
             numbers,
             self.load_line_per_s(),
             "I/Os/s",
@@ -156,7 +158,7 @@ mod tests {
             // Printed with 167 in the report, computed with 166.
             (166.0, Kind::Vraid5, 14_014.0),
         ] {
-            let saturation = rule(rate, layout).saturation_per_s();
+            let saturation = rule(rate, layout).disks_per_s();
             assert!(
                 (saturation - printed).abs() < 0.75,
                 "{saturation} is not {printed}"
@@ -164,6 +166,8 @@ mod tests {
         }
         let bandwidth = rule(142.0, Kind::Vraid1).bandwidth_per_s().unwrap();
         assert!((bandwidth - 16_165.0).abs() < 0.5, "{bandwidth}");
+        let saturation = rule(142.0, Kind::Vraid1).saturation_per_s();
+        assert!((saturation - bandwidth).abs() < 1e-9, "{saturation}");
     }
 
     #[test]

@@ -10,7 +10,7 @@ from loadline.reporting.charts.frame import axis_side, by_class, far, scale, set
 from loadline.reporting.charts.panel import SIDE, Panel, beside, chart_of, looks, named, rows_height, sides_height
 from loadline.reporting.charts.theme import SHAPES, Palette
 from loadline.reporting.contents import Contents
-from loadline.reporting.table import count
+from loadline.reporting.table import count, fate
 
 
 def draw(contents: Contents, palette: Palette) -> list[Panel]:
@@ -28,7 +28,7 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
         ]
         rates = [rate for _, rate in known]
         if known:
-            failed = [places[n] for n in numbers if points[n].error]
+            failed = [{**places[n], "fate": fate(points[n])} for n in numbers if points[n].error]
             each = [
                 {**places[n], "iops": row.total.iops}
                 for n in numbers
@@ -92,7 +92,7 @@ def _strokes(sides: list[str], palette: Palette) -> alt.Chart:
 
 
 def _failed(palette: Palette) -> alt.Chart:
-    """Where a bar would be, the word."""
+    """Where a bar would be, the words."""
     at = chart_of("failed").encode(y=alt.Y("name:N", sort=None))
-    said: alt.Chart = at.mark_text(x=0, align="left", dx=7, color=palette.alarm, text="failed")
+    said: alt.Chart = at.mark_text(x=0, align="left", dx=7, color=palette.alarm).encode(text=alt.Text("fate:N"))
     return said

@@ -31,7 +31,7 @@ from loadline.reporting.charts.panel import ROOM, Panel, chart_of, told_apart
 from loadline.reporting.charts.paper import Leaving, Paper, Place, paper_for
 from loadline.reporting.charts.theme import Palette
 from loadline.reporting.contents import Contents
-from loadline.reporting.table import count, listed, saturation_named
+from loadline.reporting.table import count, lacking, listed, saturation_named
 from loadline.result.schema import Result
 from loadline.system.knee import Knee
 from loadline.system.load_line import limited_response_ns
@@ -49,16 +49,18 @@ _FAR = 120.0
 # Answers beyond the paper that are told one by one; of more, the first and the last.
 _FEW = 6
 
+_FITTED = "~: about, by a curve through the dots"
+
 _MEAN = Limit("mean", 1)
 
 
 def draw(contents: Contents, palette: Palette) -> list[Panel]:
-    """A panel a profile, or several of many curves; above them what has failed."""
+    """A panel a profile, or several of many curves; above them what failed, or has no load line."""
     found = curves(contents.results)
-    failed: dict[str, list[str]] = {}
+    failed: dict[str, list[Result]] = {}
     for result in contents.results:
         if result.error is not None and result.role == "point":
-            failed.setdefault(result.profile or result.point, []).append(result.point)
+            failed.setdefault(result.profile or result.point, []).append(result)
     drawn = [replace(one, source=", ".join(filter(None, (one.source, one.variant)))) for one in found]
     return panels_of(drawn, palette, failed)
 
@@ -66,17 +68,16 @@ def draw(contents: Contents, palette: Palette) -> list[Panel]:
 def panels_of(
     drawn: Sequence[Curve],
     palette: Palette,
-    failed: Mapping[str, Sequence[str]] = {},
+    failed: Mapping[str, Sequence[Result]] = {},
     compared: Collection[str] = (),
 ) -> list[Panel]:
-    """The same of any curves, of whose profiles these points have failed; sources that are compared stay together."""
+    """The same of any curves, of whose profiles these have errors; sources that are compared stay together."""
     by_profile: dict[str, list[Curve]] = {}
     for curve in drawn:
         by_profile.setdefault(curve.profile, []).append(curve)
     panels = []
     for profile, several in by_profile.items():
-        lacking = failed.get(profile, ())
-        more = f"; failed: {listed(lacking, _FEW)}" if lacking else ""
+        more = f"; {lacking(failed[profile], _FEW)}" if profile in failed else ""
         # The parts of many curves are on the same paper: they are to be compared.
         whole = _Sheet.of(several)
         for part, named in parted([curve.source for curve in several], compared):
@@ -117,13 +118,13 @@ class _Sheet:
         placed_in = Counter(label["said"] for label in data["labels"])
         marks = [mark for kind in ("line", "knee", "saturation") for mark in data.get(kind, ()) if mark["said"]]
         dots, kept = self._loads(data)
-        lacking = {dot.said[0] for dot in dots if placed_in[dot.said[0]] < len(ROOMS)}
-        if len(lacking) > _FEW:
-            lacking &= {dot.said[0] for dot in dots[:kept]}
-        bare = [answer["at"] for answer in data["answers"] if answer["at"] in lacking]
+        bare_loads = {dot.said[-1] for dot in dots if sum(placed_in[said] for said in dot.said) < len(ROOMS)}
+        if len(bare_loads) > _FEW:
+            bare_loads &= {dot.said[-1] for dot in dots[:kept]}
+        bare = [answer["at"] for answer in data["answers"] if answer["at"] in bare_loads]
         return [
             *(one["said"] for one in marks if placed_in[one["said"]] + placed_in[one.get("short")] < len(ROOMS)),
-            *([f"dots that may lack their number: {', '.join(bare)}"] if bare else []),
+            *([f"numbers that may find no room: {', '.join(bare)}"] if bare else []),
         ]
 
     @property
@@ -160,6 +161,7 @@ class _Sheet:
                 "mean": (row.total.latency_mean_ns or 0.0) / 1e6,
                 "load": _load(row),
                 "at": _at(row),
+                "unit": _unit(row),
                 "order": number,
                 "beyond": not self.paper.holds((rate, response)),
             }
@@ -189,24 +191,29 @@ class _Sheet:
             for kind, place in (("knee", knee), ("line", line)):
                 if place is not None and self.paper.holds(place):
                     rate, response = place
-                    found[kind].append({"iops": rate, "ms": response, "said": self._said(kind, curve)})
+                    said, brief = self._said(kind, curve)
+                    found[kind].append({"iops": rate, "ms": response, "said": said, "short": brief})
             for leaving in self.paper.leaving(self.places(curve)):
                 found["beyond"].append(self._left(curve, leaving))
         return {kind: marks for kind, marks in found.items() if marks}
 
-    def _said(self, kind: str, curve: Curve) -> str:
-        """The words at a knee or a load line; one label for both where they are the same row."""
+    def _said(self, kind: str, curve: Curve) -> tuple[str, str]:
+        """The words at a knee or a load line, and fewer; one label for both where they are the same row."""
         line, knee = curve.line, curve.knee
         both = line is not None and knee is not None and load_of(line) == knee.load
         if kind == "knee":
-            return "" if self.named or both or knee is None else f"knee {_about(curve, knee)}{count(knee.iops)}"
+            brief = "" if self.named or both or knee is None else f"knee {_about(curve, knee)}{count(knee.iops)}"
+            return brief and f"{brief} IOPS", brief
         assert line is not None, "a load line is marked"
         if self.named:
-            return count(line.total.iops)
-        top = saturated(curve)
-        known = None if top is None else top.saturation_iops
-        share = f", {(line.total.iops or 0.0) / known:.0%}" if known else ""
-        return f"{'knee and ' * both}load line {count(line.total.iops)}{share}"
+            return (count(line.total.iops),) * 2
+        top, rate = saturated(curve), count(line.total.iops)
+        what = f"{'knee and ' * both}load line"
+        if top is None or not top.saturation_iops:
+            return f"{what} {rate} IOPS", f"{what} {rate}"
+        share, of = f"{(line.total.iops or 0.0) / top.saturation_iops:.0%}", saturation_named(top)
+        whole = of if of == "saturation" else f"the {of}"
+        return f"{what} {rate} IOPS, {share} of {whole}", f"{what} {rate}, {share}"
 
     def _left(self, curve: Curve, leaving: Leaving) -> dict[str, Any]:
         rows = [curve.drawn[number] for number in leaving.beyond]
@@ -242,12 +249,12 @@ class _Sheet:
             told = [f"{curve.source}: {_about(curve, knee)}{count(knee.iops)}" for curve, knee in knees]
             parts = [
                 *self._along(),
-                *([f"◇ knee: {', '.join(told)} IOPS" + ", ~: of a curve through the dots" * fits] if told else []),
+                *([f"◇ knee: {', '.join(told)} IOPS" + f", {_FITTED}" * fits] if told else []),
                 *([f"○ load line: {', '.join(lines)} IOPS"] if lines else []),
             ]
             return f"{'; '.join(parts)}{unseen}{beyond}".removeprefix("; ")
         per = "I/Os done a second" if self.curves[0].rows[0].offered_per_s is not None else "I/Os outstanding"
-        told = [f"{_at(row)} at {short(_ms(row, self.limit))} ms" for row in rows]
+        told = [f"{_at(row)}{_unit(row) * (not n)} at {short(_ms(row, self.limit))} ms" for n, row in enumerate(rows)]
         if len(told) > _FEW:
             told = [*told[: _FEW - 1], f"{len(told) - _FEW} more", f"and {told[-1]}"]
         knee = self.curves[0].knee
@@ -255,8 +262,8 @@ class _Sheet:
             told.append(f"the knee {count(knee.iops)} IOPS")
         beyond = f"; beyond the chart: {', '.join(told)}" if told else ""
         luck = self._lucky()
-        fit = "; ~: of a curve through the dots" if knee is not None and knee.row is None else ""
-        return f"numbers at dots: {per}{fit}{luck}{unseen}{beyond}"
+        fit = f"; knee {_FITTED}" if knee is not None and knee.row is None else ""
+        return f"each dot is a load, numbered by {per}{fit}{luck}{unseen}{beyond}"
 
     def _lucky(self) -> str:
         """Of a single curve, the dots on the wrong side of the limit for where its load line is."""
@@ -335,7 +342,10 @@ class _Sheet:
         for number in order:
             place, half = self._down(shown[number]), _RING if number in ringed else _DOT
             spots = [*below(place, half), *(around(place, half, OFFS) if number in kept else ())]
-            labels.append(Label((shown[number]["at"],), spots, size=10, quiet=True, of=place))
+            said = shown[number]["at"]
+            # One of them says what the numbers are.
+            forms = (said + shown[number]["unit"], said) if number == (lines or [0])[0] else (said,)
+            labels.append(Label(forms, spots, size=10, quiet=True, of=place))
         return labels, len(kept.intersection(order))
 
     def _ringed(self, ring: dict[str, Any]) -> Label:
@@ -343,7 +353,8 @@ class _Sheet:
         place = self._down(ring)
         if self.named:
             return Label((ring["said"],), around(place, _RING, OFFS[:2]), bold=True)
-        return Label((ring["said"],), self._near(ring), bold=True, of=place, close=around(place, _RING, OFFS))
+        said, close = (ring["said"], ring["short"]), around(place, _RING, OFFS)
+        return Label(said, self._near(ring), bold=True, of=place, close=close)
 
     def _near(self, mark: dict[str, Any]) -> list[Spot]:
         """Spots further off, then anywhere, the next ones first on a chart twice as wide as it's high."""
@@ -488,3 +499,8 @@ def _load(row: Result) -> str:
 def _at(row: Result) -> str:
     """The number at a row's dot, which the axis of rates must not contradict."""
     return _load(row) if row.offered_per_s is None else count(row.total.iops)
+
+
+def _unit(row: Result) -> str:
+    """What the number at a row's dot is of."""
+    return " outstanding" if row.offered_per_s is None else " IOPS"

@@ -12,7 +12,7 @@ import altair as alt
 from loadline.reporting.charts.frame import parted, scale, ticks
 from loadline.reporting.charts.panel import Panel, chart_of, told_apart
 from loadline.reporting.charts.theme import Palette
-from loadline.reporting.table import listed
+from loadline.reporting.table import lacking
 from loadline.result.schema import Flow, Result
 
 #: Two make no sweep.
@@ -68,17 +68,14 @@ def panels_of(
         figure.title: [figure.of(row.total) for name in kept for row in known[name].values()] for figure in figures
     }
     for part, shown in parted(kept):
-        failed = dict.fromkeys(
-            row.point for number in shown for row in lines[kept[number]].values() if row.error is not None
-        )
-        lacking = f"failed: {listed(list(failed), _FEW)}" if failed else ""
+        failed = lacking([row for number in shown for row in lines[kept[number]].values()], _FEW)
         for figure in figures:
             values = [
                 {"line": name, "at": at, "said": axis.said[at], "figure": figure.of(row.total)}
                 for number, name in shown.items()
                 for at, row in known[kept[number]].items()
             ]
-            title, said = f"{figure.title} over {of}{part}", "; ".join(filter(None, (note, lacking)))
+            title, said = f"{figure.title} over {of}{part}", "; ".join(filter(None, (note, failed)))
             panels.append(
                 Panel(
                     title,
