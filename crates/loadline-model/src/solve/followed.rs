@@ -1,19 +1,20 @@
-//! Which loads are followed over the drives, as means tell too little of them, and with what.
+//! Which loads are followed over the drives, as means tell too little of them, with what, and what comes of it.
 
-use super::bench::FEW;
-use super::course::{Destages, Streams};
-use super::direct::{Back, Direct, Engines, holds_much, pages};
+use super::bench::{FEW, Ground};
+use super::course::{Course, Destages, Streams};
+use super::direct::{Back, Coming, Direct, Engines, Followed, holds_much, pages};
 use super::level::Marks;
 use super::mix::Mix;
 use super::popularity::{Leaving, Popularity};
 use super::sweep::Sweep;
 use super::uneven::reached;
 use super::view::{Part, View, scattered};
+use super::windows::Pace;
 use crate::cache::to_whole_windows;
 use crate::device::SECTOR_BYTES;
-use crate::device::disk;
+use crate::device::disk::{self, Options};
 use crate::layout;
-use crate::sim::{Profile, Spread};
+use crate::sim::{Profile, Spread, Way};
 use crate::system;
 use crate::units::Bytes;
 use std::sync::Arc;
@@ -365,5 +366,65 @@ impl Part<'_> {
             mirror_read: self.survey.mirror_read,
             destages,
         })
+    }
+}
+
+impl Mix {
+    /// The streams of the load, if it is nothing but streams that are read ahead of, over the drives at a pace; as far as it tells whether that is
+    /// `enough` windows per ns.
+    pub(super) fn course(&self, view: &View<'_>, pace: Pace, enough: f64) -> Option<Arc<Course>> {
+        let streams = self.streams.as_ref()?;
+        Some(streams.follow(Self::ground(view, &Self::options(view)), pace, enough))
+    }
+
+    /// Whether writes in order go straight to drives over parity, several of which may be a stripe.
+    pub(super) fn fills_stripes(&self, view: &View<'_>) -> bool {
+        let written = self.order.is_some() && self.share(Way::Write) > 0.0;
+        let through = self
+            .direct
+            .as_ref()
+            .is_some_and(|direct| direct.back.is_none());
+        written && through && view.layout.kind().parities() > 0
+    }
+
+    /// The load over the drives, if it goes straight to them and is followed.
+    pub(super) fn followed(&self, view: &View<'_>, coming: Coming) -> Option<Followed> {
+        let direct = self.direct.as_ref()?;
+        direct.follow(Self::ground(view, &Self::options(view)), coming)
+    }
+
+    /// Time for which drives have work for an I/O, all together, ns, of streams that are written back at so many I/Os per ns.
+    pub(super) fn swept_ns(&self, view: &View<'_>, per_ns: f64) -> Option<f64> {
+        let sweep = self.sweep.as_ref().filter(|_| !self.is_swept())?;
+        Some(sweep.busy_ns(Self::ground(view, &Self::options(view)), per_ns))
+    }
+
+    /// Whether nothing but random writes on their way from the cache go to the drives: what they do at most is followed.
+    pub(super) fn is_swept(&self) -> bool {
+        self.sweep.is_some() && self.order.is_none()
+    }
+
+    /// I/Os per ns of these that drives can do at most.
+    pub(super) fn most_swept_per_ns(&self, view: &View<'_>) -> Option<f64> {
+        let sweep = self.sweep.as_ref()?;
+        Some(sweep.most_per_ns(Self::ground(view, &Self::options(view))))
+    }
+
+    fn ground<'a>(view: &'a View<'_>, options: &'a Options) -> Ground<'a> {
+        Ground {
+            layout: &view.layout,
+            model: view.model,
+            options,
+            reads_first: view.pool.reads_first,
+        }
+    }
+
+    pub(super) fn options(view: &View<'_>) -> Options {
+        Options {
+            scheduling: view.pool.scheduling,
+            tags: view.pool.tags,
+            write_back: view.pool.write_cache,
+            ..Options::default()
+        }
     }
 }
