@@ -85,8 +85,11 @@ def test_a_load_that_has_no_answer_is_told_above_the_curve_of_its_profile() -> N
 
 
 def test_a_few_answers_have_no_knee() -> None:
-    (few,), (many,) = panels("load", of_depths(1, 8)), panels("load", of_depths(1, 2, 4, 8))
-    assert "knee" not in few.data
+    def rows(*loads: int) -> list[Result]:
+        return [measured(f"d{n}", 1e3 * n / (10 + n), 10.0 + n, profile="p", outstanding_asked=n) for n in loads]
+
+    (few,), (far,), (many,) = (panels("load", rows(*loads)) for loads in ((4, 16), (2, 25, 26, 27), (1, 4, 16, 64)))
+    assert "knee" not in few.data and "knee" not in far.data
     assert "knee" in many.data
 
 

@@ -166,10 +166,10 @@ def test_the_knee_of_a_load_line_is_told_with_where_it_comes_from() -> None:
     (fitted,) = said(rows((1, 4, 16, 20)))["Main figures"][:1]
     assert "waits, is by a curve through the probes at 9." in fitted or "probes at 10." in fitted
     # Where no curve says it, only that it's no further than the next probe: it is at 10.
-    (seen,) = said(rows((11, 12, 16, 20)))["Main figures"][:1]
-    assert "waits, lies below 12 outstanding; the best is at 11, with 524 IOPS and 21.0 ms." in seen
-    (seen,) = said(rows((1, 2, 3, 4)))["Main figures"][:1]
-    assert "waits, lies above 3 outstanding; the best is at 4, with 286 IOPS and 14.0 ms." in seen
+    (seen,) = said(rows((2, 8, 34, 40)))["Main figures"][:1]
+    assert "waits, lies between 2 and 34 outstanding; the best is at 8, with 444 IOPS and 18.0 ms." in seen
+    for loads in ((11, 12, 16, 20), (1, 2, 3, 4), (2, 25, 26, 27)):
+        assert "knee" not in said(rows(loads))["Main figures"][0]
 
 
 def test_missing_points_are_counted(tmp_path: Path) -> None:

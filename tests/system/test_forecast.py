@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
+from dataclasses import replace
 from pathlib import Path
 from threading import Event
 
 import pytest
 
 from loadline.errors import InputError
-from loadline.result.schema import Result
+from loadline.result.schema import Flow, Result
 from loadline.system import asked, description
 from loadline.system.forecast import forecast
 from loadline.system.pool import in_order
+from loadline.system.row import beside
 from loadline.system.simulate import simulate
 from loadline.system.solve import solve
-from loadline.workload.plan import Options
+from loadline.workload.limit import parse_limit
+from loadline.workload.plan import Options, make_plan
 from loadline.workload.profile import BlockShare, Closed, Open, Profile, Workload
+from loadline.workload.suite import load_suite
 
 OLTP = Options(only=("oltp-db",))
 
@@ -137,6 +141,34 @@ def test_writes_alone_that_take_far_longer_than_the_limit_which_all_keep_are_tol
     # Where a cache takes the writes at once, reads are above a limit of all as they must be.
     line, told = of("oltp-db", "30ms")
     assert (line.read.latency_mean_ns or 0) > 1.2 * 30e6 and told == []
+
+
+def told(rows: list[Result]) -> list[tuple[str, str]]:
+    [line] = [row for row in rows if row.role == "point" and row.limit]
+    return [(one["severity"], one["message"]) for one in line.findings if one["check"] == "load-line"]
+
+
+def test_a_load_line_below_the_rate_of_less_load_says_so_by_the_asked_load_or_a_probe() -> None:
+    writes = Options(only=("web-server-log",))
+    [(severity, message)] = told(forecast("md-raid5-8x2tb", "typical-12", options=writes, limit="10ms"))
+    assert severity == "note" and "not the highest rate: with 32 outstanding that is " in message
+    streams = Options(only=("media-streaming",))
+    assert told(forecast("md-raid5-8x2tb", "typical-12", options=streams, limit="50ms")) == []
+    [(_, seen)] = told(forecast("md-raid5-8x2tb", "typical-12", options=streams, limit="50ms", curve=True))
+    assert "not the highest rate: with 256 outstanding" in seen
+    # Less than the solver is off by.
+    assert told(forecast("hdd-7k2", "typical-12", options=writes, limit="50ms")) == []
+
+
+def test_an_asked_load_that_keeps_the_limit_above_the_load_line_is_told() -> None:
+    [point] = make_plan(load_suite("database-ramp")[0], Options(), 1, timed=False)
+    line = Result(
+        point=point.name, total=Flow(iops=100.0, latency_mean_ns=2e7), outstanding_asked=2, limit="mean<=30ms"
+    )
+    asked = replace(line, total=Flow(iops=160.0, latency_mean_ns=2.5e7), outstanding_asked=4)
+    [again] = beside(point, line, [asked], parse_limit("30ms"))
+    assert again["severity"] == "warning" and "the curve isn't monotone" in again["message"]
+    assert list(beside(point, line, [asked], parse_limit("22ms"))) == []
 
 
 def test_a_load_has_one_saturation_which_neither_another_amount_of_it_nor_its_load_line_exceeds() -> None:

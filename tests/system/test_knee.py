@@ -8,7 +8,7 @@ from dataclasses import replace
 import pytest
 
 from loadline.result.schema import Flow, Result
-from loadline.system.knee import fitted, rising
+from loadline.system.knee import fitted, rising, seen
 
 BASE_NS, MORE_NS = 10e6, 1e6
 
@@ -23,7 +23,7 @@ def closed(loads: Sequence[int], error: float = 0.001) -> list[Result]:
     return rows
 
 
-@pytest.mark.parametrize("loads", [(1, 4, 16, 64), (2, 5, 30, 33, 64), (1, 6, 14, 200)])
+@pytest.mark.parametrize("loads", [(1, 4, 16, 64), (2, 8, 30, 33, 64), (1, 6, 14, 200)])
 def test_of_a_closed_load_it_lies_where_the_asymptotes_meet_wherever_the_probes_are(loads: tuple[int, ...]) -> None:
     """N / (A + B N)^2 is largest at N = A / B (Kleinrock 1979)."""
     knee = fitted(closed(loads))
@@ -31,6 +31,21 @@ def test_of_a_closed_load_it_lies_where_the_asymptotes_meet_wherever_the_probes_
     assert knee.load == pytest.approx(BASE_NS / MORE_NS, rel=0.05)
     assert knee.latency_mean_ns == pytest.approx(2 * BASE_NS, rel=0.05)
     assert knee.iops == pytest.approx(500, rel=0.05)
+
+
+def test_it_is_withheld_where_answers_are_too_far_apart_to_place_it() -> None:
+    """It's at 10. Between 2 and 25 outstanding a curve may bend in many ways, and neither of the two is near it."""
+    searched = closed((2, 25, 26, 27, 128))
+    assert fitted(searched) is None and seen(searched) is None
+    doubled = seen(closed((1, 2, 4, 8, 16, 32)))
+    assert doubled is not None and doubled.load == 8
+    # Nothing says that less, or more, wouldn't be better; but less than one I/O can't be outstanding.
+    assert seen(closed((11, 12, 16, 20))) is None and seen(closed((1, 2, 4, 8))) is None
+    waiting = seen([replace(row, total=Flow(iops=100.0, latency_mean_ns=1e7 * n)) for n, row in enumerate(searched, 1)])
+    alone = closed((1, 2, 4))
+    alone = [replace(row, total=Flow(iops=100.0, latency_mean_ns=1e7 * (row.outstanding_asked or 0))) for row in alone]
+    one = seen(alone)
+    assert waiting is None and one is not None and one.load == 1
 
 
 def test_of_m_m_1_it_lies_at_half_of_saturation() -> None:

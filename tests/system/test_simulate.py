@@ -278,13 +278,13 @@ def test_a_ramp_is_answered_by_its_load_line_and_the_probes() -> None:
     assert line.saturation_iops == max(one.total.iops or 0 for one in found)
 
 
-def test_less_than_two_sweeps_of_destaging_are_said() -> None:
+def test_less_than_two_passes_of_destaging_are_said() -> None:
     [short] = simulate("dl360-g6-p410i", "typical-12", ios=4_000, options=OLTP)
-    [found] = [one for one in short.findings if one["check"] == "sweep"]
-    assert found["numbers"]["counted"] == 4_000 < found["numbers"]["sweep"]
-    [long] = simulate("dl360-g6-p410i", "typical-12", ios=2 * found["numbers"]["sweep"], options=OLTP)
+    [found] = [one for one in short.findings if one["check"] == "destaging"]
+    assert found["numbers"]["counted"] == 4_000 < found["numbers"]["pass"]
+    [long] = simulate("dl360-g6-p410i", "typical-12", ios=2 * found["numbers"]["pass"], options=OLTP)
     [off] = simulate("dl360-g6-p410i", "typical-12", ios=2_000, options=OLTP, settings=["cache.mode=write-through"])
-    assert not [one for row in (long, off) for one in row.findings if one["check"] == "sweep"]
+    assert not [one for row in (long, off) for one in row.findings if one["check"] == "destaging"]
 
 
 def test_a_rebuild_says_which_rate_it_reached() -> None:

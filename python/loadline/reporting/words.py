@@ -206,12 +206,10 @@ def _beside(line: Result, contents: Contents) -> Iterator[str]:
 
 
 def _around(load: float, loads: Sequence[float]) -> str:
-    """Where something lies that was only looked for at these loads: between the neighbours of the best one."""
+    """Where something lies that was only looked for at these loads: between the neighbours of one, not the last."""
     below = max((one for one in loads if one < load), default=None)
-    above = min((one for one in loads if one > load), default=None)
-    if below is None or above is None:
-        return f"above {below:,.4g}" if above is None else f"below {above:,.4g}"
-    return f"between {below:,.4g} and {above:,.4g}"
+    above = min(one for one in loads if one > load)
+    return f"below {above:,.4g}" if below is None else f"between {below:,.4g} and {above:,.4g}"
 
 
 def _range(points: Sequence[Result], direction: str) -> Iterator[str]:

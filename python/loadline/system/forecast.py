@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from itertools import pairwise
 from pathlib import Path
 from typing import Literal, TypeAlias, get_args
 
@@ -13,6 +14,7 @@ from loadline.system import rule, simulate, solve
 from loadline.system.asked import CURVE_ROWS, PLAIN_ROWS, Asked, check_rows, pairs, points_of
 from loadline.system.description import System, load_system, unroll
 from loadline.system.pool import Listener
+from loadline.system.row import beside
 from loadline.system.simulate import effort
 from loadline.workload.limit import Limit, Ramp, parse_limit
 from loadline.workload.plan import Options, Point
@@ -108,8 +110,23 @@ def forecast(
     ]
     asked = pairs(systems, both)
     if method == "solve":
-        return solve.answers(asked, suite, explain=explain, curve=curve, threads=threads, listen=listen)
-    return simulate.answers(asked, suite, effort(ios, until_precision, replications), threads, listen)
+        results = solve.answers(asked, suite, explain=explain, curve=curve, threads=threads, listen=listen)
+    else:
+        results = simulate.answers(asked, suite, effort(ios, until_precision, replications), threads, listen)
+    return _beside(results, {point.name: point for point in points})
+
+
+def _beside(results: Sequence[Result], points: Mapping[str, Point]) -> list[Result]:
+    """The rows; load lines with what is doubtful of them beside the row before, the answer to the asked load."""
+    told = list(results)
+    for number, (asked, line) in enumerate(pairwise(results), 1):
+        same = asked.limit is None and (asked.point, asked.tags) == (line.point, line.tags)
+        if same and line.limit is not None and line.error is None:
+            known = {(one["check"], one["severity"]) for one in line.findings}
+            doubts = beside(points[line.point], line, [asked], parse_limit(line.limit))
+            more = [one for one in doubts if (one["check"], one["severity"]) not in known]
+            told[number] = replace(line, findings=(*line.findings, *more))
+    return told
 
 
 def _has(point: Point, limit: Limit) -> bool:

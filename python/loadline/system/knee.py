@@ -28,6 +28,12 @@ _SURELY = 4.0
 # The fit must know the response at the knee to that standard deviation, as a share.
 _KNOWN = 0.1
 
+# And answers on either side of it are at most so many times apart in load, as those at doublings are.
+_FAR = 4
+
+# What may be hidden between two answers is at most so many times the best power; at twice the load it's never more.
+_HIDDEN = 2
+
 # Depths that are looked at first, evenly in the logarithm, and again between the neighbours of the best.
 _STEPS = 40
 
@@ -54,7 +60,7 @@ def fitted(rows: Sequence[Result], saturation_per_s: float | None = None) -> Kne
     Returns:
         None where the fit says nothing of it: too few rows, or so many that none is needed; closed loads that don't
         keep outstanding what they should, such as those with pauses; responses that fall with load; rates without a
-        saturation; a knee outside of the rows, or a curve that isn't well known there.
+        saturation; a knee outside of the rows or where these are far apart, or a curve that isn't well known there.
     """
     open_ = [row.offered_per_s is not None for row in rows]
     if not _LEAST <= len(rows) <= _MOST or any(open_) != all(open_):
@@ -94,10 +100,29 @@ def _touch(rows: Sequence[Result], depths: Sequence[float], top: float | None) -
         return None
     _, depth, _ = best(below, above)
     response, deviation = curve.at(depth)
-    if deviation > _KNOWN:
+    near = [pair for pair in pairwise(depths) if pair[0] <= depth <= pair[1]]
+    if deviation > _KNOWN or any(higher > _FAR * lower for lower, higher in near):
         return None
     found, mean_ns = load(depth), math.exp(response)
     return Knee(found, found / mean_ns * 1e9 if top is None else found, mean_ns)
+
+
+def seen(rows: Sequence[Result]) -> Knee | None:
+    """The knee as one of the rows, which are in order of load; None where they don't tell that it's about there.
+
+    More load may be better beyond the last row, and less before the first one, unless that has a single I/O
+    outstanding. Between two rows no rate is above that of the higher load and no response below that of the lower one:
+    what these would have together must not be far above the best.
+    """
+    powers = [(row.total.iops or 0.0) / _mean_ns(row) for row in rows]
+    at = max(range(len(rows)), key=powers.__getitem__)
+    ends = {len(rows) - 1, *([] if rows[0].outstanding_asked == 1 else [0])}
+    between = [(above.total.iops or 0.0) / _mean_ns(row) for row, above in pairwise(rows)]
+    if at in ends or max(between) > _HIDDEN * powers[at]:
+        return None
+    best = rows[at]
+    load = best.offered_per_s if best.offered_per_s is not None else float(best.outstanding_asked or 0)
+    return Knee(load, best.total.iops or 0.0, _mean_ns(best), best)
 
 
 def _mean_ns(row: Result) -> float:

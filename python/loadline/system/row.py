@@ -10,7 +10,7 @@ from typing import Any
 from loadline.errors import InputError
 from loadline.result.schema import Flow, Origin, Result
 from loadline.system.description import System
-from loadline.system.load_line import LoadLine, bounds, limited_response_ns
+from loadline.system.load_line import LoadLine, bounds, keeps, limited_response_ns, luck
 from loadline.units import short
 from loadline.workload.limit import Direction, Limit
 from loadline.workload.plan import Point
@@ -116,8 +116,10 @@ def load_line_rows(point: Point, line: LoadLine[Any, Result], saturation_iops: f
         at_line = line.highest.answer
     findings = (*at_line.findings, *_apart(point, at_line, ramp.limit)) if at_line.error is None else ()
     if not line.monotone:
-        message = f"a higher load than the first that fails keeps {limit} again: the curve isn't monotone"
-        findings += (finding(point, "load-line", "warning", message, {}, "Look at the probes (--json)."),)
+        findings += (_again(point, limit),)
+    elif line.highest is not None:
+        less = [one.answer for one in line.probes if one.load < line.highest.load]
+        findings += (*beside(point, at_line, less, ramp.limit),)
     if line.highest is not None and line.next is None:
         rate, outstanding = at_line.offered_per_s, at_line.outstanding_asked
         load = f"{outstanding:,} outstanding" if rate is None else f"{short(rate)} I/Os a second"
@@ -135,6 +137,36 @@ def load_line_rows(point: Point, line: LoadLine[Any, Result], saturation_iops: f
         ),
         *probes,
     ]
+
+
+def _again(point: Point, limit: str) -> dict[str, Any]:
+    message = f"a higher load than the first that fails keeps {limit} again: the curve isn't monotone"
+    return finding(point, "load-line", "warning", message, {}, "Look at the probes (--json).")
+
+
+# Solved curves go up and down by as much as they are off: some per cent.
+_MORE = 0.05
+
+# By so many standard errors a rate surely is higher.
+_SURELY = 4.0
+
+
+def beside(point: Point, line: Result, others: Sequence[Result], limit: Limit) -> Iterator[dict[str, Any]]:
+    """What is doubtful of a closed load line beside other answers that keep its limit: of more load, or more rate."""
+    loads = [(one.outstanding_asked or 0, one.total.iops or 0.0, one) for one in others if keeps(one, limit)]
+    asked, rate = line.outstanding_asked or 0, line.total.iops or 0.0
+    if not asked or not rate:
+        return
+    if any(load > asked for load, *_ in loads):
+        yield _again(point, str(limit))
+    load, most, best = max(loads, key=lambda one: one[1], default=(asked, rate, line))
+    if load < asked and math.log(most / rate) > max(_MORE, _SURELY * math.hypot(luck(line), luck(best))):
+        message = (
+            f"the load line is the highest load that keeps {limit}, not the highest rate: with {load:,} outstanding"
+            f" that is {short(most)} IOPS, {most / rate - 1:.0%} more"
+        )
+        numbers = {"iops": most, "line_iops": rate}
+        yield finding(point, "load-line", "note", message, numbers, "Look at the curve (-o FILE.html, --chart load).")
 
 
 # Fewer than half of the I/Os can have a mean more than twice that of all: the others hide it. Up to there mixes do as

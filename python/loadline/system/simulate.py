@@ -51,8 +51,8 @@ _UNLIKE = 0.05
 # A rebuild that reaches so much of its rate isn't held up: a run ends within a unit.
 _REBUILT = 0.95
 
-# `oltp-db` on `dl360-g6-p410i` is 3 % off in the first sweep of destaging after the warm-up, the mean of two 0.5 %.
-_SWEEPS = 2
+# `oltp-db` on `dl360-g6-p410i` is 3 % off in the first pass of destaging after the warm-up, the mean of two 0.5 %.
+_PASSES = 2
 _SLICE_MS = 50
 
 #: Student's t at 97.5 % for 1, 2 ... 30 degrees of freedom.
@@ -508,14 +508,14 @@ def _findings(point: Point, outcomes: Sequence[_core.Outcome], ended_by: str, wo
     if not all(outcome.steady for outcome in outcomes):
         message = "the warm-up wasn't over when counting had to begin: figures drift"
         yield finding(point, "steady", "warning", message, {}, "Give more --ios, or look at the load: is it too high?")
-    counted, sweep = (min(one.read.ios + one.write.ios for one in outcomes), max(one.sweep_ios for one in outcomes))
-    if counted < _SWEEPS * sweep:
+    counted, each = (min(one.read.ios + one.write.ios for one in outcomes), max(one.sweep_ios for one in outcomes))
+    if counted < _PASSES * each:
         message = (
-            f"{counted:,} I/Os were counted, and destaging goes over the drives once in {sweep:,}: how much is written"
-            " back for a write swings with it, by some per cent, which intervals don't know"
+            f"{counted:,} I/Os were counted, and a pass of destaging over the drives takes {each:,}: how much"
+            " is written back for a write swings with it, by some per cent, which intervals don't know"
         )
-        numbers = {"counted": counted, "sweep": sweep}
-        yield finding(point, "sweep", "note", message, numbers, f"Give --ios {_SWEEPS * sweep} or more.")
+        numbers = {"counted": counted, "pass": each}
+        yield finding(point, "destaging", "note", message, numbers, f"Give --ios {_PASSES * each} or more.")
     yield from _rebuilding(point, outcomes)
 
 

@@ -274,6 +274,7 @@ class _Asking:
         probes = [one for one in (at_line, beyond) if one is not None]
         if self._curve:
             probes += self._beside(point, low, min(high, 2 * (highest + 1)), {probe.load for probe in probes})
+            monotone &= not any(probe.holds and probe.load > highest for probe in probes)
         return LoadLine(at_line, beyond, monotone, tuple(sorted(probes, key=lambda probe: probe.load)))
 
     def _beside(self, point: Point, low: int, high: int, known: set[int]) -> list[Probe[int, Result]]:

@@ -10,7 +10,7 @@ from itertools import compress
 from loadline.reporting.apart import source
 from loadline.reporting.charts.asked import CALLED_BY, asked, follows
 from loadline.result.schema import Result
-from loadline.system.knee import Knee, fitted, rising
+from loadline.system.knee import Knee, fitted, rising, seen
 from loadline.workload.limit import Limit, parse_limit
 
 # From so many answers on a curve has a knee.
@@ -42,20 +42,16 @@ class Curve:
 
     @cached_property
     def knee(self) -> Knee | None:
-        """Where throughput over response is largest, beyond which more load mostly waits; of a few rows unknown.
+        """Where throughput over response is largest, beyond which more load mostly waits; of too few rows unknown.
 
-        By a curve through the rows; where that says nothing of it, the row where it is.
+        By a curve through the rows; where that says nothing of it, the row where it is, if others are near it.
         """
         # Of points at one load, one: a curve has one response to it.
         rows = rising(list({load_of(row): row for row in self.rows}.values()))
         if len(rows) < _KNEE:
             return None
         top = saturated(self)
-        found = fitted(rows, None if top is None else top.saturation_iops)
-        if found is not None:
-            return found
-        best = max(rows, key=lambda row: (row.total.iops or 0.0) / (row.total.latency_mean_ns or 1.0))
-        return Knee(load_of(best), best.total.iops or 0.0, best.total.latency_mean_ns or 0.0, best)
+        return fitted(rows, None if top is None else top.saturation_iops) or seen(rows)
 
     @property
     def limits(self) -> list[Limit]:

@@ -202,7 +202,7 @@ class _Sheet:
         line, knee = curve.line, curve.knee
         both = line is not None and knee is not None and load_of(line) == knee.load
         if kind == "knee":
-            brief = "" if self.named or both or knee is None else f"knee {_about(curve, knee)}{count(knee.iops)}"
+            brief = "" if self.named or both or knee is None else f"knee {_about(knee)}{count(knee.iops)}"
             return brief and f"{brief} IOPS", brief
         assert line is not None, "a load line is marked"
         if self.named:
@@ -246,7 +246,7 @@ class _Sheet:
             ]
             knees = [(curve, curve.knee) for curve in self.curves if curve.knee is not None]
             fits = any(knee.row is None for _, knee in knees)
-            told = [f"{curve.source}: {_about(curve, knee)}{count(knee.iops)}" for curve, knee in knees]
+            told = [f"{curve.source}: {_about(knee)}{count(knee.iops)}" for curve, knee in knees]
             parts = [
                 *self._along(),
                 *([f"◇ knee: {', '.join(told)} IOPS" + f", {_FITTED}" * fits] if told else []),
@@ -309,11 +309,11 @@ class _Sheet:
         rings = [mark for kind in ("line", "knee") for mark in data.get(kind, ()) if mark["said"]]
         labels = [self._ringed(ring) for ring in rings]
         dots, kept = self._loads(data)
-        labels += dots[:kept]
         labels += [
             Label((mark["said"],), along(self._down({"iops": self.paper.x.high, **mark})[1]))
             for mark in data.get("limit", ())
         ]
+        labels += dots[:kept]
         labels += [
             Label((mark["said"], mark["short"]), beside(min(1.0, self.paper.x.at(mark["iops"])), _HEIGHT))
             for mark in data.get("saturation", ())
@@ -473,11 +473,9 @@ def _ms(row: Result, limit: Limit) -> float:
     return (limited_response_ns(row, limit) or 0.0) / 1e6
 
 
-def _about(curve: Curve, knee: Knee) -> str:
-    """What stands before a knee's number: `~` if a curve says it, `<=` if nothing lower was asked for."""
-    if knee.row is None:
-        return "~"
-    return "<=" if knee.load == min(map(load_of, curve.rows)) else ""
+def _about(knee: Knee) -> str:
+    """What stands before a knee's number: `~` if a curve says it."""
+    return "~" if knee.row is None else ""
 
 
 def _title(limit: Limit) -> str:
