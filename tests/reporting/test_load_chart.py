@@ -296,7 +296,7 @@ def test_where_dots_crowd_the_load_line_its_neighbours_and_the_highest_keep_thei
         said = {label["said"] for label in panel.data["labels"] if label["room"] == room}
         assert {"85", "100"} <= said and said & {"86", "86 outstanding"}
         # On a phone not even the dot can be seen between its neighbours.
-        assert "87" in said or "numbers that may find no room: 64, 80, 87, 88" in panel.note.split("; ")
+        assert "87" in said or "on narrow screens without their number: 64, 80, 87, 88" in panel.note.split("; ")
     assert "86 outstanding" in said
 
 

@@ -124,7 +124,7 @@ class _Sheet:
         bare = [answer["at"] for answer in data["answers"] if answer["at"] in bare_loads]
         return [
             *(one["said"] for one in marks if placed_in[one["said"]] + placed_in[one.get("short")] < len(ROOMS)),
-            *([f"numbers that may find no room: {', '.join(bare)}"] if bare else []),
+            *([f"on narrow screens without their number: {', '.join(bare)}"] if bare else []),
         ]
 
     @property
