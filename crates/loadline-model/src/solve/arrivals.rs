@@ -8,12 +8,14 @@ const LONGEST: usize = 4096;
 /// What is left out of a distribution.
 const NEGLIGIBLE: f64 = 1e-10;
 
-/// By how many standard errors of what comes by chance those inside get more where that isn't chance.
+/// By how many standard errors of what comes by chance, and by what share of it at the least, those inside get more where that is neither chance nor a queue that
+/// comes about.
 const BEYOND_CHANCE: f64 = 4.0;
+const SLIGHT: f64 = 0.03;
 
 /// Whether so many more inside, while so many come, tell that fewer end than come.
 pub(super) fn falls_behind(come: f64, more_inside: f64) -> bool {
-    more_inside > BEYOND_CHANCE * come.sqrt()
+    more_inside > (BEYOND_CHANCE * come.sqrt()).max(SLIGHT * come)
 }
 
 impl Drives {

@@ -107,8 +107,8 @@ pub(super) struct Engines {
 pub(super) enum Coming {
     /// So many outstanding, each of which comes again after its answer by what is before the drives.
     Closed(u32, Before),
-    /// So many per ns, by a Poisson process.
-    Open(f64),
+    /// So many per ns, by a Poisson process; followed until it's known how long they take, or only whether that falls behind.
+    Open { per_ns: f64, sought: bool },
 }
 
 /// Times of reads and of writes before the drives, ns.
@@ -252,7 +252,9 @@ impl Direct {
                     [read, write, one, other, before.behind_ns],
                 )
             }
-            Coming::Open(per_ns) => ([0; 3], [per_ns, 0.0, 0.0, 0.0, 0.0]),
+            Coming::Open { per_ns, sought } => {
+                ([u32::from(sought), 0, 0], [per_ns, 0.0, 0.0, 0.0, 0.0])
+            }
         };
         let profile = format!(
             "{:?} {:?} {:?} {} {:?} {}",
@@ -311,7 +313,7 @@ impl Direct {
         layout.read(start, bytes as u32, &mut |_: &[Extent]| 0, &mut extents);
         let outstanding = match coming {
             Coming::Closed(outstanding, _) => f64::from(outstanding),
-            Coming::Open(_) => 1.0,
+            Coming::Open { .. } => 1.0,
         };
         // What a cache writes back goes stripe by stripe.
         let stripes = self
@@ -332,7 +334,7 @@ impl Direct {
         let ios = |bytes: f64| bytes * drives / self.profile.mean_bytes();
         let (outstanding, closed) = match coming {
             Coming::Closed(outstanding, _) => (f64::from(outstanding), true),
-            Coming::Open(_) => (1.0, false),
+            Coming::Open { .. } => (1.0, false),
         };
         let read = self.profile.read_fraction;
         let of_each = if !scattered(&self.profile) && read > 0.0 && read < 1.0 {

@@ -35,7 +35,11 @@ impl Solver<'_> {
             let network = parts::front(&self.parts, &self.classes, 0.0);
             Open::solve(&network, offered_per_s, scv)?.response_ns
         };
-        if let Some(found) = self.mix.followed(self.view, Coming::Open(per_ns)) {
+        let coming = Coming::Open {
+            per_ns,
+            sought: false,
+        };
+        if let Some(found) = self.mix.followed(self.view, coming) {
             // A queue of random places comes about slowly.
             if found.falls_behind && self.mix.order.is_some() {
                 return Ok(Err((found.per_ns, "disks".to_owned())));
@@ -112,7 +116,11 @@ impl Solver<'_> {
     /// I/Os per ns that are done of so many from outside, and whether that falls behind.
     fn offered(&self, per_ns: f64) -> Option<(f64, bool)> {
         if self.mix.direct.is_some() {
-            let found = self.mix.followed(self.view, Coming::Open(per_ns))?;
+            let coming = Coming::Open {
+                per_ns,
+                sought: true,
+            };
+            let found = self.mix.followed(self.view, coming)?;
             return Some((found.per_ns, found.falls_behind));
         }
         let course = self.read_on(per_ns)?;

@@ -64,7 +64,7 @@ impl Count {
             Coming::Closed(outstanding, _) => {
                 (false, outstanding % profile.sequential_streams == 0)
             }
-            Coming::Open(_) => (true, false),
+            Coming::Open { .. } => (true, false),
         };
         // A cache that reads ahead of some of the streams comes to believe in fewer of them.
         let streams = profile.sequential_streams;
@@ -157,7 +157,7 @@ impl Count {
         {
             parts.push(match self.coming {
                 Coming::Closed(..) => (now - self.begun_at) as f64,
-                Coming::Open(_) => self.sums.iter().map(|sum| sum[1]).sum(),
+                Coming::Open { .. } => self.sums.iter().map(|sum| sum[1]).sum(),
             });
         }
         false
@@ -172,7 +172,7 @@ impl Count {
     fn falls_behind(&self) -> bool {
         let ended: f64 = self.sums.iter().map(|sum| sum[0]).sum();
         let more = f64::from(self.come - self.ended) - f64::from(self.inside_before);
-        matches!(self.coming, Coming::Open(_)) && falls_behind(ended + more, more)
+        matches!(self.coming, Coming::Open { .. }) && falls_behind(ended + more, more)
     }
 
     /// Whether all that should be known then is; `balances` if the cache has written back about as much as was written.
@@ -187,9 +187,11 @@ impl Count {
         let settled = self.stays || self.mean.is_some_and(near);
         // A queue that comes about at first does so once.
         let falls_behind = self.falls_behind();
+        let sought = matches!(self.coming, Coming::Open { sought: true, .. });
+        let twice = self.mean.is_some() && falls_behind == self.behind;
         let known = counted >= self.span.most
             || settled && is_precise(parts)
-            || falls_behind && self.behind;
+            || (falls_behind || sought) && twice;
         (self.mean, self.behind) = (Some(mean), falls_behind);
         known
     }

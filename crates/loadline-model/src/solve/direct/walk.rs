@@ -128,7 +128,7 @@ impl<'a> Walk<'a> {
                 Coming::Closed(_, before) => {
                     vec![vec![0; before.servers as usize]; before.controllers as usize]
                 }
-                Coming::Open(_) => Vec::new(),
+                Coming::Open { .. } => Vec::new(),
             },
             next: Vec::new(),
             backlog,
@@ -148,7 +148,7 @@ impl<'a> Walk<'a> {
         let mut rng = Seed(0).rng(Purpose::Arrival, 0);
         let first = match self.coming {
             Coming::Closed(outstanding, _) => outstanding,
-            Coming::Open(_) => 1,
+            Coming::Open { .. } => 1,
         };
         for issuer in 0..first {
             let next = self.draw(issuer);
@@ -164,7 +164,7 @@ impl<'a> Walk<'a> {
             match event {
                 Event::Ask(issuer) => {
                     self.ask(now, issuer);
-                    if let Coming::Open(per_ns) = self.coming {
+                    if let Coming::Open { per_ns, .. } = self.coming {
                         let next = now + (rng.exponential() / per_ns) as u64;
                         self.bench.put(next, Event::Ask(0));
                     }
@@ -181,7 +181,7 @@ impl<'a> Walk<'a> {
     fn draw(&mut self, issuer: u32) -> (Way, u64, u32) {
         match self.coming {
             Coming::Closed(outstanding, _) => self.requests.draw_for(issuer, outstanding),
-            Coming::Open(_) => self.requests.draw(),
+            Coming::Open { .. } => self.requests.draw(),
         }
     }
 
@@ -189,7 +189,7 @@ impl<'a> Walk<'a> {
     fn ask(&mut self, now: u64, issuer: u32) {
         let (way, address, bytes) = match self.coming {
             Coming::Closed(..) => self.next[issuer as usize],
-            Coming::Open(_) => self.draw(issuer),
+            Coming::Open { .. } => self.draw(issuer),
         };
         self.count.come();
         let job = self.jobs.len() as u64;
