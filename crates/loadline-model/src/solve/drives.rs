@@ -48,7 +48,7 @@ pub(super) struct Drives {
     pub(super) count: f64,
     /// The part of accesses whose drives have come from the same place as the others of their set, so that arms take equally long; and the variance
     /// of what each waits for its platters then, ns^2.
-    pub(super) together: f64,
+    pub(super) arms_alike: f64,
     pub(super) turn_ns2: f64,
     /// Accesses of a set on each of its drives, as a mean.
     pub(super) each: f64,
@@ -430,7 +430,7 @@ mod tests {
         Drives {
             curve: Curve::new([1.0, 4.0], &[time, time]),
             count,
-            together: 0.0,
+            arms_alike: 0.0,
             turn_ns2: 0.0,
             each: 1.0,
             wide: 1.0,

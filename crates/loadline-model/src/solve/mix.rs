@@ -364,7 +364,7 @@ impl Mix {
                 reading: self.reading(),
             }),
             count,
-            together: (all(together, false) + all(together, true)) / accesses,
+            arms_alike: (all(together, false) + all(together, true)) / accesses,
             turn_ns2: (view.model.revolution().ns() as f64).powi(2) / 12.0,
             each: accesses / wide,
             wide: wide / sets,

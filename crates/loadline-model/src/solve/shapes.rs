@@ -68,8 +68,8 @@ impl Drives {
     /// Squared coefficient of variation of what each drive of a set takes for itself, where so many sets are: among several each chooses its own next one.
     fn apart_scv(&self, time: ServiceTime, inside: f64) -> f64 {
         let turn_scv = self.turn_ns2 / (time.mean_ns * time.mean_ns);
-        let together = self.together / inside.max(1.0).powi(2);
-        time.way_scv - together * (time.way_scv - turn_scv).max(0.0)
+        let alike = self.arms_alike / inside.max(1.0).powi(2);
+        time.way_scv - alike * (time.way_scv - turn_scv).max(0.0)
     }
 
     /// What a set that hosts wait for has at one of its drives, and one in the background, of each those that read and those that write, where
@@ -122,7 +122,7 @@ impl Drives {
                 background
             } else {
                 let part = (self.shapes[kind].drives - 1.0) / (self.count - 1.0).max(1.0);
-                part.clamp(self.together, 1.0)
+                part.max(self.arms_alike).min(1.0)
             };
             let joins_ns = self.joins_ns(kind, waits_ns[kind], alike);
             self.shapes[kind].share * (own * self.alone().fork_ns[kind] + waits_ns[kind] + joins_ns)
