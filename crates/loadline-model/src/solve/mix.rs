@@ -8,6 +8,7 @@ use super::fork::Largest;
 use super::network::Class;
 use super::parts::Passing;
 use super::placed::Placed;
+use super::popularity::Zone;
 use super::shapes::Shape;
 use super::sweep::Sweep;
 use super::uneven::Uneven;
@@ -113,6 +114,8 @@ pub(super) struct Mix {
     pub(super) sweep: Option<Sweep>,
     /// The part of each drive that is touched; empty at first.
     span: Range<u64>,
+    /// Where on it random I/Os go; empty where they go anywhere.
+    pub(super) zones: Vec<Zone>,
     /// Streams in which I/Os of profiles with random places go on from the last one.
     pub(super) onward_streams: f64,
     /// Drives that a sequential load is at; 0 for all.
@@ -157,6 +160,7 @@ impl Mix {
             direct: None,
             sweep: None,
             span: 0..0,
+            zones: Vec::new(),
             onward_streams: 1.0,
             active: 0.0,
             uneven: Uneven::No,
@@ -560,6 +564,11 @@ impl Mix {
         let load = Load {
             accesses,
             span: start..end,
+            zones: self
+                .zones
+                .iter()
+                .map(|zone| (zone.share, zone.space))
+                .collect(),
             chunk: view.layout.chunk_bytes().min(view.layout.stripe_bytes()),
             streams: self.streams_at_a_drive(view),
             turnaround: Time::from_ns(turnaround_ns as u64),

@@ -8,6 +8,7 @@
 use crate::cache;
 use crate::sim::{Profile, Purpose, Seed, Spread};
 use crate::units::Bytes;
+use std::ops::Range;
 
 /// Steps of a bisection: as many as a double has digits, and some for the exponent.
 const HALVINGS: u32 = 100;
@@ -44,6 +45,8 @@ pub(super) struct Popularity {
     line_places: f64,
     /// Where places of equal popularity lie all over the working set, not side by side.
     strewn: Option<Strewn>,
+    /// Bins lie in the middle, and what is at neither end of them is the last.
+    centred: bool,
 }
 
 /// Places that lie all over the working set, at each of which I/Os of all sizes begin.
@@ -134,7 +137,76 @@ impl Leaving {
     }
 }
 
+/// Neighbouring places, as evenly asked for.
+#[derive(Debug, Clone, Copy, PartialEq)]
+pub(super) struct Zone {
+    /// Share of the I/Os.
+    pub(super) share: f64,
+    /// Share of the places.
+    pub(super) space: f64,
+}
+
+impl Zone {
+    /// Those of a profile's places, in the order of addresses. Popular places that are scattered are everywhere.
+    pub(super) fn of(profile: &Profile) -> Vec<Self> {
+        Popularity::of_places(profile).zones(0.0)
+    }
+
+    /// What lies within a range of all places, given as shares of them, cut off there.
+    pub(super) fn within(zones: &[Zone], range: Range<f64>) -> Vec<Self> {
+        let mut begin = 0.0;
+        let cut = |zone: &Zone| {
+            let end = begin + zone.space;
+            let space = (end.min(range.end) - range.start.max(begin)).max(0.0);
+            begin = end;
+            Zone {
+                share: zone.share * space / zone.space,
+                space,
+            }
+        };
+        let cut: Vec<_> = zones.iter().map(cut).collect();
+        cut.into_iter().filter(|zone| zone.space > 0.0).collect()
+    }
+}
+
 impl Popularity {
+    /// Where I/Os go that don't find their place in a cache of so many bytes, in the order of addresses.
+    pub(super) fn zones(&self, bytes: f64) -> Vec<Zone> {
+        let all: f64 = self.bins.iter().map(|bin| bin.places).sum();
+        if self.strewn.is_some() {
+            return vec![Zone {
+                share: 1.0,
+                space: 1.0,
+            }];
+        }
+        let span = self.span(bytes, Leaving::LeastRecent);
+        let missed = |bin: &Bin| {
+            let asked = bin.share / bin.places * span.unwrap_or(0.0);
+            bin.share * (1.0 - found_beside(asked, (self.line_places - 1.0) * asked))
+        };
+        let missing: f64 = self.bins.iter().map(missed).sum();
+        let zone = |bin: &Bin| Zone {
+            share: if missing > 0.0 {
+                missed(bin) / missing
+            } else {
+                bin.share
+            },
+            space: bin.places / all,
+        };
+        let mut zones: Vec<_> = self.bins.iter().map(zone).collect();
+        if self.centred
+            && let Some(rest) = zones.pop_if(|zone| zone.share <= 0.0)
+        {
+            let half = Zone {
+                share: 0.0,
+                space: rest.space / 2.0,
+            };
+            zones.insert(0, half);
+            zones.push(half);
+        }
+        zones
+    }
+
     /// Of the random places of a profile, before a cache that allocates such pages.
     pub(super) fn of(profile: &Profile, page: Bytes) -> Self {
         Self::with_lines(profile, [page, cache::Shape::default().line])
@@ -197,6 +269,7 @@ impl Popularity {
             page_places: one_by_one(page),
             line_places: one_by_one(line.max(page)),
             strewn,
+            centred: matches!(profile.spread, Spread::Normal { .. }),
         }
     }
 

@@ -1,30 +1,70 @@
-//! Drives that don't get the same: of a JBOD that holds less than the pool, and of mirrors whose copies aren't read alike.
+//! Drives that don't get the same: of a JBOD that holds less than the pool or is asked for unevenly, and of mirrors whose copies aren't read alike.
 
+use super::popularity::Zone;
 use super::view::View;
 use crate::layout::{Kind, Layout};
 use crate::sim::Profile;
 use crate::system::MirrorRead;
+use std::ops::Range;
 
 /// How many drives of a JBOD work for profiles with these shares of all I/Os, the busiest one's share being what the others
-/// would have too; `None` of other layouts, which spread every volume over all drives. Places count as evenly asked for.
+/// would have too; `None` of other layouts, which spread every volume over all drives.
 pub(super) fn reached(layout: &Layout, profiles: &[(f64, &Profile)]) -> Option<f64> {
+    let zones: Vec<_> = profiles
+        .iter()
+        .map(|(_, profile)| Zone::of(profile))
+        .collect();
+    let drives = shares(layout, profiles.iter().copied().zip(&zones))?;
+    let busiest = drives.into_iter().fold(0.0, f64::max);
+    (busiest > 0.0).then(|| profiles.iter().map(|profile| profile.0).sum::<f64>() / busiest)
+}
+
+/// Zones of a profile's places on a drive: on the busiest one of a JBOD, on any of other layouts. None where they're evenly asked for.
+pub(super) fn on_a_drive(layout: &Layout, profile: &Profile, zones: Vec<Zone>) -> Vec<Zone> {
+    let there = match shares(layout, std::iter::once(((1.0, profile), &zones))) {
+        Some(drives) => {
+            let busiest = (0..drives.len()).max_by(|&a, &b| drives[a].total_cmp(&drives[b]));
+            Zone::within(&zones, part(layout, profile, busiest.unwrap_or(0) as u64))
+        }
+        None => zones,
+    };
+    if there.len() < 2 {
+        return Vec::new();
+    }
+    let sum = |of: fn(&Zone) -> f64| there.iter().map(of).sum::<f64>();
+    let (share, space) = (sum(|zone| zone.share), sum(|zone| zone.space));
+    let whole = |zone: &Zone| Zone {
+        share: zone.share / share,
+        space: zone.space / space,
+    };
+    there.iter().map(whole).collect()
+}
+
+/// Each drive's share of the I/Os, if it's a JBOD.
+fn shares<'a>(
+    layout: &Layout,
+    profiles: impl Iterator<Item = ((f64, &'a Profile), &'a Vec<Zone>)> + Clone,
+) -> Option<Vec<f64>> {
     if layout.kind() != Kind::Jbod {
         return None;
     }
-    let each = layout.run_bytes();
-    let share = |drive: u64| -> f64 {
-        let on = |&(share, profile): &(f64, &Profile)| {
-            let (start, end) = (profile.start.0, profile.start.0 + profile.working_set.0);
-            let held = end
-                .min((drive + 1) * each)
-                .saturating_sub(start.max(drive * each));
-            share * held as f64 / profile.working_set.0 as f64
+    let share = |drive| {
+        let on = |((share, profile), zones): ((f64, &Profile), &Vec<Zone>)| {
+            let there = Zone::within(zones, part(layout, profile, drive));
+            share * there.iter().map(|zone| zone.share).sum::<f64>()
         };
-        profiles.iter().map(on).sum()
+        profiles.clone().map(on).sum()
     };
-    let shares = (0..u64::from(layout.disks())).map(share);
-    let busiest = shares.fold(0.0, f64::max);
-    (busiest > 0.0).then(|| profiles.iter().map(|profile| profile.0).sum::<f64>() / busiest)
+    Some((0..u64::from(layout.disks())).map(share).collect())
+}
+
+/// The part of a profile's working set that a drive of a JBOD holds, as shares of it.
+fn part(layout: &Layout, profile: &Profile, drive: u64) -> Range<f64> {
+    let at = |drive: u64| {
+        let behind = (drive * layout.run_bytes()).saturating_sub(profile.start.0);
+        (behind as f64 / profile.working_set.0 as f64).min(1.0)
+    };
+    at(drive)..at(drive + 1)
 }
 
 /// How the reads of RAID 1 and RAID 10 differ between drives. Virtual RAID 1 scatters its pairs.

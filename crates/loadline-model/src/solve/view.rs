@@ -7,8 +7,9 @@ use super::mix::{Background, Behind, Kind, Lines, Mix, Waits};
 use super::network::Class;
 use super::parts::Passing;
 use super::placed::Placed;
+use super::popularity::{Popularity, Zone};
 use super::runs::Runs;
-use super::uneven::{Uneven, reached};
+use super::uneven::{Uneven, on_a_drive, reached};
 use super::windows::Ahead;
 use super::working::figure;
 use crate::device::disk;
@@ -89,6 +90,10 @@ impl View<'_> {
         }
         if places > 0.0 {
             mix.active = reached(&self.layout, profiles).unwrap_or(mix.active);
+        }
+        if let ([(share, profile)], true) = (profiles, places > 0.0) {
+            let zones = self.part(*share, profile).zones();
+            mix.zones = on_a_drive(&self.layout, profile, zones);
         }
         if let [(_, profile)] = profiles {
             mix.lines = (profile.blocks.len() == 1).then(|| Lines {
@@ -216,6 +221,18 @@ impl Part<'_> {
         } else {
             0.0
         }
+    }
+
+    /// Zones of the places at random that the drives are asked for: of reads those that the cache doesn't hold.
+    fn zones(&self) -> Vec<Zone> {
+        let profile = self.profile;
+        let held = if profile.read_fraction > 0.0 {
+            self.content.bytes()
+        } else {
+            0.0
+        };
+        let page = self.survey.page;
+        Popularity::of(profile, page).zones(held)
     }
 
     /// Share of the I/Os that go on from another one whose drives are the same as that one's.

@@ -15,6 +15,9 @@ const OCTAVE: f64 = 32.0;
 /// Leading binary digits of sizes that count: off by 0.8 % at most.
 const DIGITS: u32 = 6;
 
+/// Parts of a load or a span that zones are rounded to.
+const PARTS: f64 = 1024.0;
+
 /// More than this is forgotten all at once; some hundred bytes each.
 const MOST: usize = 1 << 14;
 
@@ -25,6 +28,8 @@ pub(super) struct Question {
     /// Bits of the weight, and all else of an access.
     accesses: Vec<(u64, Kind, u32, Place, bool)>,
     span: Range<u64>,
+    /// Bits of each zone.
+    zones: Vec<[u64; 2]>,
     chunk: u64,
     streams: u32,
     queued: u32,
@@ -38,6 +43,9 @@ impl Question {
             options: options.clone(),
             accesses: load.accesses.iter().map(of).collect(),
             span: load.span.clone(),
+            zones: (load.zones.iter())
+                .map(|&(share, space)| [share, space].map(f64::to_bits))
+                .collect(),
             chunk: load.chunk,
             streams: load.streams,
             queued,
@@ -108,6 +116,7 @@ impl Load {
         Load {
             accesses,
             span: start..end,
+            zones: rounded_zones(&self.zones),
             chunk: self.chunk,
             streams: self.streams,
             turnaround: self.turnaround,
@@ -147,6 +156,23 @@ impl Access {
 /// A number above 0, to the nearest step.
 fn rounded(number: f64) -> f64 {
     ((number.log2() * OCTAVE).round() / OCTAVE).exp2()
+}
+
+/// Zones with shares of whole parts in a thousand, each column of which adds up to 1 still.
+fn rounded_zones(zones: &[(f64, f64)]) -> Vec<(f64, f64)> {
+    let (mut sums, mut before) = ([0.0; 2], [0.0; 2]);
+    let round = |&(share, space): &(f64, f64)| {
+        sums = [sums[0] + share, sums[1] + space];
+        let until = sums.map(|sum| (sum * PARTS).round() / PARTS);
+        let [share, space] = [until[0] - before[0], until[1] - before[1]];
+        before = until;
+        (share, space)
+    };
+    zones
+        .iter()
+        .map(round)
+        .filter(|zone| zone.1 > 0.0 || zone.0 > 0.0)
+        .collect()
 }
 
 /// A time, to the nearest step.

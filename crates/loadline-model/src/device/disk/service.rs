@@ -431,7 +431,10 @@ impl<'a> Closed<'a> {
         let address = match access.place {
             Place::Random => {
                 let places = (end - start) / bytes;
-                let place = even(&mut self.place, PLACES, &mut self.rng) * places as f64;
+                let place = self
+                    .load
+                    .place(even(&mut self.place, PLACES, &mut self.rng))
+                    * places as f64;
                 start + (place as u64).min(places - 1) * bytes
             }
             Place::Onward { gap: 0 } => {

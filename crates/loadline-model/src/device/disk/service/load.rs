@@ -10,8 +10,10 @@ use std::ops::Range;
 pub struct Load {
     /// The kinds of accesses; each drawn as often as its weight says.
     pub accesses: Vec<Access>,
-    /// Bytes of the drive that are touched: random places lie evenly over them.
+    /// Bytes of the drive that are touched: random places lie evenly over them, but for zones.
     pub span: Range<u64>,
+    /// Shares of the accesses at random places, and of the span, one zone after the other; each column adds up to 1. Empty is even.
+    pub zones: Vec<(f64, f64)>,
     /// Bytes of a chunk: each access lies within one. 0 where that isn't known.
     pub chunk: u64,
     /// Streams that take turns at the drive, from 1: an access that goes on does so from the last one of its stream.
@@ -93,6 +95,18 @@ impl Load {
         let weight = |of: &Access| of.weight;
         let begun = self.accesses.iter().filter(|access| !access.is_beside());
         self.accesses.iter().map(weight).sum::<f64>() / begun.map(weight).sum::<f64>()
+    }
+
+    /// Where in the span a random place lies that so large a share of the accesses lies before, as a share of it.
+    pub(super) fn place(&self, before: f64) -> f64 {
+        let (mut share, mut space) = (0.0, 0.0);
+        for &(zone_share, zone_space) in &self.zones {
+            if before < share + zone_share {
+                return space + zone_space * (before - share) / zone_share;
+            }
+            (share, space) = (share + zone_share, space + zone_space);
+        }
+        if self.zones.is_empty() { before } else { space }
     }
 
     pub(super) fn check(&self, model: &Model) {
