@@ -361,7 +361,12 @@ impl Survey<'_> {
             crate::layout::Kind::Raid1 | crate::layout::Kind::Raid10 | crate::layout::Kind::Vraid1
         );
         if mirrored && self.mirror_read != MirrorRead::First {
-            f64::from(self.layout.redundancy() + 1)
+            // Of one set of copies all have lost those.
+            let lost = match self.layout.kind() {
+                crate::layout::Kind::Raid1 => self.layout.failed().count() as u32,
+                _ => 0,
+            };
+            f64::from(self.layout.redundancy() + 1 - lost)
         } else {
             1.0
         }

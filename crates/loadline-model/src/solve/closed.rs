@@ -234,6 +234,9 @@ fn constant(
         }
         // With nothing in it, it lets through any number.
         *throughput = f64::from(customers) / total;
+        if total <= 0.0 {
+            continue;
+        }
         if let Some(longest) = longest {
             let Fixed {
                 demand_ns, copies, ..

@@ -155,14 +155,15 @@ impl Part<'_> {
         }
     }
 
-    /// Runs, or I/Os that come back to their drives, that go to the drives past a cache which reads ahead of some of them.
+    /// Runs, I/Os that come back to their drives, or that go to few places and so to few drives, past a cache which reads ahead of some of them.
     pub(super) fn runs_past_cache(&self) -> Option<Direct> {
         let (cache, profile) = (self.cache?, self.profile);
-        let runs =
-            scattered(profile) && (profile.random_fraction < 1.0 || self.view.come_back(profile));
+        let kept = self.view.kept(profile) >= KEPT;
+        let runs = profile.random_fraction < 1.0 || self.view.come_back(profile) || kept;
         let through = profile.read_fraction >= 1.0 || !self.view.system.writes_back();
         let held = self.held();
-        (runs && through && held <= FOUND).then(|| Direct {
+        (scattered(profile) && runs && through && held <= FOUND).then(|| Direct {
+            kept,
             held: if held > SELDOM { held } else { 0.0 },
             ..self.past(cache)
         })

@@ -259,6 +259,17 @@ mod tests {
     }
 
     #[test]
+    fn a_center_where_nobody_spends_time_is_in_nobodys_way() {
+        let cpus = Center::of("cpus", Servers::Queue(4), 1.0, 5e4);
+        let idle = Center::of("idle", Servers::Queue(1), 1.0, 0.0);
+        let rates: Vec<f64> = (1..=32).map(|n| f64::from(n).min(8.0) * 1e-7).collect();
+        let [with, without] = [vec![cpus.clone(), idle], vec![cpus]]
+            .map(|centers| beside(&Network::of(centers, 0.0), &rates).unwrap());
+        assert_eq!(with, without);
+        assert!(without.iter().all(|found| found.0.is_finite()));
+    }
+
+    #[test]
     fn a_mean_counts_every_number_once() {
         for (first, count) in [(0, 1), (3, 4), (5, 11)] {
             let sum: usize = (first..first + count).sum();

@@ -3,6 +3,7 @@
 mod crowds;
 mod jbod;
 mod outside;
+mod popular;
 mod runs;
 #[path = "../solved/mod.rs"]
 mod solved;
