@@ -12,6 +12,9 @@ use crate::units::Time;
 const PARTS: u32 = 32;
 const WELL: f64 = 0.02;
 
+/// The least part of its share of all I/Os that reads, and writes, have of those that ended.
+const ENDED: f64 = 0.5;
+
 /// How long a walk is to be.
 #[derive(Debug, Clone, Copy)]
 pub(super) struct Span {
@@ -24,6 +27,16 @@ pub(super) struct Span {
     pub(super) walks: u64,
 }
 
+/// What has been done by some time.
+#[derive(Debug, Clone, Copy, Default)]
+pub(super) struct Work {
+    /// For how long drives have had work, all together, ns.
+    pub(super) busy_ns: f64,
+    /// Writes that have gone to the drives, and what they have moved.
+    pub(super) writes: f64,
+    pub(super) moved: Moved,
+}
+
 /// The I/Os of a walk that have ended.
 pub(super) struct Count {
     span: Span,
@@ -34,10 +47,9 @@ pub(super) struct Count {
     /// I/Os that have come, and those of them that were inside when it began to count.
     come: u32,
     inside_before: u32,
-    /// When it began to count; for how long drives had had work by then, ns, and what writes had moved.
+    /// When it began to count, and what had been done by then.
     begun_at: u64,
-    busy_before_ns: f64,
-    moved_before: Moved,
+    work_before: Work,
     /// I/Os of each stream since it counts, and for how long drives may keep one waiting, ns, if issuers keep to streams.
     turns: Vec<u64>,
     turn_ns: Option<u64>,
@@ -50,6 +62,8 @@ pub(super) struct Count {
     behind: bool,
     /// Drives write back from their buffers in goes, each of a part of what they hold, between which reads have them to themselves.
     in_goes: bool,
+    /// Of reads and of writes, their share of all I/Os.
+    shares: [f64; 2],
     /// By way: count, and sum of times, ns.
     sums: [[f64; 2]; 2],
 }
@@ -86,8 +100,7 @@ impl Count {
             come: 0,
             inside_before: 0,
             begun_at: 0,
-            busy_before_ns: 0.0,
-            moved_before: Moved::default(),
+            work_before: Work::default(),
             turns: vec![0; profile.sequential_streams as usize],
             turn_ns: limit.map(Time::ns),
             parts: until_known.then(Vec::new),
@@ -95,6 +108,7 @@ impl Count {
             stays: in_order && !some,
             behind: false,
             in_goes,
+            shares: [profile.read_fraction, 1.0 - profile.read_fraction],
             sums: [[0.0; 2]; 2],
         }
     }
@@ -111,22 +125,22 @@ impl Count {
     }
 
     /// It counts for the first time from now on.
-    pub(super) fn begin(&mut self, now: u64, busy_ns: f64, moved: Moved) {
+    pub(super) fn begin(&mut self, now: u64, work: Work) {
         if self.in_goes {
             self.span.until = self.span.until.max(2 * self.span.before);
         }
-        self.count_from(now, busy_ns, moved);
+        self.count_from(now, work);
     }
 
     /// It counts anew, for twice as long.
-    pub(super) fn begin_again(&mut self, now: u64, busy_ns: f64, moved: Moved) {
+    pub(super) fn begin_again(&mut self, now: u64, work: Work) {
         let counted = self.span.until - self.span.before;
         (self.span.before, self.span.until) = (self.ended, self.ended + 2 * counted);
-        self.count_from(now, busy_ns, moved);
+        self.count_from(now, work);
     }
 
-    fn count_from(&mut self, now: u64, busy_ns: f64, moved: Moved) {
-        (self.begun_at, self.busy_before_ns, self.moved_before) = (now, busy_ns, moved);
+    fn count_from(&mut self, now: u64, work: Work) {
+        (self.begun_at, self.work_before) = (now, work);
         self.inside_before = self.come - self.ended;
         self.sums = [[0.0; 2]; 2];
         self.turns.fill(0);
@@ -165,7 +179,14 @@ impl Count {
 
     /// Whether as many as there should be have ended.
     pub(super) fn is_over(&self, now: u64) -> bool {
-        self.ended >= self.span.until && self.has_come_round(now)
+        self.ended >= self.span.until && self.has_come_round(now) && self.has_of_each()
+    }
+
+    /// Whether of reads and of writes not many more have come than ended, as where drives keep one of them waiting for long.
+    fn has_of_each(&self) -> bool {
+        let counted: f64 = self.sums.iter().map(|sum| sum[0]).sum();
+        let mut ways = self.shares.iter().zip(&self.sums);
+        self.ended >= self.span.most || ways.all(|(share, sum)| sum[0] >= ENDED * share * counted)
     }
 
     /// Whether fewer end than come from outside.
@@ -208,16 +229,17 @@ impl Count {
         LAGGING * least >= even || passed >= count * turn_ns
     }
 
-    /// What comes of it, when drives have had work for so long and writes have moved so much.
-    pub(super) fn found(&self, now: u64, busy_ns: f64, moved: Moved) -> Followed {
+    /// What comes of it, when so much has been done.
+    pub(super) fn found(&self, now: u64, work: Work) -> Followed {
         let counted: f64 = self.sums.iter().map(|sum| sum[0]).sum();
-        let writes = self.sums[Way::Write as usize][0];
-        let moved = moved.plus(-1.0, self.moved_before);
+        let before = self.work_before;
+        let moved = work.moved.plus(-1.0, before.moved);
+        let writes = work.writes - before.writes;
         Followed {
             moved: moved.times(writes.max(1.0).recip()),
             per_ns: counted / (now - self.begun_at).max(1) as f64,
             waited_ns: self.sums.map(|[count, sum]| sum / count.max(1.0)),
-            busy_ns: (busy_ns - self.busy_before_ns) / counted.max(1.0),
+            busy_ns: (work.busy_ns - before.busy_ns) / counted.max(1.0),
             falls_behind: self.falls_behind(),
         }
     }

@@ -1,7 +1,7 @@
 //! The steps of I/Os on their way over the drives: look-up, reads, parity, writes, and what they count.
 
 use super::backlog::Backlog;
-use super::count::{Count, Span};
+use super::count::{Count, Span, Work};
 use super::held;
 use super::whole;
 use super::{Coming, Direct, Engines, Followed, Moved};
@@ -83,7 +83,8 @@ pub(super) struct Walk<'a> {
     count: Count,
     /// How often drives' buffers hadn't got fuller when they were looked at.
     without: u32,
-    /// What writes have moved.
+    /// Writes that have gone to the drives, and what they have moved.
+    writes: f64,
     moved: Moved,
     extents: Vec<Extent>,
     rows: Vec<Rows>,
@@ -136,6 +137,7 @@ impl<'a> Walk<'a> {
             jobs: Vec::new(),
             count: Count::new(direct, ground, coming, span),
             without: 0,
+            writes: 0.0,
             moved: Moved::default(),
             extents: Vec::new(),
             rows: Vec::new(),
@@ -174,8 +176,15 @@ impl<'a> Walk<'a> {
                 Event::Done(_, job) => self.done(now, job),
             }
         }
-        let busy_ns = self.bench.busy_ns(now);
-        self.count.found(now, busy_ns, self.moved)
+        self.count.found(now, self.work(now))
+    }
+
+    fn work(&self, now: u64) -> Work {
+        Work {
+            busy_ns: self.bench.busy_ns(now),
+            writes: self.writes,
+            moved: self.moved,
+        }
     }
 
     fn draw(&mut self, issuer: u32) -> (Way, u64, u32) {
@@ -333,6 +342,7 @@ impl<'a> Walk<'a> {
         let mut ranges = Vec::new();
         let task = TaskId(job as u32);
         self.writers.ranges(task, (address, bytes), &mut ranges);
+        self.writes += 1.0 + self.writers.along(task).count() as f64;
         self.planned(now, job, &ranges);
     }
 
@@ -453,8 +463,8 @@ impl<'a> Walk<'a> {
         if self.count.is_known(balances) {
             return false;
         }
-        let busy_ns = self.bench.busy_ns(now);
-        self.count.begin_again(now, busy_ns, self.moved);
+        let work = self.work(now);
+        self.count.begin_again(now, work);
         self.count_backlog();
         true
     }
@@ -473,8 +483,8 @@ impl<'a> Walk<'a> {
             if (self.fills() || self.seeks()) && self.count.waits() {
                 self.count.wait();
             } else {
-                let busy_ns = self.bench.busy_ns(now);
-                self.count.begin(now, busy_ns, self.moved);
+                let work = self.work(now);
+                self.count.begin(now, work);
                 self.count_backlog();
             }
         }
