@@ -118,22 +118,28 @@ impl Solver<'_> {
         for part in on_way() {
             // Each controller is followed with what belongs to it, not a mean of those at work.
             let crowding = part.controllers.map_or(1.0, |(_, crowding)| crowding);
-            let times_ns = [Way::Read, Way::Write].map(|way| {
-                // Parity that a write renews is computed where that is followed.
-                let followed = way == Way::Write && part.name == PARITY_ENGINES;
-                let this = |other: &Part| other.name == part.name && !followed;
-                self.part_ns(this, |of| of == way) / crowding / self.mix.share(way).max(1e-300)
-            });
+            let times_ns = |time: fn(&Part, usize) -> f64| {
+                [Way::Read, Way::Write].map(|way| {
+                    // Parity that a write renews is computed where that is followed.
+                    let followed = way == Way::Write && part.name == PARITY_ENGINES;
+                    let this = |other: &Part| other.name == part.name && !followed;
+                    let all_ns = self.part_ns(this, |of| of == way, time);
+                    all_ns / crowding / self.mix.share(way).max(1e-300)
+                })
+            };
+            let mut pause_ns = times_ns(|part, class| part.latency_ns[class]);
+            let work_ns = times_ns(|part, class| part.foreground_ns[class]);
             if busiest.is_some_and(|busiest| busiest.name == part.name) {
-                found.work_ns = times_ns;
+                found.work_ns = work_ns;
                 found.behind_ns = part.background_ns;
                 (found.controllers, found.servers) = match part.controllers {
                     Some((controllers, _)) => (controllers, part.servers),
                     None => (1, part.servers * part.copies),
                 };
             } else {
-                found.pause_ns = [0, 1].map(|way| found.pause_ns[way] + times_ns[way]);
+                pause_ns = [0, 1].map(|way| pause_ns[way] + work_ns[way]);
             }
+            found.pause_ns = [0, 1].map(|way| found.pause_ns[way] + pause_ns[way]);
         }
         self.mix
             .followed(self.view, Coming::Closed(outstanding, found))
@@ -445,11 +451,20 @@ impl Solver<'_> {
 
     /// Share x time before the drives of I/Os of some ways, alone there.
     fn front_ns(&self, of: impl Fn(Way) -> bool) -> f64 {
-        self.part_ns(|_| true, of)
+        self.part_ns(
+            |_| true,
+            of,
+            |part, class| part.foreground_ns[class] + part.latency_ns[class],
+        )
     }
 
-    /// The same in some of the parts.
-    fn part_ns(&self, some: impl Fn(&Part) -> bool, of: impl Fn(Way) -> bool) -> f64 {
+    /// Some of the time in some of the parts.
+    fn part_ns(
+        &self,
+        some: impl Fn(&Part) -> bool,
+        of: impl Fn(Way) -> bool,
+        time: impl Fn(&Part, usize) -> f64,
+    ) -> f64 {
         let kinds = self
             .mix
             .kinds
@@ -458,9 +473,7 @@ impl Solver<'_> {
             .filter(|(_, kind)| of(kind.way));
         let alone = |class: usize| -> f64 {
             let parts = self.parts.iter().filter(|part| !part.beside && some(part));
-            parts
-                .map(|part| part.foreground_ns[class] + part.latency_ns[class])
-                .sum()
+            parts.map(|part| time(part, class)).sum()
         };
         kinds
             .map(|(class, kind)| kind.class.share * alone(class))
