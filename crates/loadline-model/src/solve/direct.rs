@@ -74,7 +74,7 @@ const MOST_WALKS: f64 = 8.0;
 const WALK_BYTES: f64 = 4e6;
 
 /// What was followed before: site, copies, profile and cache as they are written, and bits of how its I/Os come.
-type Question = (Site, MirrorRead, String, [u32; 3], [u64; 5]);
+type Question = (Site, MirrorRead, String, [u32; 3], [u64; 6]);
 static FOLLOWED: LazyLock<Memo<Question, Option<Followed>>> = LazyLock::new(|| Memo::new(1 << 10));
 
 /// A load that no cache stands before, in order, altogether or in runs, over parity to which it comes back, or of a working set that drives' own buffers keep in
@@ -114,6 +114,8 @@ pub(super) enum Coming {
 /// Times of reads and of writes before the drives, ns.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Before {
+    /// In the host, between two I/Os.
+    pub(super) think_ns: f64,
     /// For which nobody waits.
     pub(super) pause_ns: [f64; 2],
     /// At the busiest part, for what is left behind there as a mean, and how many pass it at a time, by each controller that data belong to if it's these's.
@@ -127,7 +129,7 @@ pub(super) struct Before {
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub(super) struct Followed {
     pub(super) per_ns: f64,
-    /// Mean times at the drives, of reads and of writes, ns; 0 where there are none.
+    /// Mean times of reads and of writes, ns, from the host and back, from outside those at the drives; 0 where there are none.
     pub(super) waited_ns: [f64; 2],
     /// Time for which drives have work, all together, for an I/O, ns.
     pub(super) busy_ns: f64,
@@ -249,11 +251,11 @@ impl Direct {
                 let [[read, write], [one, other]] = [before.pause_ns, before.work_ns];
                 (
                     [outstanding, before.servers, before.controllers],
-                    [read, write, one, other, before.behind_ns],
+                    [before.think_ns, read, write, one, other, before.behind_ns],
                 )
             }
             Coming::Open { per_ns, sought } => {
-                ([u32::from(sought), 0, 0], [per_ns, 0.0, 0.0, 0.0, 0.0])
+                ([u32::from(sought), 0, 0], [per_ns, 0.0, 0.0, 0.0, 0.0, 0.0])
             }
         };
         let profile = format!(

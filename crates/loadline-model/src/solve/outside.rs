@@ -44,11 +44,14 @@ impl Solver<'_> {
             if found.falls_behind && self.mix.order.is_some() {
                 return Ok(Err((found.per_ns, "disks".to_owned())));
             }
+            let front_ns = self.front_ns(|_| true);
             let waited = |of: &OfWay| of.share * found.waited_ns[of.way as usize];
             let waited_ns: f64 = self.ways.iter().map(waited).sum();
             return Ok(Ok(Point {
                 moved: self.moved_by(&found),
-                ..self.split(per_ns, front + waited_ns, found.waited_ns, found.busy_ns)
+                ..self.split(per_ns, front + waited_ns, found.busy_ns, |of| {
+                    of.front * front_ns + found.waited_ns[of.way as usize]
+                })
             }));
         }
         let waited_for = (self.drives.as_ref()).filter(|_| self.sets.foreground > 0.0);

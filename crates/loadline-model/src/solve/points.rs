@@ -112,7 +112,7 @@ impl Solver<'_> {
                     .total_cmp(&b.capacity(&self.classes))
             });
         let mut found = Before {
-            pause_ns: [think_ns; 2],
+            think_ns,
             ..Before::default()
         };
         for part in on_way() {
@@ -181,7 +181,9 @@ impl Solver<'_> {
                 let response_ns = f64::from(n) / x - think_ns;
                 points.push(Point {
                     moved: self.moved_by(followed),
-                    ..self.split(x, response_ns, [read_ns, write_ns], busy_ns)
+                    ..self.split(x, response_ns, busy_ns, |of| {
+                        [read_ns, write_ns][of.way as usize]
+                    })
                 });
             }
             next = last + 1;
@@ -189,20 +191,18 @@ impl Solver<'_> {
         Ok(points)
     }
 
-    /// A point of such a response, which reads and writes share as their times at the drives and before them are.
+    /// A point of such a response, which reads and writes share as those that were found of them.
     pub(super) fn split(
         &self,
         per_ns: f64,
         response_ns: f64,
-        waited_ns: [f64; 2],
         busy_ns: f64,
+        found_ns: impl Fn(&OfWay) -> f64,
     ) -> Point {
-        let front_ns = self.front_ns(|_| true);
-        let alone = |of: &OfWay| of.front * front_ns + waited_ns[of.way as usize];
-        let mean: f64 = self.ways.iter().map(|of| of.share * alone(of)).sum();
+        let mean: f64 = self.ways.iter().map(|of| of.share * found_ns(of)).sum();
         let of_way = |way| {
             let of = self.ways.iter().find(|of| of.way == way)?;
-            Some(response_ns * alone(of) / mean)
+            Some(response_ns * found_ns(of) / mean)
         };
         Point {
             throughput_per_s: per_ns * 1e9,
@@ -450,7 +450,7 @@ impl Solver<'_> {
     }
 
     /// Share x time before the drives of I/Os of some ways, alone there.
-    fn front_ns(&self, of: impl Fn(Way) -> bool) -> f64 {
+    pub(super) fn front_ns(&self, of: impl Fn(Way) -> bool) -> f64 {
         self.part_ns(
             |_| true,
             of,
@@ -497,7 +497,7 @@ pub(super) fn looked_at(numbers: &RangeInclusive<u32>) -> impl Iterator<Item = u
     std::iter::successors(Some(*numbers.start()), next)
 }
 
-/// I/Os per ns, times at the drives of reads and of writes, and that for which one occupies drives.
+/// I/Os per ns, times of reads and of writes, and that for which one occupies drives.
 fn values(followed: &Followed) -> [f64; 4] {
     let [read_ns, write_ns] = followed.waited_ns;
     [followed.per_ns, read_ns, write_ns, followed.busy_ns]

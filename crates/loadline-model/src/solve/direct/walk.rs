@@ -74,8 +74,8 @@ pub(super) struct Walk<'a> {
     awaiting: Vec<(FetchId, u64)>,
     /// By controller: when each server of the busiest part before the drives has done with what it has.
     passing: Vec<Vec<u64>>,
-    /// What each issuer asks for next, on its way already.
-    next: Vec<(Way, u64, u32)>,
+    /// What each issuer asks for next, and since when it's on its way.
+    next: Vec<(u64, (Way, u64, u32))>,
     /// What the cache writes back, and writes that wait for room in it.
     backlog: Option<Backlog>,
     parked: VecDeque<u64>,
@@ -154,7 +154,7 @@ impl<'a> Walk<'a> {
         };
         for issuer in 0..first {
             let next = self.draw(issuer);
-            self.next.push(next);
+            self.next.push((0, next));
             self.bench.put(0, Event::Ask(issuer));
         }
         let mut now = 0;
@@ -196,15 +196,15 @@ impl<'a> Walk<'a> {
 
     /// The next I/O comes to the drives.
     fn ask(&mut self, now: u64, issuer: u32) {
-        let (way, address, bytes) = match self.coming {
+        let (since, (way, address, bytes)) = match self.coming {
             Coming::Closed(..) => self.next[issuer as usize],
-            Coming::Open { .. } => self.draw(issuer),
+            Coming::Open { .. } => (now, self.draw(issuer)),
         };
         self.count.come();
         let job = self.jobs.len() as u64;
         self.jobs.push(Job {
             issuer,
-            ..Job::of(now, way, (address, bytes))
+            ..Job::of(since, way, (address, bytes))
         });
         if way == Way::Read {
             return if self.cache.is_some() {
@@ -377,7 +377,9 @@ impl<'a> Walk<'a> {
         let engine = job.address / REGION % self.free_at.len() as u64;
         let free_at = &mut self.free_at[engine as usize];
         *free_at = now.max(*free_at) + took;
-        job.since += took;
+        if let Coming::Open { .. } = self.coming {
+            job.since += took;
+        }
         self.bench.put(*free_at, Event::On(number));
     }
 
@@ -490,13 +492,17 @@ impl<'a> Walk<'a> {
         }
         if let Coming::Closed(_, before) = self.coming {
             let (way, address, bytes) = self.draw(issuer);
-            self.next[issuer as usize] = (way, address, bytes);
-            let mut next = now + before.pause_ns[way as usize] as u64;
+            let since = now + before.think_ns as u64;
+            self.next[issuer as usize] = (since, (way, address, bytes));
+            let mut next = since + before.pause_ns[way as usize] as u64;
             let controllers = self.passing.len().max(1) as u64;
             let region = address / REGION + u64::from(self.requests.job());
             let servers = self.passing.get_mut((region % controllers) as usize);
-            if let Some(free_at) = servers.and_then(|servers| servers.iter_mut().min()) {
-                next = next.max(*free_at) + before.work_ns[way as usize] as u64;
+            let work = before.work_ns[way as usize];
+            let free_at = servers.and_then(|servers| servers.iter_mut().min());
+            // What goes the other way over a link is in nobody's way.
+            if let Some(free_at) = free_at.filter(|_| work > 0.0) {
+                next = next.max(*free_at) + work as u64;
                 *free_at = next + before.behind_ns as u64;
             }
             self.bench.put(next, Event::Ask(issuer));
