@@ -46,6 +46,9 @@ pub struct Run<F: Flow> {
 /// So many I/Os are answered at a time before the clock counts as standing: more than ever come at one moment.
 const AT_A_TIME: u64 = 1 << 20;
 
+/// Share of the time of those inside by which that of those who were answered may differ in a run that is precise.
+const UNANSWERED: f64 = 0.03;
+
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 enum Phase {
     Begun,
@@ -358,6 +361,7 @@ impl<F: Flow> Run<F> {
                 } else if now > self.start.now
                     && precise(self.batches.iops())
                     && precise(self.batches.response_ns())
+                    && self.answers_all()
                 {
                     self.phase = Phase::Ended(Ended::Precise);
                 } else if self.ios >= most {
@@ -369,6 +373,17 @@ impl<F: Flow> Run<F> {
             _ if self.stands(now) => self.phase = Phase::Ended(Ended::Timeless),
             _ => self.look = self.ios + AT_A_TIME,
         }
+    }
+
+    /// Whether those who were answered have been inside for as long as all that were there, by Little's law: else some are kept waiting for longer than it
+    /// has counted, of which no answer tells.
+    fn answers_all(&self) -> bool {
+        let answered = [&self.reads, &self.writes]
+            .map(|way| way.responses.mean_ns().unwrap_or(0.0) * way.responses.ios() as f64);
+        let end = self.snapshot();
+        let inside =
+            (end.hosts.residence - self.start.hosts.residence) + (end.waiting - self.start.waiting);
+        (answered.iter().sum::<f64>() - inside.ns() as f64).abs() <= UNANSWERED * inside.ns() as f64
     }
 
     /// Whether the clock hasn't moved for very many I/Os.

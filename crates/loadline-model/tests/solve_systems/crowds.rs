@@ -2,7 +2,7 @@
 
 use super::off;
 use super::solved::{solve, stream, system};
-use loadline_model::sim::Arrival;
+use loadline_model::sim::{Arrival, Ended, Plan, Seed};
 use loadline_model::units::Bytes;
 
 #[test]
@@ -156,4 +156,17 @@ fn of_runs_of_several_streams_the_oldest_part_is_each_ones_in_turn() {
         let off = off(&system, asked, outstanding, ios);
         assert!(off.abs() < 0.06, "{name} {block} {streams}: {off:+.3}");
     }
+}
+
+#[test]
+fn a_simulation_is_not_precise_before_those_who_starve_have_been_answered() {
+    // Small reads in order of eight jobs, most of which wait while a drive goes on with one.
+    let system = system("perc-h730-1x4tb", &[]);
+    let mut asked = stream(&system, 4096, 1.0, 0.0, Arrival::outstanding(256));
+    asked.profile.sequential_streams = 8;
+    let plan = Plan::precise(0.01);
+    let outcome = system.simulate(&[asked], plan, Seed(0)).unwrap().finish();
+    assert_eq!(outcome.ended, Ended::Precise);
+    let by_little = outcome.iops * outcome.reads.responses.mean_ns().unwrap() / 1e9;
+    assert!((by_little / 256.0 - 1.0).abs() < 0.05, "{by_little}");
 }
