@@ -315,6 +315,21 @@ def test_with_luck_of_one_percent_a_rate_is_mostly_found_to_two_percent_in_nine_
     assert sum(saturating + len(line.probes) <= 9 for line, _ in found) >= 0.97 * len(found)
 
 
+def test_which_rates_are_the_lowest_and_the_highest_does_not_tell_where_the_line_is() -> None:
+    def ask(load: float) -> float:
+        return 1 / (150 - load) if load < 150 else math.inf
+
+    def line(low: float, high: float) -> tuple[float, float]:
+        found = search_rate(
+            *(ask, lambda answer: answer <= 0.0123, low, high, lambda answer: answer / 0.0123),
+            lambda answer: 150.0 if answer == math.inf else None,
+        )
+        assert found.highest is not None and found.next is not None
+        return found.highest.load, found.next.load
+
+    assert len({line(low, high) for low in (1.0, 7.3, 50.0, 61.7) for high in (140.0, 1e4, 123_456.0)}) == 1
+
+
 def test_a_rate_far_below_is_no_line_because_none_near_it_held_by_luck() -> None:
     ceiling, true, chance = 1157.0, 645.0, random.Random(1)
 

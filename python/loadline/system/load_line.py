@@ -268,10 +268,12 @@ def search_rate(
         offered: the nearest rate that can be asked for; of one that can, itself. None: any can.
     """
     step = math.log1p(0.999 * tolerance_fraction) / _FINE
-    steps = math.ceil(math.log(high / low) / step)
+    # The same rates whichever are the lowest and the highest, so that these don't tell which one is found.
+    first = math.floor(math.log(low) / step)
+    steps = max(math.ceil(math.log(high) / step) - first, 1)
 
     def even(number: int) -> float:
-        return low if number <= 0 else high if number >= steps else low * math.exp(step * number)
+        return low if number <= 0 else high if number >= steps else math.exp(step * (first + number))
 
     rates = sorted({offered(even(number)) for number in range(steps + 1)}) if offered else []
     last = len(rates) - 1 if rates else steps
