@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -402,8 +401,7 @@ def findings_notes(results: Sequence[Result], without: Sequence[str] = ()) -> It
             check, severity = str(finding.get("check", "finding")), str(finding.get("severity"))
             if severity not in without:
                 alike.setdefault((check, severity, kind_of(finding)), []).append((finding, name))
-    known, of = {result.point for result in results}, noun(results)
-    kinds = Counter(check for check, _, _ in alike)
+    of = noun(results)
     for (check, _, _), found in alike.items():
         messages: dict[str, list[str]] = {}
         for finding, name in found:
@@ -416,10 +414,8 @@ def findings_notes(results: Sequence[Result], without: Sequence[str] = ()) -> It
             yield f"{check}, {several}, {name} {which}: {_message(worst)}"
             continue
         for message, names in messages.items():
-            one_of = len(known) > 1 or len(messages) > 1 or kinds[check] > 1 or names[0] not in known
-            alone = len(names) == 1 and one_of
-            whose = names[0] if alone else counted(len(set(names)), of)
-            yield f"{check}, {whose}: {message}"
+            several = f"{counted(len(set(names)), of)}, " if len(set(names)) > 1 else ""
+            yield f"{check}, {several}{names[0]}{' for one' if several else ''}: {message}"
 
 
 def _message(finding: Mapping[str, Any]) -> str:
