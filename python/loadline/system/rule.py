@@ -31,7 +31,7 @@ def answers(asked: Sequence[tuple[System, Point]], suite: str | None, *, explain
             refusals.append(refusal)
             results.append(refused_row(system, point, suite, "rule", refusal))
     if refusals and len(refusals) == len(asked):
-        raise refused_all(suite, refusals[0])
+        raise refused_all(suite, refusals)
     return results
 
 

@@ -196,9 +196,9 @@ def answers(
             listen(done, total, shown)
 
     in_order(tasks, threads, tell)
-    refusals = [found for found in rows.values() if isinstance(found, InputError)]
+    refusals = [found for _, found in sorted(rows.items()) if isinstance(found, InputError)]
     if refusals and len(refusals) == len(asked):
-        raise refused_all(suite, rows[0] if isinstance(rows[0], InputError) else refusals[0])
+        raise refused_all(suite, refusals)
     return [row for n, (one, point) in enumerate(asked) for row in _shown(one, point, suite, rows[n])]
 
 

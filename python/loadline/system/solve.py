@@ -105,7 +105,7 @@ def answers(
     done = in_order(tasks, threads, tell)
     refusals = [one for _, refused in done for one in refused]
     if refusals and len(refusals) == len(asked):
-        raise refused_all(suite, refusals[0])
+        raise refused_all(suite, refusals)
     answered = zip(loads, done, strict=True)
     return _with_one_saturation([(load, result) for load, (results, _) in answered for result in results])
 
