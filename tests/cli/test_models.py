@@ -168,7 +168,7 @@ def test_a_forecast_of_many_points_says_where_it_says_how_busy_components_are(lo
     words = ["forecast", "hdd-7k2", "database-ramp"]
     few, many = (loadline(*words, "--set", f"pool.tags=1:{most}:1").out for most in (3, 25))
     assert "busy, %" in few and "how busy" not in few
-    assert "busy, %" not in many and "how busy each component is" in many.splitlines()[-1]
+    assert "busy, %" not in many and "(-o FILE.html, .csv or .json)" in many.splitlines()[-1]
 
 
 def test_an_explained_point_without_a_load_line_says_why(loadline: Loadline) -> None:

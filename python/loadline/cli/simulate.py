@@ -137,7 +137,8 @@ def conclude(
             output.show(table)
         if len(tables) == 1 and any(point.components for point in points):
             output.say(
-                f"how busy each component is, of more than {_FEW} answers, stands in reports (-o FILE) and --json"
+                f"how busy each component is isn't printed of more than {_FEW} points: --json and files"
+                " (-o FILE.html, .csv or .json) have it"
             )
         for result in points if explain else ():
             output.say(f"\n{' '.join([result.point, *_settings(result)])}{' at the load line' if result.limit else ''}")
