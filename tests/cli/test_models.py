@@ -9,10 +9,13 @@ import pty
 import re
 import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from cli.program import PROGRAM, Loadline
+
+from loadline.cli import progress
 
 QUICK = ["--profile", "oltp-db", "--ios", "500"]
 
@@ -201,10 +204,13 @@ def test_many_points_without_a_load_line_are_told_in_one_line_with_the_response_
     assert "database pool.tags=1 and 2 more have no load line" in told[0] and "; of the first it's " in told[0]
 
 
-def test_a_long_sweep_says_on_a_terminal_how_long_it_is_before_it_begins(loadline: Loadline) -> None:
+@pytest.mark.parametrize("place", [pty.openpty, os.pipe])
+def test_a_long_sweep_says_how_long_it_is_before_it_begins(
+    loadline: Loadline, place: Callable[[], tuple[int, int]]
+) -> None:
     words = [PROGRAM, "forecast", "hdd-7k2", "typical-12", "--profile", "oltp-db"]
     words += ["--set", "pool.tags=1:100:1", "--set", "volume.size=1GB:90GB:1GB"]
-    ours, theirs = pty.openpty()
+    ours, theirs = place()
     with subprocess.Popen(
         words, stdout=subprocess.DEVNULL, stderr=theirs, env=loadline.environment, cwd=loadline.folder
     ) as running:
@@ -216,10 +222,22 @@ def test_a_long_sweep_says_on_a_terminal_how_long_it_is_before_it_begins(loadlin
         try:
             while os.read(ours, 65536):
                 pass
-        except OSError:
-            os.close(ours)
+        except OSError:  # how a terminal ends
+            pass
+        os.close(ours)
         assert running.wait(timeout=60) == 130
     assert shown.startswith(b"9,000 points: 9,000 systems, each under 1 of typical-12")
+
+
+def test_progress_that_nobody_watches_is_a_line_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress.counted("solving x") as listen:
+        listen(1, 3000, ())
+        monkeypatch.setattr(progress, "_SILENT_S", 0)
+        listen(2000, 3000, ())
+        listen(3000, 3000, ())
+    assert capsys.readouterr().err == "solving x: 2,000 of 3,000\n"
 
 
 @pytest.mark.parametrize("verb", ["simulate", "forecast"])
