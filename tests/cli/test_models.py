@@ -229,6 +229,13 @@ def test_a_long_sweep_says_how_long_it_is_before_it_begins(
     assert shown.startswith(b"9,000 points: 9,000 systems, each under 1 of typical-12")
 
 
+def test_an_imported_forecast_tells_its_load_line_from_the_asked_load(loadline: Loadline) -> None:
+    loadline("forecast", "hdd-7k2", "typical-12", "--profile", "oltp-db", "--limit", "200ms", "-o", "f.csv")
+    said = loadline("import", "f.csv")
+    named = [re.split(r"  +", line)[0] for line in said.out.splitlines() if line.startswith("oltp-db")]
+    assert named[:2] == ["oltp-db", "oltp-db at its load line"] and len(set(named)) == len(named)
+
+
 def test_progress_that_nobody_watches_is_a_line_now_and_then(
     monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -166,7 +166,7 @@ def results_table(results: Sequence[Result], histograms: Histograms = lambda _: 
     Args:
         histograms: of a repetition, for the percentiles of all together.
     """
-    results = [without_figures(result) for result in results]
+    results = _told_from_asked([without_figures(result) for result in results])
     naming = _naming(results)
     some = _some(results)
     every = (
@@ -200,6 +200,21 @@ def results_table(results: Sequence[Result], histograms: Histograms = lambda _: 
     notes += [best_note(result) for result in found if result.provenance.get("best")]
     notes += findings_notes(results)
     return Table((*naming, *figures, *spread), tuple(groups), frozenset(range(len(naming))), tuple(notes), len(naming))
+
+
+def _told_from_asked(results: Sequence[Result]) -> list[Result]:
+    """The rows, with load lines beside answers to asked loads of the same name called so."""
+
+    def of(row: Result) -> tuple[object, ...]:
+        return row.run, row.system, *sorted(row.tags.items()), row.point
+
+    asked = {of(row) for row in results if row.limit is None}
+    return [
+        replace(row, point=f"{row.point} at its load line")
+        if row.limit and row.role == "point" and of(row) in asked
+        else row
+        for row in results
+    ]
 
 
 def _some(results: Sequence[Result]) -> frozenset[str]:
