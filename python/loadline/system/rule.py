@@ -46,7 +46,7 @@ def _left_out(system: System, point: Point, limit: Limit) -> Iterator[tuple[str,
 
 
 def _row(system: System, point: Point, suite: str | None, explain: bool) -> Result:
-    built = system.build()
+    built = system.build(simulated=False)
     try:
         found = built.rule(streams_of(point, built))
     except ValueError as error:

@@ -146,7 +146,7 @@ class _Built:
     def get(self) -> _core.System:
         """The system, ready to be solved. Raises InputError as `System.build`, each time."""
         with self._lock:
-            self._built = self._built or self.system.build(self._shared)
+            self._built = self._built or self.system.build(self._shared, simulated=False)
             return self._built
 
 
