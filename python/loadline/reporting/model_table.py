@@ -117,7 +117,12 @@ def models_table(results: Sequence[Result]) -> Table:
     heads, text, cells = (
         ["point"],
         {0},
-        [[_name(one.line if one.line and one.line.over_limit else one.asked) for one in answers]],
+        [
+            [
+                _name(one.line if one.line and one.line.over_limit and not one.asked.error else one.asked)
+                for one in answers
+            ]
+        ],
     )
     for key in swept:
         heads.append(key.replace(".", ".\n"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -49,7 +50,8 @@ _FEW = 3
 
 def refused_all(suite: str | None, refusals: Sequence[InputError]) -> InputError:
     """Why none of what was asked can be answered: of a profile with its suite, which no row says then."""
-    reasons = {one.message.partition(": ")[2]: one for one in reversed(refusals)}
+    # Of reasons that differ in their numbers one says it.
+    reasons = {re.sub(r"\b\d[\d.,]*", "", one.message.partition(": ")[2]): one for one in reversed(refusals)}
     told = [*reversed(reasons.values())][:_FEW]
     message = "; ".join(one.message for one in told)
     if len(reasons) > _FEW:
@@ -62,7 +64,9 @@ def refused_all(suite: str | None, refusals: Sequence[InputError]) -> InputError
 def refused_row(system: System, point: Point, suite: str | None, origin: Origin, refusal: InputError) -> Result:
     """The row of a point that can't be answered."""
     # Which system it was stands in the row already.
-    message = refusal.message.removeprefix(f"{system.said}: ").removeprefix(f"{point.name}: ")
+    message = refusal.message
+    for known in (system.said, point.name, f"profile {point.profile_name}"):
+        message = message.removeprefix(f"{known}: ")
     error = f"{message}. {refusal.remedy}" if refusal.remedy else message
     return row(system, point, suite, origin, error=error, ended_by="error")
 

@@ -87,7 +87,7 @@ impl Service {
             }
             Service::TwoMoment { mean, scv } => {
                 if !(scv == 0.0 || (1e-3..=1e4).contains(&scv)) {
-                    let why = format!("{scv} can't be: write 0, or 0.001 to 10000");
+                    let why = format!("{scv:?} can't be: write 0, or 0.001 to 10000");
                     return Err(Error::at(format!("{path}.scv"), why));
                 }
                 short(".mean", mean)
