@@ -272,10 +272,11 @@ def _replication(system: System, point: Point, work: Effort, number: int, stop: 
     if work.timed and not point.runtime_ns:
         raise InputError(f"{point.name} has no run time", "Give it one (--runtime), or ask for no warm-up.")
     built = _built(system)
+    streams = streams_of(point, built)
     _check_memory(system, point)
     try:
         simulation = built.simulate(
-            streams_of(point, built),
+            streams,
             seed=point.seed or 1,
             replication=number,
             ios=work.ios,
