@@ -220,8 +220,8 @@ class Description:
     @property
     def idle(self) -> list[tuple[str, str]]:
         """Dotted keys, or tables, whose values change nothing as the others are, each with the reason."""
-    def memory_bytes(self, drive: Drive | None) -> int:
-        """What a simulation of it takes at most, besides the I/Os under way: an estimate on the safe side."""
+    def memory_bytes(self, drive: Drive | None, simulated: bool) -> int:
+        """What a simulation, or a solution, takes at most, besides the I/Os under way: an estimate on the safe side."""
 
 @final
 class System:

@@ -149,6 +149,19 @@ def test_the_table_of_an_open_load_line_fits_a_page_of_1200_pixels(browser: Brow
         assert hidden == 0
 
 
+def test_the_table_of_a_sweep_fits_a_page_of_1100_pixels_and_cuts_nothing(browser: Browser, tmp_path: Path) -> None:
+    known = {"limit": "mean<=30ms", "saturation_iops": 1154.0, "bottleneck": "disks", "busy_fraction": None}
+    tags = {"cache.battery": "failed", "pool.write_cache": "false"}
+    rows = [
+        measured("oltp-db", 639.0, 29.4, origin="solved", tags={**tags, "pool.drives": str(each)}, **known)
+        for each in (4, 8)
+    ]
+    with opened(browser, write(Contents("swept", (), rows, ()), tmp_path / "x.html"), 1100) as seen:
+        hidden = """[...document.querySelectorAll('#table .scroll, #table td')]
+          .filter(box => box.scrollWidth > box.clientWidth).length"""
+        assert seen.page.evaluate(hidden) == 0
+
+
 @pytest.fixture(scope="module")
 def repeated() -> list[Result]:
     """A point on two targets and on both together, three times."""
@@ -257,9 +270,9 @@ def test_failed_quick_and_missing_are_said(browser: Browser, page_file: Path) ->
         assert colours[0] != colours[1]
         gone = page.locator("details.point", has_text="gone")
         gone.locator("> summary").click()
-        assert "over time, for there is no series of it" in gone.inner_text()
+        assert "over time, because there is no series of it" in gone.inner_text()
         assert gone.locator(".chart").count() == 0
-        assert "components, for only models have components" in page.locator("main > .lacking").inner_text()
+        assert "components, because only models have components" in page.locator("main > .lacking").inner_text()
 
 
 # Of each text that a chart places itself its edges, and those of the plot.

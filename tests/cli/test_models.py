@@ -9,10 +9,13 @@ import pty
 import re
 import signal
 import subprocess
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from cli.program import PROGRAM, Loadline
+
+from loadline.cli import progress
 
 QUICK = ["--profile", "oltp-db", "--ios", "500"]
 
@@ -168,15 +171,14 @@ def test_a_forecast_of_many_points_says_where_it_says_how_busy_components_are(lo
     words = ["forecast", "hdd-7k2", "database-ramp"]
     few, many = (loadline(*words, "--set", f"pool.tags=1:{most}:1").out for most in (3, 25))
     assert "busy, %" in few and "how busy" not in few
-    assert "busy, %" not in many and "how busy each component is" in many.splitlines()[-1]
+    assert "busy, %" not in many and "(-o FILE.html, .csv or .json)" in many.splitlines()[-1]
 
 
 def test_an_explained_point_without_a_load_line_says_why(loadline: Loadline) -> None:
     words = ["forecast", "hdd-7k2", "typical-12", "--profile", "oltp-db", "--limit", "1ms", "--explain"]
-    assert loadline(*words).out.splitlines()[-2:] == [
-        "oltp-db at the load line",
-        "  not even the lowest load, 1, keeps mean<=1ms",
-    ]
+    named, why = loadline(*words).out.splitlines()[-2:]
+    assert named == "oltp-db at the load line"
+    assert why.startswith("  not even the lowest load, 1, keeps mean<=1ms: it's ") and why.endswith(" ms there")
 
 
 @pytest.mark.parametrize("suite", ["database-ramp", "typical-12"])
@@ -187,16 +189,28 @@ def test_that_there_is_no_load_line_is_told_alike_of_a_ramp_and_beside_an_asked_
     said = loadline("forecast", "hdd-7k2", suite, *only, "--limit", "1ms", "-o", "report.md")
     name = only[-1] if only else "database"
     why = f"{name}{{}}: not even the lowest load, 1, keeps mean<=1ms"
-    assert said.code == 2 and f"1 of 1 points have no load line: {why.format('')}\n" in said.err
+    assert said.code == 2 and said.err.startswith("loadline: 1 point of 1 has no load line\nChange the load")
     for text in (said.out, (loadline.folder / "report.md").read_text()):
         assert f"{name} (has no load line)" in text and why.format(" has no load line") in text
         assert "failed" not in text and "none" not in text
 
 
-def test_a_long_sweep_says_on_a_terminal_how_long_it_is_before_it_begins(loadline: Loadline) -> None:
+def test_many_points_without_a_load_line_are_told_in_one_line_with_the_response_of_the_first(
+    loadline: Loadline,
+) -> None:
+    said = loadline("forecast", "hdd-7k2", "database-ramp", "--limit", "1ms", "--set", "pool.tags=1,2,3")
+    told = [line for line in said.out.splitlines() if "not even" in line]
+    assert len(told) == 1
+    assert "database pool.tags=1 and 2 more have no load line" in told[0] and "; of the first it's " in told[0]
+
+
+@pytest.mark.parametrize("place", [pty.openpty, os.pipe])
+def test_a_long_sweep_says_how_long_it_is_before_it_begins(
+    loadline: Loadline, place: Callable[[], tuple[int, int]]
+) -> None:
     words = [PROGRAM, "forecast", "hdd-7k2", "typical-12", "--profile", "oltp-db"]
     words += ["--set", "pool.tags=1:100:1", "--set", "volume.size=1GB:90GB:1GB"]
-    ours, theirs = pty.openpty()
+    ours, theirs = place()
     with subprocess.Popen(
         words, stdout=subprocess.DEVNULL, stderr=theirs, env=loadline.environment, cwd=loadline.folder
     ) as running:
@@ -208,10 +222,29 @@ def test_a_long_sweep_says_on_a_terminal_how_long_it_is_before_it_begins(loadlin
         try:
             while os.read(ours, 65536):
                 pass
-        except OSError:
-            os.close(ours)
+        except OSError:  # how a terminal ends
+            pass
+        os.close(ours)
         assert running.wait(timeout=60) == 130
     assert shown.startswith(b"9,000 points: 9,000 systems, each under 1 of typical-12")
+
+
+def test_an_imported_forecast_tells_its_load_line_from_the_asked_load(loadline: Loadline) -> None:
+    loadline("forecast", "hdd-7k2", "typical-12", "--profile", "oltp-db", "--limit", "200ms", "-o", "f.csv")
+    said = loadline("import", "f.csv")
+    named = [re.split(r"  +", line)[0] for line in said.out.splitlines() if line.startswith("oltp-db")]
+    assert named[:2] == ["oltp-db", "oltp-db at its load line"] and len(set(named)) == len(named)
+
+
+def test_progress_that_nobody_watches_is_a_line_now_and_then(
+    monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
+) -> None:
+    with progress.counted("solving x") as listen:
+        listen(1, 3000, ())
+        monkeypatch.setattr(progress, "_SILENT_S", 0)
+        listen(2000, 3000, ())
+        listen(3000, 3000, ())
+    assert capsys.readouterr().err == "solving x: 2,000 of 3,000\n"
 
 
 @pytest.mark.parametrize("verb", ["simulate", "forecast"])

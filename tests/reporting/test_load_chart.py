@@ -13,7 +13,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from results import flow, measured
 
-from loadline.reporting.charts.labels import ROOMS, Box, Spot, anywhere, text_width
+from loadline.reporting.charts.labels import PICTURE, ROOMS, Box, Spot, anywhere, text_width
 from loadline.reporting.charts.load import draw
 from loadline.reporting.charts.panel import Panel
 from loadline.reporting.charts.paper import Paper, paper_for
@@ -298,6 +298,10 @@ def test_where_dots_crowd_the_load_line_its_neighbours_and_the_highest_keep_thei
         # On a phone not even the dot can be seen between its neighbours.
         assert "87" in said or "on narrow screens without their number: 64, 80, 87, 88" in panel.note.split("; ")
     assert "86 outstanding" in said
+    # A picture's width is known, and it says of which dots it has no number, if of any.
+    in_picture = {label["said"] for label in panel.data["labels"] if label["room"] == PICTURE}
+    bare = [one for one in ("64", "80", "87", "88") if one not in in_picture]
+    assert 0 < len(bare) < 4 and (panel.pictured or "").endswith(f"; without their number: {', '.join(bare)}")
 
 
 @st.composite

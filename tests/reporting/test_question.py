@@ -86,6 +86,14 @@ def test_what_duckdb_refuses_is_said_with_the_views(run: Run, sql: str) -> None:
     assert "results, series, runs" in caught.value.remedy or "select" in caught.value.remedy
 
 
+@pytest.mark.parametrize("sql", ["select point, limit from results", "select point from results order by Limit"])
+def test_the_column_that_is_a_word_of_sql_is_said_to_stand_in_quotes(run: Run, sql: str) -> None:
+    with pytest.raises(InputError) as caught:
+        ask(run.path.parent, sql)
+    assert 'in double quotes, "limit"' in caught.value.remedy
+    assert ask(run.path.parent, 'select "limit" from results limit 1').columns == ("limit",)
+
+
 def test_a_store_that_is_not_there_is_named(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="there is no store") as caught:
         ask(tmp_path / "missing", "select 1")

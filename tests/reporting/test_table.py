@@ -97,7 +97,7 @@ def test_findings_stand_below_a_line_a_check() -> None:
 def test_a_check_with_one_message_says_it_once() -> None:
     same = finding("open-load", "from submission")
     table = results_table([result(name, "random", findings=(same,)) for name in "abc"])
-    assert table.notes == ("open-load, 3 points: from submission",)
+    assert table.notes == ("open-load, 3 points, a for one: from submission",)
 
 
 def test_a_warning_about_one_point_is_not_told_of_those_that_have_a_note() -> None:

@@ -232,6 +232,6 @@ def test_findings_of_several_targets_and_repetitions_name_what_differs() -> None
     assert next(iter(findings_notes(rows))).startswith("emulation, a, sas, repetition 2: 4.0% of")
     assert told(rows)[0].text.startswith("a, sas, repetition 2: 4.0% of")
     rows[0] = replace(rows[0], findings=(finding,))
-    assert next(iter(findings_notes(rows))).startswith("emulation, 2 rows: 4.0% of")
+    assert next(iter(findings_notes(rows))).startswith("emulation, 2 rows, a, hdd-7k2, repetition 1 for one: 4.0%")
     assert next(iter(findings_notes(rows[:2]))).startswith("emulation, a, repetition 1: 4.0% of")
-    assert next(iter(findings_notes(rows[:1]))).startswith("emulation, 1 point: 4.0% of")
+    assert next(iter(findings_notes(rows[:1]))).startswith("emulation, a: 4.0% of")

@@ -426,3 +426,10 @@ def test_an_empty_file_is_called_empty(tmp_path: Path) -> None:
         (tmp_path / name).write_text(" \n")
         with pytest.raises(InputError, match=r"rows.* is empty"):
             read_files([tmp_path / name])
+
+
+def test_parquet_that_loadline_wrote_is_refused_with_what_is_read_instead(tmp_path: Path) -> None:
+    (tmp_path / "f.parquet").write_bytes(b"PAR1\x15\x04\x00PAR1")
+    with pytest.raises(InputError, match="Parquet is written for other programs") as refused:
+        read_files([tmp_path / "f.parquet"])
+    assert ".json or .csv" in refused.value.remedy

@@ -11,6 +11,7 @@ from threading import Event
 import pytest
 
 from loadline.errors import InputError
+from loadline.host import roots
 from loadline.result.schema import Flow, Result
 from loadline.system import asked, description
 from loadline.system.forecast import forecast
@@ -114,7 +115,7 @@ def test_a_limit_that_no_load_keeps_is_told() -> None:
 
 def test_the_lowest_load_of_several_streams_is_one_of_each() -> None:
     row = forecast("hdd-7k2", "hci", limit="1ms")[1]
-    assert row.error == "not even the lowest load, 8, keeps mean<=1ms"
+    assert (row.error or "").startswith("not even the lowest load, 8, keeps mean<=1ms: it's ")
 
 
 def test_points_have_a_row_at_their_own_load_and_one_at_the_load_line() -> None:
@@ -282,10 +283,39 @@ def test_the_systems_of_a_sweep_share_one_look_at_the_memory(monkeypatch: pytest
         return None
 
     monkeypatch.setattr(description, "available_bytes", available_bytes)
-    settings = ("cache.read=16GiB,32GiB,64GiB",)
+    settings = ("pool.drives=1600,1680", "pool.tags=256")
     rows = forecast("eva-v2-10k", "database-ramp", settings=settings, threads=1)
     assert not any(row.error for row in rows)
     assert len(looks) == 1
+
+
+def test_a_cache_that_only_a_simulation_holds_is_solved(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(description, "available_bytes", lambda: 1 << 30)
+    row, *_ = forecast("dl360-g6-p410i", "database-ramp", settings=["cache.write=4TB"])
+    assert row.error is None
+    with pytest.raises(InputError, match=r"to simulate it may take 7\.\d+ GB of memory"):
+        simulate("dl360-g6-p410i", "typical-12", settings=["cache.write=4TB"], options=OLTP, ios=10)
+    with pytest.raises(InputError, match=r"to solve it may take 10\.\d GB of memory"):
+        forecast(
+            *("dl360-g6-p410i", "database-ramp"),
+            settings=["volume.layout=raid0", "pool.drives=16000", "pool.tags=4096", "volume.chunk=4KiB"],
+        )
+
+
+def test_outstanding_requests_that_do_not_fit_into_memory_are_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("loadline.system.simulate.available_bytes", lambda: 1 << 30)
+    many = replace(OLTP, queue_depths=(4096,), jobs=4096)
+    with pytest.raises(InputError, match=r"16,777,216 outstanding I/Os may take 8\.\d+ GB") as refused:
+        simulate("dl360-g6-p410i", "typical-12", options=many, ios=10)
+    assert refused.value.remedy == "Lower queue_depth or jobs."
+
+
+def test_memory_that_a_process_may_take_counts(monkeypatch: pytest.MonkeyPatch) -> None:
+    there = roots.available_bytes() or 0
+    monkeypatch.setattr(roots, "getrlimit", lambda _: (1 << 40, 1 << 40))
+    assert (roots.available_bytes() or 0) <= there + (1 << 30)
+    monkeypatch.setattr(roots, "getrlimit", lambda _: (1 << 20, 1 << 20))
+    assert roots.available_bytes() == 0
 
 
 def test_a_sweep_whose_answers_do_not_fit_into_memory_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -78,9 +78,14 @@ impl System {
     }
 
     /// Memory that building and running such a system takes at most, in bytes, by what was measured of large ones: for each
-    /// drive, command that it holds and segment of its buffer; for each page of the cache; for each station. Ask before
-    /// building: what doesn't fit isn't refused by the machine until it's too late.
-    pub fn memory_bytes(description: &SystemDescription, drive: Option<&DriveDescription>) -> u64 {
+    /// drive, command that it holds and segment of its buffer; for each page of the cache, if it's `simulated`, for a
+    /// solution follows few of them; for each station. Ask before building: what doesn't fit isn't refused by the machine
+    /// until it's too late.
+    pub fn memory_bytes(
+        description: &SystemDescription,
+        drive: Option<&DriveDescription>,
+        simulated: bool,
+    ) -> u64 {
         let stations: u64 = description
             .station
             .iter()
@@ -96,7 +101,8 @@ impl System {
             let (drives, tags) = (pool.drives.min(MOST_DISKS), tags.min(disk::MOST_TAGS));
             u64::from(drives) * (4096 + 160 * u64::from(tags) + 96 * u64::from(segments))
         });
-        let pages = description.cache.as_ref().map_or(0, |cache| {
+        let cache = description.cache.as_ref().filter(|_| simulated);
+        let pages = cache.map_or(0, |cache| {
             cache.read.0.saturating_add(cache.write.0) / cache.page.0.max(512)
         });
         (1 << 24) + stations * 1024 + drives + pages.saturating_mul(128)

@@ -21,8 +21,8 @@ impl Time {
     /// The beginning, and the empty span.
     pub const ZERO: Time = Time(0);
 
-    /// The most that one step of an I/O may take as a mean, an hour: sums of such steps never overflow.
-    pub const LONGEST_SERVICE: Time = Time(3_600_000_000_000);
+    /// The most that one step of an I/O may take: no host, controller or link that anybody describes takes a second.
+    pub const LONGEST_SERVICE: Time = Time(1_000_000_000);
 
     /// From nanoseconds.
     pub const fn from_ns(ns: u64) -> Self {

@@ -118,8 +118,8 @@ impl PyDescription {
         self.0.idle()
     }
 
-    fn memory_bytes(&self, drive: Option<&PyDrive>) -> u64 {
-        System::memory_bytes(&self.0, drive.map(|drive| &drive.description))
+    fn memory_bytes(&self, drive: Option<&PyDrive>, simulated: bool) -> u64 {
+        System::memory_bytes(&self.0, drive.map(|drive| &drive.description), simulated)
     }
 }
 

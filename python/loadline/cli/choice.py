@@ -12,7 +12,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from loadline.cli import output
-from loadline.cli.progress import counted, is_screen
+from loadline.cli.progress import counted
 from loadline.errors import InputError
 from loadline.units import parse_bytes, parse_duration, parse_fraction
 from loadline.workload.plan import Options, Point, make_plan
@@ -166,14 +166,14 @@ def warn_of_idle(system: str, settings: Sequence[str], method: str) -> None:
         also = dict.fromkeys(unused, "the rule of thumb knows drives, layout and [rule] only")
     systems = unroll(load_system(system), settings)
     with counted("looking for settings that change nothing") as listen:
-        found = idle_settings(systems, also, (lambda done, of: listen(done, of, ())) if listen else None)
+        found = idle_settings(systems, also, lambda done, of: listen(done, of, ()))
     for idle in found:
         output.warn(idle)
 
 
 def tell_sweep(system: str, settings: Sequence[str], suite: Suite, options: Options) -> None:
-    """Says on a terminal how much a long sweep asks for, before it begins. Raises as `unroll` and `make_plan`."""
-    if not settings or not is_screen():
+    """Says on standard error how much a long sweep asks for, before it begins. Raises as `unroll` and `make_plan`."""
+    if not settings:
         return
     from loadline.system.description import load_system, unroll
 

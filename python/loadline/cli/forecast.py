@@ -33,7 +33,7 @@ from loadline.workload.limit import parse_limit
     type=click.Choice(["solve", "simulate", "rule"]),
     default="solve",
     help="Queueing theory, at once, or in seconds where streams are followed over drives, in a minute or two over "
-    "dozens of drives; simulation, which knows percentiles; or the EVA report's rule of thumb.",
+    "dozens of drives or with blocks of 1 GiB; simulation, which knows percentiles; or the EVA report's rule of thumb.",
 )
 @click.option("--explain", is_flag=True, help="Show the working: demands, RAID factors, limits, with their numbers.")
 @choice.model_options

@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import os
 import sys
-from collections.abc import Iterator
+import time
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 import click
@@ -13,8 +14,12 @@ import click
 from loadline.cli import output
 from loadline.measuring import event
 from loadline.reporting.table import count, fate, milliseconds, percent_of
+from loadline.result.schema import Result
 from loadline.system.pool import Listener
 from loadline.units import format_range, format_size
+
+# Nobody wonders before.
+_SILENT_S = 20
 
 KINDS = ("auto", "live", "lines", "json", "none")
 
@@ -37,15 +42,27 @@ def display(kind: str) -> Iterator[event.Listener]:
 
 
 @contextmanager
-def counted(title: str) -> Iterator[Listener | None]:
-    """A listener for a model's points: live on a terminal, None elsewhere."""
+def counted(title: str) -> Iterator[Listener]:
+    """A listener for a model's points: live on a terminal, a line now and then elsewhere."""
     if not is_screen():
-        yield None
+        yield _now_and_then(title)
         return
     from loadline.cli.live import counting
 
     with counting(title) as listen:
         yield listen
+
+
+def _now_and_then(title: str) -> Listener:
+    told_s = time.monotonic()
+
+    def listen(done: int, total: int, _: Sequence[Result]) -> None:
+        nonlocal told_s
+        if done < total and time.monotonic() - told_s >= _SILENT_S:
+            told_s = time.monotonic()
+            output.note(f"{title}: {done:,} of {total:,}")
+
+    return listen
 
 
 def is_screen() -> bool:

@@ -12,6 +12,7 @@ from loadline.cli.progress import display, progress_option
 from loadline.errors import TargetError
 from loadline.measuring.run import run
 from loadline.measuring.target import Target, confirmed_by
+from loadline.reporting.apart import counted
 from loadline.reporting.export import envelope
 from loadline.reporting.table import results_table
 from loadline.result.repeats import histograms_in
@@ -118,7 +119,8 @@ def _failure(made: Run, failed: int, points: int) -> TargetError | None:
     again, change = f"Try them again with: loadline resume {made.handle}", "Change the load, the limit or the system."
     if not over:
         return TargetError(f"{failed} of {points} points failed", again) if failed else None
-    lineless = f"{len(over)} of {points} points have no load line: {over[0].point}: {over[0].error}"
+    lineless = f"{counted(len(over), 'point')} of {points} {'has' if len(over) == 1 else 'have'} no load line"
+    lineless += f": {over[0].point}: {over[0].error}"
     if not failed:
         return TargetError(lineless, change)
     return TargetError(f"{failed} of {points} points failed; {lineless}", f"{again}; of the latter: {change.lower()}")

@@ -123,7 +123,7 @@ def conclude(
     tables = [models_table(results)]
     if any(point.components for point in points) and (explain or len(points) <= _FEW):
         tables.append(components_table(results))
-    failure = _failure(results, limited)
+    failure = _failure(results, limited, told=not as_json)
     if file is not None:
         command = ("loadline", *sys.argv[1:])
         write(Contents(title, (), results, tuple(tables), command=command), file, drawing)
@@ -137,7 +137,8 @@ def conclude(
             output.show(table)
         if len(tables) == 1 and any(point.components for point in points):
             output.say(
-                f"how busy each component is, of more than {_FEW} answers, stands in reports (-o FILE) and --json"
+                f"how busy each component is isn't printed of more than {_FEW} points: --json and files"
+                " (-o FILE.html, .csv or .json) have it"
             )
         for result in points if explain else ():
             output.say(f"\n{' '.join([result.point, *_settings(result)])}{' at the load line' if result.limit else ''}")
@@ -151,21 +152,27 @@ def conclude(
     return failure.exit_code
 
 
-def _failure(results: Sequence[Result], limited: bool) -> InputError | None:
-    """What is said when points can't be answered; a point and its load line are two rows, and one point."""
+def _failure(results: Sequence[Result], limited: bool, told: bool) -> InputError | None:
+    """What is said when points can't be answered; a point and its load line are two rows, and one point.
+
+    Args:
+        told: the reasons stand below a table.
+    """
     answers = paired(results)
     unanswered = [answer.asked for answer in answers if answer.asked.error and not answer.asked.over_limit]
     what, first = "can't be answered", unanswered
     if not unanswered:
         lines = [one.line for one in answers if one.line is not None and (limited or one.line is one.asked)]
-        what, first = "have no load line", [line for line in lines if line.error]
+        first = [line for line in lines if line.error]
+        what = "has no load line" if len(first) == 1 else "have no load line"
     if not first:
         return None
-    name = " ".join([first[0].point, *_settings(first[0])])
-    message = f"{len(first)} of {len(answers)} points {what}: {name}: {first[0].error}"
+    message = f"{len(first)} point{'' if len(first) == 1 else 's'} of {len(answers)} {what}"
+    if not told:
+        message += f": {' '.join([first[0].point, *_settings(first[0])])}: {first[0].error}"
     # What was refused says in its row what to do.
-    told = (first[0].error or "").endswith((".", "?"))
-    return InputError(message, "" if told else "Change the load, the limit or the system.")
+    helps = (first[0].error or "").endswith((".", "?"))
+    return InputError(message, "" if helps else "Change the load, the limit or the system.")
 
 
 def _settings(result: Result) -> list[str]:

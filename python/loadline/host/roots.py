@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass
 from pathlib import Path
+from resource import RLIM_INFINITY, RLIMIT_AS, getpagesize, getrlimit
 
 _ESCAPE = re.compile(r"\\([0-7]{3})")
 
@@ -51,9 +52,17 @@ def number(path: Path) -> int | None:
 
 
 def available_bytes(roots: Roots = HERE) -> int | None:
-    """Memory that a program can get without the machine's starting to swap; None where the kernel doesn't say."""
+    """Memory that this process can get without the machine's starting to swap, or its own limit (`ulimit -v`).
+
+    None where neither is known.
+    """
     found = re.search(r"^MemAvailable:\s+(\d+) kB", text(roots.proc / "meminfo") or "", re.MULTILINE)
-    return int(found[1]) * 1024 if found else None
+    free = [int(found[1]) * 1024] if found else []
+    most_bytes, _ = getrlimit(RLIMIT_AS)
+    pages = re.match(r"\d+", text(roots.proc / "self/statm") or "")
+    if most_bytes != RLIM_INFINITY and pages:
+        free.append(max(0, most_bytes - int(pages[0]) * getpagesize()))
+    return min(free, default=None)
 
 
 def names(path: Path) -> tuple[str, ...]:

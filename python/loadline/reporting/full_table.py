@@ -91,8 +91,8 @@ def full_table(results: Sequence[Result], sides: Sequence[str] = ()) -> tuple[li
         if len({getattr(result, name) for result in results}) == 1 and (len(results) > 1 or name != "outstanding_asked")
     }
     several = "run" not in alone
-    # The side tells runs apart, in fewer letters.
-    alone |= {"run"} if sides else set()
+    # The side tells runs and what was set apart, in fewer letters.
+    alone |= {"run", "tags"} if sides else set()
     known = [
         column
         for column in COLUMNS

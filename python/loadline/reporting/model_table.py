@@ -23,6 +23,7 @@ from loadline.reporting.table import (
     without_figures,
 )
 from loadline.result.schema import Result
+from loadline.system.row import THERE
 
 # Points that are named of each limit.
 _FEW = 3
@@ -116,7 +117,12 @@ def models_table(results: Sequence[Result]) -> Table:
     heads, text, cells = (
         ["point"],
         {0},
-        [[_name(one.line if one.line and one.line.over_limit else one.asked) for one in answers]],
+        [
+            [
+                _name(one.line if one.line and one.line.over_limit and not one.asked.error else one.asked)
+                for one in answers
+            ]
+        ],
     )
     for key in swept:
         heads.append(key.replace(".", ".\n"))
@@ -160,14 +166,17 @@ def _name(result: Result) -> str:
 
 def _notes(answers: Sequence[Answer], swept: Sequence[str]) -> Iterator[str]:
     every = [result for answer in answers for result in (answer.asked, answer.line) if result is not None]
-    failed: dict[tuple[str, bool], dict[str, None]] = {}
+    failed: dict[tuple[str, bool], dict[str, str]] = {}
     for one in every:
         if one.error:
-            failed.setdefault((one.error, one.over_limit), {})[" ".join([one.point, *_settings(one, swept)])] = None
-    for (error, lineless), (first, *others) in failed.items():
+            why, _, there = one.error.partition(THERE) if one.over_limit else (one.error, "", "")
+            failed.setdefault((why, one.over_limit), {})[" ".join([one.point, *_settings(one, swept)])] = there
+    for (why, lineless), those in failed.items():
         # One wrong value of a list fails in all its combinations.
+        (first, there), *others = those.items()
         ended = f" {'have' if others else 'has'} no load line" if lineless else ""
-        yield f"{first}{f' and {len(others)} more' if others else ''}{ended}: {error}"
+        at = ("; of the first it's " if others else THERE) + there if there else ""
+        yield f"{first}{f' and {len(others)} more' if others else ''}{ended}: {why}{at}"
     limits: dict[str, dict[str, None]] = {}
     for answer in answers:
         if answer.line is not None:

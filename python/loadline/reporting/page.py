@@ -126,7 +126,7 @@ class Figures:
             if panels:
                 found.append({"name": chart.name, "title": chart.title, "panels": panels})
             else:
-                lacking.append(f"{chart.title.lower()}, for {chart.lacks}")
+                lacking.append(f"{chart.title.lower()}, because {chart.lacks}")
         return found, lacking
 
     def drawn(self, panels: Sequence[Any]) -> list[_Figure]:

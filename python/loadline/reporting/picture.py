@@ -89,7 +89,7 @@ def _stacked(panels: Callable[[Any], list[Any]], heading: str, *, as_svg: bool, 
 
     palette = theme.DARK if dark else theme.LIGHT
     stacked = []
-    found = panels(palette)
+    found = [replace(one, note=one.note if one.pictured is None else one.pictured) for one in panels(palette)]
     columns = _columns(found)
     for panel in _first(found, columns):
         title = {"text": panel.title, "offset": 12, **({"subtitle": wrap(panel.note, _LETTERS)} if panel.note else {})}

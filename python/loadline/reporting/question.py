@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Iterable, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass
@@ -81,6 +82,9 @@ def ask(store: Path, sql: str) -> Answer:
             return Answer(tuple(relation.columns), types, rows)
         except duckdb.Error as error:
             views = "Views: results, series, runs; their columns are in docs/reference/results.md."
+            # Of our columns the only one that is a reserved word.
+            if isinstance(error, duckdb.ParserException) and re.search(r'(?<!")\blimit\b(?!\s*\d)', sql, re.IGNORECASE):
+                views = f'The column limit is a word of SQL, too: write it in double quotes, "limit". {views}'
             raise InputError(f"DuckDB says: {' '.join(str(error).split())}", views) from None
         except RuntimeError as error:
             # Its word for Ctrl-C.

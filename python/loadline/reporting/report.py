@@ -122,7 +122,8 @@ def writable(output: str | Path, drawing: Drawing = Drawing()) -> Path:
     path = Path(output)
     if path.suffix.lower() not in FORMATS:
         raise InputError(
-            f"{path}: a report can't be written as {path.suffix or 'a file without ending'!r}",
+            f"{str(output) or repr('')}: a report can't be written as"
+            f" {repr(path.suffix) if path.suffix else 'a file without ending'}",
             f"Known endings: {', '.join(FORMATS)}.",
         )
     if drawing != Drawing() and path.suffix.lower() not in PICTURES:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import math
 import re
-from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
@@ -167,7 +166,7 @@ def results_table(results: Sequence[Result], histograms: Histograms = lambda _: 
     Args:
         histograms: of a repetition, for the percentiles of all together.
     """
-    results = [without_figures(result) for result in results]
+    results = _told_from_asked([without_figures(result) for result in results])
     naming = _naming(results)
     some = _some(results)
     every = (
@@ -201,6 +200,21 @@ def results_table(results: Sequence[Result], histograms: Histograms = lambda _: 
     notes += [best_note(result) for result in found if result.provenance.get("best")]
     notes += findings_notes(results)
     return Table((*naming, *figures, *spread), tuple(groups), frozenset(range(len(naming))), tuple(notes), len(naming))
+
+
+def _told_from_asked(results: Sequence[Result]) -> list[Result]:
+    """The rows, with load lines beside answers to asked loads of the same name called so."""
+
+    def of(row: Result) -> tuple[object, ...]:
+        return row.run, row.system, *sorted(row.tags.items()), row.point
+
+    asked = {of(row) for row in results if row.limit is None}
+    return [
+        replace(row, point=f"{row.point} at its load line")
+        if row.limit and row.role == "point" and of(row) in asked
+        else row
+        for row in results
+    ]
 
 
 def _some(results: Sequence[Result]) -> frozenset[str]:
@@ -402,8 +416,7 @@ def findings_notes(results: Sequence[Result], without: Sequence[str] = ()) -> It
             check, severity = str(finding.get("check", "finding")), str(finding.get("severity"))
             if severity not in without:
                 alike.setdefault((check, severity, kind_of(finding)), []).append((finding, name))
-    known, of = {result.point for result in results}, noun(results)
-    kinds = Counter(check for check, _, _ in alike)
+    of = noun(results)
     for (check, _, _), found in alike.items():
         messages: dict[str, list[str]] = {}
         for finding, name in found:
@@ -416,10 +429,8 @@ def findings_notes(results: Sequence[Result], without: Sequence[str] = ()) -> It
             yield f"{check}, {several}, {name} {which}: {_message(worst)}"
             continue
         for message, names in messages.items():
-            one_of = len(known) > 1 or len(messages) > 1 or kinds[check] > 1 or names[0] not in known
-            alone = len(names) == 1 and one_of
-            whose = names[0] if alone else counted(len(set(names)), of)
-            yield f"{check}, {whose}: {message}"
+            several = f"{counted(len(set(names)), of)}, " if len(set(names)) > 1 else ""
+            yield f"{check}, {several}{names[0]}{' for one' if several else ''}: {message}"
 
 
 def _message(finding: Mapping[str, Any]) -> str:

@@ -20,8 +20,8 @@ from loadline.units import format_size
 
 CATALOG = Path(__file__).parent.parent / "catalog" / "systems"
 
-# A system that takes no more isn't worth a look at the machine's memory: sweeps build thousands.
-_LITTLE_BYTES = 1 << 26
+#: What takes no more isn't worth a look at the machine's memory: sweeps build thousands of systems.
+LITTLE_BYTES = 1 << 26
 
 
 # Systems between two words of how far a look at many of them is.
@@ -56,11 +56,12 @@ class System:
     path: Path
     settings: tuple[tuple[str, str], ...] = ()
 
-    def build(self, shared: Shared | None = None) -> _core.System:
+    def build(self, shared: Shared | None = None, *, simulated: bool = True) -> _core.System:
         """The system, ready to be loaded.
 
         Args:
             shared: what was found for other systems of a sweep.
+            simulated: False where it's solved only, which takes no memory for the pages of a large cache.
 
         Raises:
             InputError: a key, a value or a combination that can't be, or no such drive.
@@ -75,7 +76,7 @@ class System:
             except InputError as error:
                 raise InputError(f"{self.said}: pool.drive: {error.message}", error.remedy) from None
         drive = shared.drives.get(place)
-        self._check_memory(description.memory_bytes(drive), shared)
+        self._check_memory(description.memory_bytes(drive, simulated), shared, simulated)
         try:
             return _core.System(description, drive)
         except ValueError as error:
@@ -98,14 +99,14 @@ class System:
             f"Leave it out, or set the others as well: {told.message.removeprefix(f'{self.said}: ')}.",
         )
 
-    def _check_memory(self, wanted_bytes: int, shared: Shared) -> None:
-        if wanted_bytes <= _LITTLE_BYTES:
+    def _check_memory(self, wanted_bytes: int, shared: Shared, simulated: bool) -> None:
+        if wanted_bytes <= LITTLE_BYTES:
             return
         free_bytes = shared.free_bytes
         if free_bytes is not None and wanted_bytes > free_bytes:
             raise InputError(
-                f"{self.said}: to simulate it may take {format_size(wanted_bytes)} of memory, of which"
-                f" {format_size(free_bytes)} is free",
+                f"{self.said}: to {'simulate' if simulated else 'solve'} it may take"
+                f" {format_size(wanted_bytes)} of memory, of which {format_size(free_bytes)} is free",
                 "Lower cache.read and cache.write (or raise cache.page), pool.drives, pool.tags or station.copies.",
             )
 
@@ -180,10 +181,13 @@ def idle_settings(
         listen: called after every thousand of many systems with how many are done, and how many there are.
     """
     found: dict[str, list[str]] = {}
+    shared = Shared()
     for number, system in enumerate(systems):
         if listen is not None and number % _MANY == 0 and len(systems) > _MANY:
             listen(number, len(systems))
         try:
+            # Of a value that can't be its refusal tells.
+            system.build(shared, simulated=False)
             for key, why in system.idle(also).items():
                 found.setdefault(key, []).append(why)
         except InputError:

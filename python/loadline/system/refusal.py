@@ -26,14 +26,16 @@ _PERCENT = re.compile(r'"\s*(\d+(?:\.\d+)?)\s*%\s*"', re.ASCII)
 #: Types of the core by their field's name.
 _TYPES = (
     ("struct|map", "a table of keys"),
-    ("u32", f"a whole number from 0 to {2**32 - 1:,}"),
-    ("u64", f"a whole number from 0 to {2**63 - 1:,}"),  # TOML has no larger one
+    ("u32|u64", "a whole number"),
     ("f64", "a number"),
     ("a sequence|seq", "a list"),
     ("a string", "text; in quotes if it reads as something else"),
     ("a boolean", "true or false"),
 )
 
+
+# Sizes that may be 0.
+_MAY_BE_NONE = frozenset({"cache.read", "cache.read_ahead", "cache.write"})
 
 # Of a line of the file that a parser shows, no more than fits a message.
 _SHOWN = 120
@@ -78,7 +80,10 @@ def refusal(where: str, error: ValueError, keys: Callable[[], Iterable[str]] = t
         found = {"map": "a table", "sequence": "a list"}.get(found, found)
         if takes == "a number" and (percent := _PERCENT.fullmatch(found)):
             takes += f": write {float(percent[1]) / 100:g}"
-        if takes.startswith("a size") and found.isdigit():
+        # What a key's own range is, only the core knows, which holds no other number.
+        if takes == "a whole number" and re.fullmatch(r"-?\d+", found):
+            takes = "a whole number that isn't negative" if found.startswith("-") else "a smaller whole number"
+        if takes.startswith("a size") and found.isdigit() and (found != "0" or path in _MAY_BE_NONE):
             takes += f": write {found}B"
         if (found, takes) == ("a table", "a list"):
             takes = f"a list of tables: write [[{path}]]"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Any
@@ -43,17 +44,29 @@ def row(system: System, point: Point, suite: str | None, origin: Origin, **figur
     return Result(**{**asked, **figures})
 
 
-def refused_all(suite: str | None, refusal: InputError) -> InputError:
+# Reasons that are told where nothing can be answered.
+_FEW = 3
+
+
+def refused_all(suite: str | None, refusals: Sequence[InputError]) -> InputError:
     """Why none of what was asked can be answered: of a profile with its suite, which no row says then."""
-    if suite is None or not refusal.message.startswith("profile "):
-        return refusal
-    return InputError(f"suite {suite}, {refusal.message}", refusal.remedy)
+    # Of reasons that differ in their numbers one says it.
+    reasons = {re.sub(r"\b\d[\d.,]*", "", one.message.partition(": ")[2]): one for one in reversed(refusals)}
+    told = [*reversed(reasons.values())][:_FEW]
+    message = "; ".join(one.message for one in told)
+    if len(reasons) > _FEW:
+        message += f"; and {len(reasons) - _FEW:,} other reasons"
+    if suite is not None and message.startswith("profile "):
+        message = f"suite {suite}, {message}"
+    return InputError(message, told[0].remedy)
 
 
 def refused_row(system: System, point: Point, suite: str | None, origin: Origin, refusal: InputError) -> Result:
     """The row of a point that can't be answered."""
     # Which system it was stands in the row already.
-    message = refusal.message.removeprefix(f"{system.said}: ").removeprefix(f"{point.name}: ")
+    message = refusal.message
+    for known in (system.said, point.name, f"profile {point.profile_name}"):
+        message = message.removeprefix(f"{known}: ")
     error = f"{message}. {refusal.remedy}" if refusal.remedy else message
     return row(system, point, suite, origin, error=error, ended_by="error")
 
@@ -76,6 +89,10 @@ def finding(
 def busiest(components: Mapping[str, float]) -> str | None:
     """The component of the highest utilisation; of equal ones the first."""
     return max(components, key=components.__getitem__, default=None)
+
+
+#: What begins the response at a lowest load that doesn't keep the limit, of which each row has its own.
+THERE = ": it's "
 
 
 def load_line_rows(point: Point, line: LoadLine[Any, Result], saturation_iops: float | None = None) -> list[Result]:
@@ -107,7 +124,9 @@ def load_line_rows(point: Point, line: LoadLine[Any, Result], saturation_iops: f
         lowest = line.probes[0].answer
         # Of several streams at once each has one at least.
         least = line.probes[0].load if by_rate else lowest.outstanding_asked or ramp.low
-        error = lowest.error or f"not even the lowest load, {least:g}{'/s' if by_rate else ''}, keeps {limit}"
+        there_ns = limited_response_ns(lowest, ramp.limit)
+        there = "" if there_ns is None else f"{THERE}{short(there_ns / 1e6)} ms there"
+        error = lowest.error or f"not even the lowest load, {least:g}{'/s' if by_rate else ''}, keeps {limit}{there}"
         # A model knows where what it can't answer is above saturation.
         if lowest.error is None or lowest.saturation_iops is not None:
             found["kept"] = False

@@ -31,7 +31,7 @@ def answers(asked: Sequence[tuple[System, Point]], suite: str | None, *, explain
             refusals.append(refusal)
             results.append(refused_row(system, point, suite, "rule", refusal))
     if refusals and len(refusals) == len(asked):
-        raise refused_all(suite, refusals[0])
+        raise refused_all(suite, refusals)
     return results
 
 
@@ -46,7 +46,7 @@ def _left_out(system: System, point: Point, limit: Limit) -> Iterator[tuple[str,
 
 
 def _row(system: System, point: Point, suite: str | None, explain: bool) -> Result:
-    built = system.build()
+    built = system.build(simulated=False)
     try:
         found = built.rule(streams_of(point, built))
     except ValueError as error:

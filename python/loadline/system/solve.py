@@ -105,7 +105,7 @@ def answers(
     done = in_order(tasks, threads, tell)
     refusals = [one for _, refused in done for one in refused]
     if refusals and len(refusals) == len(asked):
-        raise refused_all(suite, refusals[0])
+        raise refused_all(suite, refusals)
     answered = zip(loads, done, strict=True)
     return _with_one_saturation([(load, result) for load, (results, _) in answered for result in results])
 
@@ -146,7 +146,7 @@ class _Built:
     def get(self) -> _core.System:
         """The system, ready to be solved. Raises InputError as `System.build`, each time."""
         with self._lock:
-            self._built = self._built or self.system.build(self._shared)
+            self._built = self._built or self.system.build(self._shared, simulated=False)
             return self._built
 
 

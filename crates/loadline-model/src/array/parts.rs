@@ -249,7 +249,10 @@ fn bounded(key: &str, time: Time) -> Result<(), Error> {
     if time <= Time::LONGEST_SERVICE {
         return Ok(());
     }
-    let why = format!("{time} can't be: write {} or less", Time::LONGEST_SERVICE);
+    let why = format!(
+        "{time} can't be, of each I/O: write {} or less",
+        Time::LONGEST_SERVICE
+    );
     Err(Error::at(key, why))
 }
 

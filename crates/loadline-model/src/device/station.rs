@@ -87,7 +87,12 @@ impl Service {
             }
             Service::TwoMoment { mean, scv } => {
                 if !(scv == 0.0 || (1e-3..=1e4).contains(&scv)) {
-                    let why = format!("{scv} can't be: write 0, or 0.001 to 10000");
+                    let said = if (1e-6..1e15).contains(&scv.abs()) {
+                        scv.to_string()
+                    } else {
+                        format!("{scv:e}")
+                    };
+                    let why = format!("{said} can't be: write 0, or 0.001 to 10000");
                     return Err(Error::at(format!("{path}.scv"), why));
                 }
                 short(".mean", mean)

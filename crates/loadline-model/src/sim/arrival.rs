@@ -92,25 +92,30 @@ impl Arrival {
             } => refuse("most_outstanding", "must be at least 1"),
             Arrival::Open { pattern, .. } => {
                 let rate = |rate: f64| (1e-6..=1e9).contains(&rate);
-                let fine = match *pattern {
+                match *pattern {
                     Pattern::Steady { rate_per_s } | Pattern::Poisson { rate_per_s } => {
-                        rate(rate_per_s)
+                        if rate(rate_per_s) {
+                            return Ok(());
+                        }
+                        refuse(
+                            "rate",
+                            "must lie from 0.000001 to 1,000,000,000 I/Os a second",
+                        )
                     }
                     Pattern::Modulated {
                         rates_per_s: [a, b],
                         stays,
                     } => {
-                        (rate(a) && (b == 0.0 || rate(b)) || rate(b) && a == 0.0)
-                            && stays.iter().all(|stay| (1..=1 << 50).contains(&stay.ns()))
+                        let rates = rate(a) && (b == 0.0 || rate(b)) || rate(b) && a == 0.0;
+                        if rates && stays.iter().all(|stay| (1..=1 << 50).contains(&stay.ns())) {
+                            return Ok(());
+                        }
+                        refuse(
+                            "bursts",
+                            "rates must lie from 0.000001 to 1,000,000,000 I/Os a second, and bursts and what is between \
+                             them last from 1 ns to 13 days: change times, length, every or the rate",
+                        )
                     }
-                };
-                if fine {
-                    Ok(())
-                } else {
-                    refuse(
-                        "rate",
-                        "rates lie from 0.000001 to 1,000,000,000 I/Os a second, stays from 1 ns to 13 days",
-                    )
                 }
             }
         }

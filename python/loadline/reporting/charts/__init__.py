@@ -65,8 +65,8 @@ class OfComparison:
 _NO_COMPONENTS = "only models have components, and emulated ones tell of them in points of two seconds and more"
 
 # What failed has no answer, and a point that was searched for its load line is drawn at that.
-_NO_POSITION = "no load has answers at three places of its target, all as shares or all as sizes"
-_NO_SETTING = "no point has answers, or load lines if any were asked for, at three numbers of a setting"
+_NO_POSITION = "no load has answers at three places of its target (start, all in % or all as sizes)"
+_NO_SETTING = "no point has answers (load lines, if those were asked for) at three numbers of a setting"
 
 #: A chart is a file and a line here, in the order of the page.
 OF_ALL = (

@@ -17,6 +17,9 @@ Align = Literal["left", "center", "right"]
 #: are placed as in it.
 ROOMS = (220, 330, 480, 700)
 
+#: Which of them is a picture's.
+PICTURE = 2
+
 # No chart is wider.
 _WIDEST = 1000
 

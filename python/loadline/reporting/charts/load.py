@@ -15,6 +15,7 @@ from loadline.reporting.charts.curve import Curve, curves, load_of, saturated
 from loadline.reporting.charts.frame import parted
 from loadline.reporting.charts.labels import (
     OFFS,
+    PICTURE,
     ROOMS,
     Blot,
     Label,
@@ -83,7 +84,7 @@ def panels_of(
         for part, named in parted([curve.source for curve in several], compared):
             shown = [replace(several[number], source=name) for number, name in named.items()]
             panel = replace(whole, curves=shown).panel(f"Response against load: {profile}{part}", palette)
-            panels.append(replace(panel, note=panel.note + more, of=profile))
+            panels.append(replace(panel, note=panel.note + more, of=profile, pictured=f"{panel.pictured}{more}"))
     return panels
 
 
@@ -107,24 +108,24 @@ class _Sheet:
         data = {"answers": self._answers(), **self._marks()}
         data["labels"] = list(self._labels(data))
         layers = [*self._lines(data["answers"], palette), *self._marked(data, palette)]
-        return Panel(
-            title, layers, {name: rows for name, rows in data.items() if rows}, _HEIGHT, self._note(self._unsaid(data))
-        )
+        filled = {name: rows for name, rows in data.items() if rows}
+        at_all, pictured = (self._note(self._unsaid(data, rooms)) for rooms in (range(len(ROOMS)), [PICTURE]))
+        return Panel(title, layers, filled, _HEIGHT, at_all, pictured=pictured)
 
-    def _unsaid(self, data: dict[str, list[dict[str, Any]]]) -> list[str]:
-        """Labels without room on a chart of some width, which stand above it. Of several curves the note has them."""
+    def _unsaid(self, data: dict[str, list[dict[str, Any]]], rooms: Sequence[int]) -> list[str]:
+        """Labels without room in one of these ranges of widths. Of several curves the note has them."""
         if self.named:
             return []
-        placed_in = Counter(label["said"] for label in data["labels"])
+        placed_in = Counter(label["said"] for label in data["labels"] if label["room"] in rooms)
         marks = [mark for kind in ("line", "knee", "saturation") for mark in data.get(kind, ()) if mark["said"]]
         dots, kept = self._loads(data)
-        bare_loads = {dot.said[-1] for dot in dots if sum(placed_in[said] for said in dot.said) < len(ROOMS)}
+        bare_loads = {dot.said[-1] for dot in dots if sum(placed_in[said] for said in dot.said) < len(rooms)}
         if len(bare_loads) > _FEW:
             bare_loads &= {dot.said[-1] for dot in dots[:kept]}
         bare = [answer["at"] for answer in data["answers"] if answer["at"] in bare_loads]
         return [
-            *(one["said"] for one in marks if placed_in[one["said"]] + placed_in[one.get("short")] < len(ROOMS)),
-            *([f"on narrow screens without their number: {', '.join(bare)}"] if bare else []),
+            *(one["said"] for one in marks if placed_in[one["said"]] + placed_in[one.get("short")] < len(rooms)),
+            *([f"{'on narrow screens ' * (len(rooms) > 1)}without their number: {', '.join(bare)}"] if bare else []),
         ]
 
     @property

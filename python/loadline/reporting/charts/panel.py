@@ -39,7 +39,10 @@ _BESIDE = 24
 
 @dataclass(frozen=True, slots=True)
 class Panel:
-    """Layers over each other, and by name the rows that they show; `height` in pixels. Those `of` one stay together."""
+    """Layers over each other, and by name the rows that they show; `height` in pixels. Those `of` one stay together.
+
+    `note` is of any width; where that of a picture makes it another one, `pictured`.
+    """
 
     title: str
     layers: Sequence[alt.Chart]
@@ -47,6 +50,7 @@ class Panel:
     height: int
     note: str = ""
     of: str = ""
+    pictured: str | None = None
 
     def spec(self, width: int | str) -> dict[str, Any]:
         """Vega-Lite's specification, of so many pixels or the `container`'s width; without title and configuration."""

@@ -104,6 +104,9 @@ def _read(path: Path, maps: Mapping[str, Meaning | None]) -> Imported:
         return fio.read(data, str(path))
     if own.looks_so(data):
         return own.read(data, str(path))
+    if data.startswith(b"PAR1"):
+        remedy = "Write the report as .json or .csv as well (-o FILE.json), and give that."
+        raise InputError(f"{path}: Parquet is written for other programs, and not read back", remedy)
     if not table.looks_so(data):
         raise InputError(f"{path}: no text", "Files are fio's JSON, CSV, TSV, Markdown or HTML tables.")
     if path.suffix.lower() not in table.ENDINGS and fio.is_text(data):

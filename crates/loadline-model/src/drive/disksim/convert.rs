@@ -126,6 +126,9 @@ pub fn convert(
         }
     }
     check_capacity(&model, &description, &mut warnings)?;
+    if let Some(disk) = &disk {
+        check_port(disk, &description, &mut warnings);
+    }
     Ok(Converted {
         description,
         warnings,
@@ -153,6 +156,35 @@ fn check_capacity(
         ));
     }
     Ok(())
+}
+
+/// A port that is slower than the medium is mostly one that somebody measured with something else in the way.
+fn check_port(disk: &Keys, drive: &DriveDescription, warnings: &mut Vec<String>) {
+    let key = "Bulk sector transfer time";
+    let (Some(each), Some(turn)) = (
+        drive.interface.sector_time,
+        drive.rotation.speed.revolution(),
+    ) else {
+        return;
+    };
+    let tracks = drive
+        .geometry
+        .zone
+        .iter()
+        .map(|zone| zone.sectors_per_track);
+    let passing = turn.ns() / u64::from(tracks.max().unwrap_or(1).max(1));
+    if each.ns() > passing {
+        let rate = |ns: u64| SECTOR_BYTES as f64 * 1e3 / ns.max(1) as f64;
+        let why = format!(
+            "{key} = {}: a port of {:.2} MB/s, slower than the {:.1} MB/s that pass under a head, limits the drive: \
+             if it was faster, set interface.sector_time, {:.1}us or less",
+            each.ns() as f64 / 1e6,
+            rate(each.ns()),
+            rate(passing),
+            passing as f64 / 1e3,
+        );
+        warnings.push(warning(&disk.place(key), &why));
+    }
 }
 
 fn rotation(mechanics: &Keys, warnings: &mut Vec<String>) -> Result<Rotation, Error> {
@@ -331,6 +363,13 @@ fn queue(disk: Option<&Keys>, warnings: &mut Vec<String>) -> Result<Queue, Error
         return Ok(Queue::default());
     };
     let most = disk.whole("Max queue length")?;
+    if most <= 1 {
+        let key = "Max queue length";
+        let why = format!(
+            "{key} = {most}: the drive holds one command and orders none; set queue.tags and queue.scheduling if it did"
+        );
+        warnings.push(warning(&disk.place(key), &why));
+    }
     let scheduler = disk.block("Scheduler")?;
     let policy = scheduler.whole("Scheduling policy")?;
     if policy != 1 && most > 1 {
@@ -465,4 +504,37 @@ fn unused(
     let each = physical.saturating_sub(u64::from(spares)).max(1);
     let sectors = addressed / each * physical + addressed % each;
     u32::try_from(sectors).map_err(|_| zone.place(key).error(format!("{key} is too large")))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::parse::parse;
+    use super::*;
+
+    const DISK: &str = "disksim_disk D { Bulk sector transfer time = 0.105, Max queue length = 1, Preseeking level = 0,
+        Scheduler = disksim_ioqueue { Scheduling policy = 1 } }";
+
+    #[test]
+    fn a_port_slower_than_the_medium_and_a_queue_of_one_are_said() {
+        let blocks = parse("d", DISK, &mut |_| None).unwrap();
+        let disk = Keys::new(&blocks[0]).unwrap();
+        let text =
+            include_str!("../../../../../python/loadline/catalog/drives/cheetah-10k6-146.toml");
+        let mut drive = DriveDescription::from_toml(text).unwrap();
+        drive.rotation.speed = Rpm::new(10_045);
+        drive.interface = interface(Some(&disk)).unwrap();
+        drive.geometry.zone = vec![Zone {
+            sectors_per_track: 254,
+            ..Zone::default()
+        }];
+        let mut warnings = Vec::new();
+        queue(Some(&disk), &mut warnings).unwrap();
+        check_port(&disk, &drive, &mut warnings);
+        assert!(warnings[0].contains("holds one command"), "{}", warnings[0]);
+        assert!(warnings[1].contains("a port of 4.88 MB/s, slower than the 21.8 MB/s"));
+        assert!(warnings[1].contains("interface.sector_time, 23.5us or less"));
+        drive.interface = Interface::default();
+        check_port(&disk, &drive, &mut warnings);
+        assert_eq!(warnings.len(), 2);
+    }
 }
