@@ -107,6 +107,17 @@ def test_a_load_line_is_read_where_it_was_found() -> None:
     assert all(simulated[name] == pytest.approx(rate, rel=0.25) for name, rate in solved.items())
 
 
+def test_conclusions_on_servers_know_what_little_s_law_and_a_dead_battery_and_a_rebuild_say() -> None:
+    (section,) = validate(only=("dl360",), ios=100)
+    said = {one.said: one for one in section.conclusions}
+    latency = said["Between Gen6, 7 and 8 latency differs by at most 2 %."]
+    assert "IOPS times latency 1.00 to 1.00" in latency.numbers
+    assert said["Who lives on the hardware cache sits on a mine, for the day its battery dies (a reader)."].verdict != (
+        "differs"
+    )
+    assert "RAID 10" in said["RAID 10 rebuilds much faster."].numbers
+
+
 def test_the_report_s_rule_misses_its_own_figures_by_4_and_16_and_18_percent() -> None:
     rows = published()["eva"]["load_line"]
     errors = {(row["suite"], row["layout"]): 0.92 * row["rule_saturation"] / row["iops"] - 1 for row in rows}
