@@ -12,7 +12,7 @@ from loadline.errors import InputError
 from loadline.system.drive import drive_text
 from loadline.system.validation import data
 from loadline.system.validation.comparison import Comparison, assumptions
-from loadline.system.validation.load import described, rate_at_mean
+from loadline.system.validation.load import described, rate_at_mean, rate_between
 from loadline.system.validation.published import published
 from loadline.system.validation.traces import demerit
 from loadline.system.validation.validate import validate
@@ -90,6 +90,32 @@ def test_the_rate_at_a_limit_is_found_between_depths() -> None:
         return 100 * outstanding / (outstanding + 9), (outstanding + 9) / 100 * 1e9
 
     assert rate_at_mean(ask, 1e9, 16, 4096) == pytest.approx(91, rel=0.01)
+
+
+def test_the_rate_at_a_limit_lies_on_the_line_through_two_loads_and_beyond_them() -> None:
+    assert rate_between((100, 20e6), (110, 40e6), 30e6) == pytest.approx(105)
+    assert rate_between((100, 20e6), (110, 28e6), 30e6) == pytest.approx(112.5)
+    assert rate_between((100, 30e6), (110, 30e6), 30e6) == 110
+
+
+def test_a_load_line_is_read_where_it_was_found() -> None:
+    (section,) = validate(only=("eva-15k",), ios=100)
+    simulated = {one.what: one.forecast for one in section.comparisons}
+    solved = {name: simulated[f"{name}, solved"] for name in simulated if f"{name}, solved" in simulated}
+    assert len(solved) == 4
+    # Caches of so few I/Os haven't settled.
+    assert all(simulated[name] == pytest.approx(rate, rel=0.25) for name, rate in solved.items())
+
+
+def test_conclusions_on_servers_know_what_little_s_law_and_a_dead_battery_and_a_rebuild_say() -> None:
+    (section,) = validate(only=("dl360",), ios=100)
+    said = {one.said: one for one in section.conclusions}
+    latency = said["Between Gen6, 7 and 8 latency differs by at most 2 %."]
+    assert "IOPS times latency 1.00 to 1.00" in latency.numbers
+    assert said["Who lives on the hardware cache sits on a mine, for the day its battery dies (a reader)."].verdict != (
+        "differs"
+    )
+    assert "RAID 10" in said["RAID 10 rebuilds much faster."].numbers
 
 
 def test_the_report_s_rule_misses_its_own_figures_by_4_and_16_and_18_percent() -> None:

@@ -22,9 +22,9 @@ class Asking:
     threads: int | None = None
     listen: Listener | None = None
 
-    def rows(self, asked: Sequence[tuple[System, Point]]) -> list[Result]:
-        """The rows of every pair, in order."""
-        return answers(asked, None, Effort(self.ios, None), self.threads, self.listen)
+    def rows(self, asked: Sequence[tuple[System, Point]], precision_fraction: float | None = None) -> list[Result]:
+        """The rows of every pair, in order; with a precision, of fewer I/Os where these reach it."""
+        return answers(asked, None, Effort(self.ios, precision_fraction), self.threads, self.listen)
 
 
 def described(name: str, **settings: str) -> System:
@@ -71,8 +71,15 @@ def rate_at_mean(ask: Callable[[int], tuple[float, float]], limit_ns: float, fir
             break
         answer = middle, ask(middle)
         low, high = (answer, high) if answer[1][1] <= limit_ns else (low, answer)
-    (rate_low, mean_low), (rate_high, mean_high) = low[1], high[1]
+    return high[1][0] if high[1][1] <= limit_ns else rate_between(low[1], high[1], limit_ns)
+
+
+def rate_between(low: tuple[float, float], high: tuple[float, float], limit_ns: float) -> float:
+    """The rate at which the mean response is at the limit, on a straight line through two loads' rate and mean in ns.
+
+    The line goes on beyond them. Where the mean doesn't rise it's the second one's rate.
+    """
+    (rate_low, mean_low), (rate_high, mean_high) = low, high
     if mean_high <= mean_low:
         return rate_high
-    share = min(1.0, (limit_ns - mean_low) / (mean_high - mean_low))
-    return rate_low + share * (rate_high - rate_low)
+    return rate_low + (limit_ns - mean_low) / (mean_high - mean_low) * (rate_high - rate_low)

@@ -48,7 +48,7 @@ def validate(
     Args:
         data: the folder of measurements; None leaves out the sections that need one.
         only: names of sections; none for all that can be.
-        ios: I/Os that are simulated of each point.
+        ios: I/Os that are simulated of each point; load lines of the EVA take more.
         seed, threads, listen: as of `simulate`.
 
     Raises:
