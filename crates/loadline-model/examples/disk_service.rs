@@ -147,6 +147,7 @@ fn load(profile: &Profile) -> Load {
         accesses,
         chunk: 0,
         span: 0..profile.working_set.0,
+        zones: Vec::new(),
         streams: 1,
         turnaround: Time::ZERO,
     }

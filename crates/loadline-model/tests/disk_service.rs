@@ -37,6 +37,7 @@ fn load(model: &Model, kind: Kind, bytes: u32, place: Place, weight: f64) -> Loa
             background: false,
         }],
         span: 0..model.sectors() * 512,
+        zones: Vec::new(),
         chunk: 0,
         streams: 1,
         turnaround: Time::ZERO,

@@ -36,6 +36,7 @@ struct Bin {
 /// How I/Os spread over places.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Popularity {
+    /// Those of zones, and around a middle, in the order of addresses.
     bins: Vec<Bin>,
     /// Size of a place, bytes.
     place_bytes: f64,
@@ -45,8 +46,6 @@ pub(super) struct Popularity {
     line_places: f64,
     /// Where places of equal popularity lie all over the working set, not side by side.
     strewn: Option<Strewn>,
-    /// Bins lie in the middle, and what is at neither end of them is the last.
-    centred: bool,
 }
 
 /// Places that lie all over the working set, at each of which I/Os of all sizes begin.
@@ -193,18 +192,7 @@ impl Popularity {
             },
             space: bin.places / all,
         };
-        let mut zones: Vec<_> = self.bins.iter().map(zone).collect();
-        if self.centred
-            && let Some(rest) = zones.pop_if(|zone| zone.share <= 0.0)
-        {
-            let half = Zone {
-                share: 0.0,
-                space: rest.space / 2.0,
-            };
-            zones.insert(0, half);
-            zones.push(half);
-        }
-        zones
+        self.bins.iter().map(zone).collect()
     }
 
     /// Of the random places of a profile, before a cache that allocates such pages.
@@ -269,7 +257,6 @@ impl Popularity {
             page_places: one_by_one(page),
             line_places: one_by_one(line.max(page)),
             strewn,
-            centred: matches!(profile.spread, Spread::Normal { .. }),
         }
     }
 
@@ -461,10 +448,11 @@ fn normal(places: f64, deviation: f64) -> Vec<Bin> {
     };
     let rest = Bin {
         share: 0.0,
-        places: (1.0 - width) * places,
+        places: (1.0 - width) * places / 2.0,
     };
     let rest = (rest.places > 0.0).then_some(rest);
-    (0..BINS).map(bin).chain(rest).collect()
+    let bins = rest.into_iter().chain((0..BINS).map(bin));
+    bins.chain(rest).collect()
 }
 
 #[cfg(test)]

@@ -10,29 +10,35 @@ use std::ops::Range;
 /// How many drives of a JBOD work for profiles with these shares of all I/Os, the busiest one's share being what the others
 /// would have too; `None` of other layouts, which spread every volume over all drives.
 pub(super) fn reached(layout: &Layout, profiles: &[(f64, &Profile)]) -> Option<f64> {
-    let zones: Vec<_> = profiles
-        .iter()
-        .map(|(_, profile)| Zone::of(profile))
-        .collect();
-    let drives = shares(layout, profiles.iter().copied().zip(&zones))?;
+    if layout.kind() != Kind::Jbod {
+        return None;
+    }
+    let mut drives = vec![0.0; layout.disks() as usize];
+    for &(share, profile) in profiles {
+        let zones = Zone::of(profile);
+        for (number, drive) in (0..).zip(&mut drives) {
+            *drive += share * share_of(&Zone::within(&zones, part(layout, profile, number)));
+        }
+    }
     let busiest = drives.into_iter().fold(0.0, f64::max);
     (busiest > 0.0).then(|| profiles.iter().map(|profile| profile.0).sum::<f64>() / busiest)
 }
 
 /// Zones of a profile's places on a drive: on the busiest one of a JBOD, on any of other layouts. None where they're evenly asked for.
 pub(super) fn on_a_drive(layout: &Layout, profile: &Profile, zones: Vec<Zone>) -> Vec<Zone> {
-    let there = match shares(layout, std::iter::once(((1.0, profile), &zones))) {
-        Some(drives) => {
-            let busiest = (0..drives.len()).max_by(|&a, &b| drives[a].total_cmp(&drives[b]));
-            Zone::within(&zones, part(layout, profile, busiest.unwrap_or(0) as u64))
-        }
-        None => zones,
+    let there = if layout.kind() == Kind::Jbod {
+        let on = |drive| Zone::within(&zones, part(layout, profile, drive));
+        let drives = (0..u64::from(layout.disks())).map(on);
+        let busier = |a: &Vec<Zone>, b: &Vec<Zone>| share_of(a).total_cmp(&share_of(b));
+        drives.max_by(busier).unwrap_or_default()
+    } else {
+        zones
     };
     if there.len() < 2 {
         return Vec::new();
     }
-    let sum = |of: fn(&Zone) -> f64| there.iter().map(of).sum::<f64>();
-    let (share, space) = (sum(|zone| zone.share), sum(|zone| zone.space));
+    let share = share_of(&there);
+    let space: f64 = there.iter().map(|zone| zone.space).sum();
     let whole = |zone: &Zone| Zone {
         share: zone.share / share,
         space: zone.space / space,
@@ -40,22 +46,8 @@ pub(super) fn on_a_drive(layout: &Layout, profile: &Profile, zones: Vec<Zone>) -
     there.iter().map(whole).collect()
 }
 
-/// Each drive's share of the I/Os, if it's a JBOD.
-fn shares<'a>(
-    layout: &Layout,
-    profiles: impl Iterator<Item = ((f64, &'a Profile), &'a Vec<Zone>)> + Clone,
-) -> Option<Vec<f64>> {
-    if layout.kind() != Kind::Jbod {
-        return None;
-    }
-    let share = |drive| {
-        let on = |((share, profile), zones): ((f64, &Profile), &Vec<Zone>)| {
-            let there = Zone::within(zones, part(layout, profile, drive));
-            share * there.iter().map(|zone| zone.share).sum::<f64>()
-        };
-        profiles.clone().map(on).sum()
-    };
-    Some((0..u64::from(layout.disks())).map(share).collect())
+fn share_of(zones: &[Zone]) -> f64 {
+    zones.iter().map(|zone| zone.share).sum()
 }
 
 /// The part of a profile's working set that a drive of a JBOD holds, as shares of it.

@@ -231,8 +231,7 @@ impl Part<'_> {
         } else {
             0.0
         };
-        let page = self.survey.page;
-        Popularity::of(profile, page).zones(held)
+        Popularity::of(profile, self.survey.page).zones(held)
     }
 
     /// Share of the I/Os that go on from another one whose drives are the same as that one's.
