@@ -331,6 +331,12 @@ class Outcome:
     def outstanding_mean(self) -> float:
         """I/Os inside the system and waiting in hosts, mean over time."""
     @property
+    def intervals(self) -> tuple[int, list[tuple[list[int], list[float]]]] | None:
+        """Of a run of a given length its equal parts, each so many ns long, warm-up and all; None of other runs.
+
+        By part: I/Os, and the sum of their responses in ns, of reads and of writes.
+        """
+    @property
     def rebuild_bytes_per_s(self) -> tuple[float, float] | None:
         """The rate of a rebuild that was asked for, and the one that was reached; None if nothing is rebuilt."""
     @property

@@ -46,7 +46,7 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_simulated(l
                 "-o",
                 "z.png",
             ],
-            "chart over-time: a model's answer has no series",
+            "chart over-time: only a simulation of a given length has a series",
         ),
         (
             ["simulate", "hdd-7k2", "typical-12", "--ios", "1000000000", "--point", "oltp-bd", "-o", "z.png"],

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import xml.etree.ElementTree as ET
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -11,6 +12,7 @@ from results import failed, measured, run_of, solved
 
 from loadline.errors import InputError
 from loadline.reporting.contents import Contents
+from loadline.reporting.detail import details
 from loadline.reporting.picture import picture
 from loadline.reporting.report import Drawing, of_runs, report, write
 
@@ -53,6 +55,21 @@ def test_a_chart_of_one_point_takes_the_point_that_is_named(tmp_path: Path) -> N
     contents = of_runs([run_of(tmp_path, [measured("a"), measured("b")], seconds=5)])
     assert "IOPS over time" in words(picture(contents, "over-time", "b", as_svg=True))
     assert "Latency by percentile" in words(picture(contents, "distribution", "b", as_svg=True))
+
+
+def test_a_simulation_of_a_given_length_is_drawn_over_its_time_warm_up_and_all() -> None:
+    series = {"interval_ns": 10**9, "write_iops": [5.0, 7.0, 0.0], "write_latency_mean_ns": [1e6, 2e6, None]}
+    row = replace(
+        measured("a"), origin="simulated", warmup_ns=2 * 10**9, provenance={"replications": 2, "series": series}
+    )
+    [detail] = details((), [row])
+    assert detail.warmup_s == 1
+    assert [(dot["from_s"], dot["s"], dot["write_iops"], dot["write_ms"]) for dot in detail.io] == [
+        (-1, 0, 5, 1),
+        (0, 1, 7, 2),
+        (1, 2, 0, None),
+    ]
+    assert "IOPS over time" in words(picture(Contents("t", (), [row], ()), "over-time", "a", as_svg=True))
 
 
 def test_no_dot_of_a_distribution_lies_on_the_labels_of_the_axis(tmp_path: Path) -> None:

@@ -179,6 +179,22 @@ def test_of_given_times_it_is_what_a_measurement_sees_that_begins_with_an_empty_
     assert after.total.iops == pytest.approx(later.total.iops, rel=0.1)
 
 
+def test_of_given_times_a_series_shows_the_cliff_of_a_cache_that_fills_and_adds_up_to_the_row() -> None:
+    options = Options(only=("oltp-db",), runtime_ns=20 * 10**9, warmup_ns=0)
+    [row] = simulate("dl360-g6-p410i", "typical-12", options=options, timed=True)
+    series = row.provenance["series"]
+    rates, means = series["write_iops"], series["write_latency_mean_ns"]
+    assert len(rates) == len(means) == 120
+    assert sum(rates) / 120 == pytest.approx(row.write.iops, rel=1e-3)
+    assert sum(series["read_iops"]) / 120 == pytest.approx(row.read.iops, rel=1e-3)
+    in_all = sum(rate * mean for rate, mean in zip(rates, means, strict=True) if mean is not None)
+    assert in_all / sum(rates) == pytest.approx(row.write.latency_mean_ns, rel=1e-3)
+    # The first fifth is from the controller's memory, and the last fifth isn't.
+    assert 10 * max(means[:24]) < sum(means[96:]) / 24
+    [other] = simulate("dl360-g6-p410i", "typical-12", options=OLTP, ios=1000)
+    assert "series" not in other.provenance
+
+
 def test_given_times_that_cannot_be_are_refused(tmp_path: Path) -> None:
     with pytest.raises(InputError, match="a number of I/Os and a time are given"):
         simulate("hdd-7k2", "typical-12", options=OLTP, ios=5, timed=True)

@@ -15,6 +15,9 @@ use crate::system::refused;
 /// Events between two looks at the clock; they take around a millisecond.
 const EVENTS: u64 = 4096;
 
+/// I/Os of a part of a run and the sum of their responses in ns, of reads and of writes.
+type Part = ([u64; 2], [f64; 2]);
+
 #[pyclass(name = "Simulation", module = "loadline._core")]
 pub struct PySimulation(pub Simulation);
 
@@ -114,6 +117,14 @@ impl PyOutcome {
     #[getter]
     fn outstanding_mean(&self) -> f64 {
         self.outcome.outstanding_mean + self.outcome.waiting_mean
+    }
+
+    #[getter]
+    fn intervals(&self) -> Option<(u64, Vec<Part>)> {
+        let intervals = self.outcome.intervals.as_ref()?;
+        let parts = intervals.found.iter();
+        let parts = parts.map(|part| (part.ios, part.response_ns)).collect();
+        Some((intervals.each.ns(), parts))
     }
 
     #[getter]

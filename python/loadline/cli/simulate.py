@@ -69,7 +69,8 @@ def command(
         writable(file, drawing)
     asked, _ = choice.suite(suite)
     plan = choice.read_model(runtime=runtime, warmup=warmup, **options)
-    check_picture(file, drawing, asked, plan)
+    timed = runtime is not None or warmup is not None
+    check_picture(file, drawing, asked, plan, over_time=timed)
     choice.tell_sweep(system, settings, asked, plan)
     choice.warn_of_idle(system, settings, "simulate")
     with counted(f"simulating {system} under {suite}") as listen:
@@ -82,13 +83,15 @@ def command(
             ios=ios,
             until_precision=until_precision,
             replications=replications,
-            timed=runtime is not None or warmup is not None,
+            timed=timed,
             listen=listen,
         )
     return conclude(results, f"{system} under {suite}, simulated", file, drawing, as_json=as_json)
 
 
-def check_picture(file: str | None, drawing: Drawing, suite: Suite, options: Options) -> None:
+def check_picture(
+    file: str | None, drawing: Drawing, suite: Suite, options: Options, *, over_time: bool = False
+) -> None:
     """Refuses, before long work, a picture that no answer of a model can make.
 
     Raises:
@@ -96,9 +99,10 @@ def check_picture(file: str | None, drawing: Drawing, suite: Suite, options: Opt
     """
     if file is None:
         return
-    if drawing.chart == "over-time":
+    if drawing.chart == "over-time" and not over_time:
         raise InputError(
-            "chart over-time: a model's answer has no series", "Take another chart: load, iops, latency, say."
+            "chart over-time: only a simulation of a given length has a series",
+            "Simulate it with --runtime, or take another chart: load, iops, latency, say.",
         )
     if drawing != type(drawing)():
         check_drawing(drawing.chart, drawing.point, [one.name for one in make_plan(suite, options, timed=False)])

@@ -67,7 +67,7 @@ from dots group by run, point, repeat, target, source, dot order by run, point, 
 
 
 def details(runs: Sequence[Run], results: Sequence[Result]) -> list[Detail]:
-    """What is known beyond each of the rows; of a model's row the percentiles of its columns."""
+    """What is known beyond each of the rows; of a model's row the percentiles of its columns, and its own series."""
     series: dict[tuple[str, str, int, str | None, str], list[dict[str, Any]]] = {}
     if runs:
         dots = max(_LEAST_DOTS, min(_MOST_DOTS, _ALL_DOTS // max(1, len(results))))
@@ -85,12 +85,29 @@ def details(runs: Sequence[Run], results: Sequence[Result]) -> list[Detail]:
     histograms = histograms_in(runs)
     found = []
     for row in results:
-        warm = (row.warmup_ns or 0) / 1e9
+        # That of a model's row is the sum over its replications.
+        warm = (row.warmup_ns or 0) / (row.provenance.get("replications") or 1) / 1e9
         io, host, device = (_of(series, row, source) for source in ("io", "host", "device"))
+        io = io or _simulated(row)
         lag = _lag(row)
         host = [{**dot, "from_s": dot["from_s"] - lag, "s": dot["s"] - lag} for dot in host]
         found.append(Detail(io, host, device, warm, _percentiles(row, histograms(row)), lag))
     return found
+
+
+def _simulated(row: Result) -> list[dict[str, Any]]:
+    """A dot for each interval of a simulation of a given length, which has them in its provenance."""
+    series = row.provenance.get("series") or {}
+    each_s = (series.get("interval_ns") or 0) / 1e9
+    warm_s = (row.warmup_ns or 0) / (row.provenance.get("replications") or 1) / 1e9
+    dots: list[dict[str, Any]] = []
+    for way in ("read", "write"):
+        rates, means = series.get(f"{way}_iops") or (), series.get(f"{way}_latency_mean_ns") or ()
+        for number, (rate, mean_ns) in enumerate(zip(rates, means, strict=False)):
+            if number == len(dots):
+                dots.append({"from_s": number * each_s - warm_s, "s": (number + 1) * each_s - warm_s})
+            dots[number] |= {f"{way}_iops": rate, f"{way}_ms": None if mean_ns is None else mean_ns / 1e6}
+    return dots
 
 
 def _of(series: Mapping[tuple[str, str, int, str | None, str], list[Any]], row: Result, source: str) -> list[Any]:

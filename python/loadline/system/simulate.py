@@ -388,13 +388,44 @@ def result(
         ended_by="error" if error else ended_by,
         error=error,
         findings=(*_findings(point, outcomes, ended_by, work), *_phases(system, point, len(outcomes))),
-        provenance={"seed": point.seed, "replications": len(outcomes), **_spread(outcomes if not error else ())},
+        provenance={
+            "seed": point.seed,
+            "replications": len(outcomes),
+            **_spread(outcomes if not error else ()),
+            **_series(outcomes),
+        },
     )
     thin = thin_percentiles(found)
     if thin is None:
         return found
     few = finding(point, "percentiles", "note", thin, {}, "Give more --ios, or leave them out.")
     return replace(found, findings=(*found.findings, few))
+
+
+def _series(outcomes: Sequence[_core.Outcome]) -> dict[str, Any]:
+    """Rates and mean responses over simulated time, of a simulation of a given length, warm-up and all.
+
+    Of replications the mean.
+    """
+    known = [outcome.intervals for outcome in outcomes if outcome.intervals is not None]
+    if not known:
+        return {}
+    each_ns = known[0][0]
+    last = math.ceil(max(outcome.warmup_ns + outcome.runtime_ns for outcome in outcomes) / each_ns)
+    series: dict[str, Any] = {"interval_ns": each_ns}
+    for way, name in enumerate(("read", "write")):
+        parts = list(zip(*(parts[:last] for _, parts in known), strict=True))
+        ios = [sum(ios[way] for ios, _ in part) for part in parts]
+        response_ns = [sum(response_ns[way] for _, response_ns in part) for part in parts]
+        if any(ios):
+            series[f"{name}_iops"] = [_digits(count * 1e9 / each_ns / len(known)) for count in ios]
+            means = zip(response_ns, ios, strict=True)
+            series[f"{name}_latency_mean_ns"] = [_digits(ns / count) if count else None for ns, count in means]
+    return {"series": series}
+
+
+def _digits(value: float) -> float:
+    return float(f"{value:.4g}")
 
 
 def _offered_per_s(point: Point) -> float:

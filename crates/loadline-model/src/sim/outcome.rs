@@ -1,6 +1,7 @@
 //! What a run found out.
 
 use super::histogram::Responses;
+use super::intervals::Intervals;
 use super::steady::Estimate;
 use crate::units::Time;
 
@@ -80,6 +81,8 @@ pub struct Outcome {
     pub nodes: Vec<NodeOutcome>,
     /// Events of the whole run.
     pub events: u64,
+    /// What was answered in equal parts of a run of a given length, from its beginning on.
+    pub intervals: Option<Intervals>,
 }
 
 impl Outcome {

@@ -3,6 +3,7 @@
 use super::engine::{Engine, Progress, Totals};
 use super::event::Events;
 use super::flow::Flow;
+use super::intervals::Intervals;
 use super::node::Area;
 use super::op::{Completion, Io, Way};
 use super::outcome::{Answers, Ended, NodeOutcome, Outcome};
@@ -38,6 +39,9 @@ pub struct Run<F: Flow> {
     warming: Warming,
     filling: Filling,
     batches: Batches,
+    /// Of all that was answered since it began.
+    intervals: Option<Intervals>,
+    began: Time,
     reads: Answers,
     writes: Answers,
     start: Snapshot,
@@ -77,6 +81,8 @@ impl<F: Flow> Run<F> {
         let (sources, issuers) = sources(streams, seed, engine.now())?;
         Ok(Run {
             batches: Batches::new(engine.now()),
+            intervals: Intervals::of(&plan),
+            began: engine.now(),
             engine,
             sources,
             issuers,
@@ -186,6 +192,7 @@ impl<F: Flow> Run<F> {
             waiting_mean: per_time(start.waiting, end.waiting),
             nodes: nodes.collect(),
             events: self.events,
+            intervals: self.intervals.clone(),
         }
     }
 
@@ -308,6 +315,9 @@ impl<F: Flow> Run<F> {
     fn completed(&mut self, completion: &Completion) {
         let (response, now) = (completion.response(), completion.completed);
         self.ios += 1;
+        if let Some(intervals) = &mut self.intervals {
+            intervals.add(now - self.began, completion.io.way, response);
+        }
         if self.phase == Phase::Counting {
             let answers = match completion.io.way {
                 Way::Read => &mut self.reads,
