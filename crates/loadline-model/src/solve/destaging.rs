@@ -2,6 +2,7 @@
 
 use super::ask::Destage;
 use super::mix::{Background, Behind, Mix};
+use super::popularity::Popularity;
 use super::uneven::reached;
 use super::view::{Part, scattered};
 use crate::cache;
@@ -101,7 +102,8 @@ impl Part<'_> {
         let written = destage.ask.steps[1].accesses * destage.ask.steps[1].share;
         let drives =
             reached(&self.view.layout, &[(1.0, self.profile)]).unwrap_or(self.view.alive());
-        let accesses = stripes * destage.dirty_fraction * written / drives;
+        let even = Popularity::of(self.profile, self.survey.page).evenness(self.content.dirty);
+        let accesses = stripes * destage.dirty_fraction * even * written / drives;
         let each = bytes_each(destage);
         let streams = self.profile.sequential_streams;
         if streams > 1 && !scattered(self.profile) && accesses > 1.0 {

@@ -346,6 +346,25 @@ impl Popularity {
         if all > 0.0 { squares / all } else { 0.0 }
     }
 
+    /// How densely what a sweep finds lies over all places, as a share of how densely it lies where that is.
+    pub(super) fn evenness(&self, bytes: f64) -> f64 {
+        let span = self.span(bytes, Leaving::Swept);
+        let (Some(span), None, 2..) = (span, &self.strewn, self.bins.len()) else {
+            return 1.0;
+        };
+        let sum = |power: i32| -> f64 {
+            let found = |bin: &Bin| -(-bin.share / bin.places * span).exp_m1();
+            let there = |bin: &Bin| bin.places * found(bin).powi(power);
+            self.bins.iter().map(there).sum()
+        };
+        let [all, once, twice] = [0, 1, 2].map(sum);
+        if once > 0.0 {
+            once / all * once / twice
+        } else {
+            1.0
+        }
+    }
+
     /// Requests in which a place leaves the cache again; `None` if nothing leaves, or nothing is held.
     fn span(&self, bytes: f64, leaving: Leaving) -> Option<f64> {
         if bytes <= 0.0 || bytes >= 0.999_999 * self.bytes() {

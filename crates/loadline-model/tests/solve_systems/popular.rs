@@ -38,11 +38,14 @@ fn arms_stay_near_places_that_are_popular() {
     for (name, settings, read) in [
         ("hdd-7k2", &[][..], 1.0),
         ("eva-v2-10k", &[], 1.0),
+        // What is written back of zones is found where they are.
+        ("eva-v2-10k", &[], 0.3),
+        ("dl360-g6-p410i", &[("pool.drives", "8")], 0.7),
         ("dl360-g6-p410i", &through, 0.7),
         ("dl360-g6-p410i", &through, 0.0),
     ] {
-        let off = spread_off(&system(name, settings), read, &zones(), 30_000);
-        assert!(off.abs() < 0.06, "{name}, {read}: {off:+.3}");
+        let off = spread_off(&system(name, settings), read, &zones(), 100_000);
+        assert!(off.abs() < 0.1, "{name}, {read}: {off:+.3}");
     }
 }
 

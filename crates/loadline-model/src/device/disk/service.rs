@@ -459,6 +459,12 @@ impl<'a> Closed<'a> {
                 }
                 ends[*turn] = address + bytes;
                 *turn = (*turn + 1) % ends.len();
+                if gap > 0 && !self.load.zones.is_empty() {
+                    // A sweep finds most where most is written.
+                    let before = (address - start) as f64 / (end - start) as f64;
+                    let place = self.load.place(before) * (end - start) as f64;
+                    address = (start + place as u64 / SECTOR_BYTES * SECTOR_BYTES).min(end - bytes);
+                }
                 address
             }
         };
