@@ -142,7 +142,8 @@ def simulate(
             Without either it is 1 %, and 1,000,000 I/Os at most.
         replications: independent ones, merged; then confidence intervals come from their spread.
         timed: for as long as each point is measured: its warm-up, which isn't counted, then its run time, from a system
-            at rest with an empty cache. What isn't steady by then shows. Replications tell how runs differ.
+            at rest with an empty cache. What isn't steady by then shows: `series` in a row's provenance has rates and
+            mean latencies of 120 equal parts, warm-up and all. Replications tell how runs differ.
         threads: None for all cores.
         listen: hears of the progress.
 
