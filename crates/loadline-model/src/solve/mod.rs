@@ -4,7 +4,7 @@
 //!
 //! - Networks: `network` is what is solved; `bounds`, `closed` with `merging`, and `open` how; `working` says it. `stations` are systems of
 //!   nothing else.
-//! - Described systems: `view` finds what a workload asks for (`ask`, `content`, `popularity`, `runs`, `uneven`, `parts`), which is a `mix`;
+//! - Described systems: `view` finds what a workload asks for (`ask`, `content`, `popularity`, `zones`, `runs`, `uneven`, `parts`), which is a `mix`;
 //!   `solver` puts it on components, `points` finds what it gets there, `outside` of a rate, `explained` says how. `system` asks for it, `load_line` and `bursts` too.
 //! - Drives as one center: `drives`, from a `curve` of service times that the modelled drive tells (`driven`), `rested` of those with buffers; `queues`, `shapes`, `fork` and `arrivals` say what waits there,
 //!   `away` what doesn't.
@@ -60,6 +60,7 @@ mod view;
 mod walk;
 mod windows;
 mod working;
+mod zones;
 
 pub use bounds::{Asymptotes, Bounds};
 pub use closed::{Closed, ClosedCenter};

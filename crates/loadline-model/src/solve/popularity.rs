@@ -5,10 +5,10 @@
 //! cache's size: the sum over places is what it holds (Che, Tung and Wang 2002, "Hierarchical web caching systems:
 //! modeling, design and experimental results", IEEE JSAC 20(7); first by Fagin 1977).
 
+use super::zones::Zone;
 use crate::cache;
 use crate::sim::{Profile, Purpose, Seed, Spread};
 use crate::units::Bytes;
-use std::ops::Range;
 
 /// Steps of a bisection: as many as a double has digits, and some for the exponent.
 const HALVINGS: u32 = 100;
@@ -133,38 +133,6 @@ impl Leaving {
                 steps.map(|part| held(part * ios)).sum::<f64>() / f64::from(STEPS)
             }
         }
-    }
-}
-
-/// Neighbouring places, as evenly asked for.
-#[derive(Debug, Clone, Copy, PartialEq)]
-pub(super) struct Zone {
-    /// Share of the I/Os.
-    pub(super) share: f64,
-    /// Share of the places.
-    pub(super) space: f64,
-}
-
-impl Zone {
-    /// Those of a profile's places, in the order of addresses. Popular places that are scattered are everywhere.
-    pub(super) fn of(profile: &Profile) -> Vec<Self> {
-        Popularity::of_places(profile).zones(0.0)
-    }
-
-    /// What lies within a range of all places, given as shares of them, cut off there.
-    pub(super) fn within(zones: &[Zone], range: Range<f64>) -> Vec<Self> {
-        let mut begin = 0.0;
-        let cut = |zone: &Zone| {
-            let end = begin + zone.space;
-            let space = (end.min(range.end) - range.start.max(begin)).max(0.0);
-            begin = end;
-            Zone {
-                share: zone.share * space / zone.space,
-                space,
-            }
-        };
-        let cut: Vec<_> = zones.iter().map(cut).collect();
-        cut.into_iter().filter(|zone| zone.space > 0.0).collect()
     }
 }
 

@@ -1,7 +1,7 @@
 //! Drives that don't get the same: of a JBOD that holds less than the pool or is asked for unevenly, and of mirrors whose copies aren't read alike.
 
-use super::popularity::Zone;
 use super::view::View;
+use super::zones::Zone;
 use crate::layout::{Kind, Layout};
 use crate::sim::Profile;
 use crate::system::MirrorRead;
