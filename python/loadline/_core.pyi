@@ -274,10 +274,11 @@ class System:
         """
     def load_line(
         self, streams: Sequence[ModelStream], limit: Limit, loads: tuple[int, int, int], *, explain: bool = False
-    ) -> tuple[Solution, tuple[float, float, float | None, float | None] | None, list[bool]]:
+    ) -> tuple[Solution, tuple[float, float, float | None, float | None] | None, list[bool], int]:
         """The load line of closed streams under a limit of the mean, of numbers outstanding from the first to the
         second, every so many: the solution at the last one before the first that fails, or at the lowest; the point of
-        the first that fails; and which of them keep the limit, as far as it can hold.
+        the first that fails; which of them keep the limit, as far as it can hold; and about twice that, up to where a
+        curve shows no load above saturation.
 
         Raises:
             ValueError: as `solve`.

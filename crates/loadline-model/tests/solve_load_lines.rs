@@ -55,6 +55,17 @@ fn a_load_line_is_the_last_number_whose_own_solution_keeps_the_limit() {
 }
 
 #[test]
+fn neighbours_of_thousands_outstanding_differ_by_less_than_walks_do() {
+    let per_s = |outstanding| {
+        let system = system("md-raid5-8x2tb", &[]);
+        let solved = solve(&system, 4096, 0.0, 0.0, outstanding);
+        solved.at.unwrap().throughput_per_s
+    };
+    let more = per_s(1909) / per_s(1908);
+    assert!((more - 1.0).abs() < 0.005, "{more}");
+}
+
+#[test]
 fn the_working_is_there_for_who_asks_for_it() {
     let system = system("eva-v2-10k", &[]);
     let streams = [stream(&system, 8192, 0.6, 1.0, Arrival::outstanding(8))];

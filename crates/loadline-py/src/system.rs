@@ -194,7 +194,7 @@ impl PySystem {
         limit: ModelLimit,
         loads: (u32, u32, u32),
         explain: bool,
-    ) -> PyResult<(PySolution, Option<At>, Vec<bool>)> {
+    ) -> PyResult<(PySolution, Option<At>, Vec<bool>, u32)> {
         let streams = workload::streams(streams)?;
         let limit = limit.into_model();
         let (low, high, step) = loads;
@@ -202,7 +202,7 @@ impl PySystem {
         let line = py.detach(|| self.0.load_line(&streams, &limit, &loads, explain));
         let line = line.map_err(|error| refused(&error))?;
         let next = line.next.as_ref().map(solution::at);
-        Ok((PySolution(line.solution), next, line.kept))
+        Ok((PySolution(line.solution), next, line.kept, line.beyond))
     }
 
     fn rule(&self, streams: Vec<ModelStream>) -> PyResult<PyRule> {

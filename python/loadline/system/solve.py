@@ -257,7 +257,7 @@ class _Asking:
         limit, each = point.ramp.limit, sum(stream.arrival.jobs for stream in point.streams)
         high = max(low, min(high, _MOST // each))
         loads = (low * each, high * each, each)
-        found, next_at, kept = self._ask(
+        found, next_at, kept, far = self._ask(
             point.at(high), lambda streams: self._built.load_line(streams, limit, loads, explain=self._explain)
         )
         fails = kept.index(False) if False in kept else None
@@ -273,7 +273,7 @@ class _Asking:
             beyond = Probe(highest + 1, self._off_curve(point.at(highest + 1), found, next_at), False)
         probes = [one for one in (at_line, beyond) if one is not None]
         if self._curve:
-            probes += self._beside(point, low, min(high, 2 * (highest + 1)), {probe.load for probe in probes})
+            probes += self._beside(point, low, max(low, far // each), {probe.load for probe in probes})
             monotone &= not any(probe.holds and probe.load > highest for probe in probes)
         return LoadLine(at_line, beyond, monotone, tuple(sorted(probes, key=lambda probe: probe.load)))
 

@@ -4,7 +4,7 @@
 
 mod arrival;
 mod engine;
-mod event;
+pub(crate) mod event;
 mod flow;
 mod histogram;
 mod intervals;

@@ -3,10 +3,10 @@
 use crate::device::SECTOR_BYTES;
 use crate::device::disk::{Disk, Model, Options, Request};
 use crate::layout::{Extent, Layout};
+use crate::sim::event::Events;
 use crate::sim::{Purpose, Seed, Way};
 use crate::units::Time;
-use std::cmp::Ordering;
-use std::collections::{BinaryHeap, VecDeque};
+use std::collections::VecDeque;
 use std::hash::{Hash, Hasher};
 use std::sync::Arc;
 
@@ -93,53 +93,35 @@ pub(super) struct Bench<'a> {
     drives: Vec<Option<Drive>>,
     /// Accesses at each drive.
     pub(super) inside: Vec<u64>,
-    events: Events,
+    agenda: Agenda,
     /// Bytes that went to drives to be written; these when buffers were last looked at, and the most that these have held.
     written: f64,
     written_before: f64,
     most_held: f64,
 }
 
-/// What is to happen, by time; of one time in the order in which it was put.
+/// What is to happen, each in a place that is free again when it has.
 #[derive(Default)]
-struct Events {
-    waiting: BinaryHeap<Waiting>,
-    order: u64,
+struct Agenda {
+    order: Events,
+    events: Vec<Event>,
+    free: Vec<u32>,
 }
 
-/// An event with its time and its place in the order, no two of which are alike.
-struct Waiting {
-    at: u64,
-    order: u64,
-    event: Event,
-}
-
-impl Ord for Waiting {
-    /// The first to happen is the greatest.
-    fn cmp(&self, other: &Self) -> Ordering {
-        (other.at, other.order).cmp(&(self.at, self.order))
-    }
-}
-
-impl PartialOrd for Waiting {
-    fn partial_cmp(&self, other: &Self) -> Option<Ordering> {
-        Some(self.cmp(other))
-    }
-}
-
-impl PartialEq for Waiting {
-    fn eq(&self, other: &Self) -> bool {
-        self.order == other.order
-    }
-}
-
-impl Eq for Waiting {}
-
-impl Events {
+impl Agenda {
     fn put(&mut self, at: u64, event: Event) {
-        self.order += 1;
-        let order = self.order;
-        self.waiting.push(Waiting { at, order, event });
+        let place = self.free.pop().unwrap_or_else(|| {
+            self.events.push(event);
+            self.events.len() as u32 - 1
+        });
+        self.events[place as usize] = event;
+        self.order.schedule(Time::from_ns(at), place);
+    }
+
+    fn next(&mut self) -> Option<(u64, Event)> {
+        let (now, place) = self.order.due(Time::from_ns(u64::MAX))?;
+        self.free.push(place);
+        Some((now.ns(), self.events[place as usize]))
     }
 }
 
@@ -163,7 +145,7 @@ impl<'a> Bench<'a> {
             number,
             drives: (0..count).map(|_| None).collect(),
             inside: vec![0; count],
-            events: Events::default(),
+            agenda: Agenda::default(),
             written: 0.0,
             written_before: 0.0,
             most_held: 0.0,
@@ -172,12 +154,12 @@ impl<'a> Bench<'a> {
 
     /// Something is to happen at a time, ns.
     pub(super) fn put(&mut self, at: u64, event: Event) {
-        self.events.put(at, event);
+        self.agenda.put(at, event);
     }
 
     /// The next event, of which drives have been told.
     pub(super) fn next(&mut self) -> Option<(u64, Event)> {
-        let Waiting { at: now, event, .. } = self.events.waiting.pop()?;
+        let (now, event) = self.agenda.next()?;
         match event {
             Event::Ask(_) | Event::Passed(_) | Event::On(_) => {}
             Event::Free(drive) => self.begin(now, drive),
@@ -278,14 +260,14 @@ impl<'a> Bench<'a> {
             };
             drive.free_at = started.free_at;
             if let Some(done) = started.completion {
-                self.events
+                self.agenda
                     .put(done.done_at.ns(), Event::Done(number, done.token));
                 drive.called_at = done.done_at;
             }
         }
         if drive.free_at > now && drive.called_at != drive.free_at && drive.disk.queued() > 0 {
             drive.called_at = drive.free_at;
-            self.events.put(drive.free_at.ns(), Event::Free(number));
+            self.agenda.put(drive.free_at.ns(), Event::Free(number));
         }
     }
 }

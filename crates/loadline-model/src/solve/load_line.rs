@@ -1,5 +1,6 @@
 //! The load line of a closed load: the last number outstanding before the first at which the mean response fails a limit.
 
+use super::points::followed_beside;
 use super::solver::Solver;
 use super::system::{Asked, Point, Solution, in_order};
 use crate::Error;
@@ -16,6 +17,9 @@ const FIRST_FOLLOWED: f64 = 32.0;
 
 /// Which loads keep a limit, from the lowest, and the first that doesn't.
 type Found = (Vec<bool>, Option<Point>);
+
+/// What solves a load, and looks for saturation as far as another one.
+type Solve<'a> = &'a dyn Fn([u32; 2]) -> Result<Solution, Error>;
 
 /// A limit of the mean response.
 #[derive(Debug, Clone, Copy, PartialEq)]
@@ -48,6 +52,8 @@ pub struct LoadLine {
     pub next: Option<Point>,
     /// Which loads keep the limit, from the lowest as far as it can hold.
     pub kept: Vec<bool>,
+    /// About twice the load line: a curve that goes so far shows no load above saturation.
+    pub beyond: u32,
 }
 
 impl Limit {
@@ -181,10 +187,12 @@ impl System {
             outstanding,
             think_ns,
         };
-        let line = |(mut kept, mut next): Found, solve: &dyn Fn(u32) -> Result<Solution, Error>| {
+        let line = |(mut kept, mut next): Found, solve: Solve<'_>| {
             loop {
                 let highest = loads.highest(&kept);
-                let solution = solve(highest)?;
+                let [far, _] = followed_beside(2 * (highest + step), step);
+                let beyond = high.min(far);
+                let solution = solve([highest, beyond])?;
                 // A curve that ends there may be a little above one that goes on.
                 let fails = solution.at.filter(|at| !limit.holds(at));
                 let known = kept.get_mut(((highest - low) / step) as usize);
@@ -195,6 +203,7 @@ impl System {
                             solution,
                             next,
                             kept,
+                            beyond,
                         });
                     }
                 }
@@ -205,7 +214,7 @@ impl System {
                 |outstanding| self.stations(streams, &at(outstanding), outstanding, explain);
             let most = limit.most(solve(1)?.saturation_per_s, think_ns);
             let found = loads.on_curves(limit, most, FIRST, |most| Ok(solve(most)?.curve))?;
-            return line(found, &solve);
+            return line(found, &|[highest, _]| solve(highest));
         };
         let mix = view.mix(&profiles);
         let solver = |outstanding| Solver::new(&view, mix.clone(), outstanding);
@@ -216,11 +225,9 @@ impl System {
             Some(_) => Cow::Owned(solver(outstanding)),
             None => Cow::Borrowed(&first),
         };
-        let solve = |highest| {
+        let solve = |[highest, beyond]: [u32; 2]| {
             let own = own(highest);
             let below = if own.each_by_itself() { 0 } else { highest };
-            // Charts of the curve go as far, and show no load above saturation.
-            let beyond = high.min(2 * (highest + step));
             own.solution([below, beyond], &at(highest), explain)
         };
         if mix.order.is_none() && mix.direct.is_none() {

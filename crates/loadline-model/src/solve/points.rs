@@ -11,7 +11,12 @@ use super::solver::{OfWay, Solver, beside_per_ns};
 use super::system::Point;
 use crate::Error;
 use crate::sim::Way;
+use std::collections::BTreeSet;
 use std::ops::RangeInclusive;
+
+/// Up to so many outstanding each number is followed by itself; of more, so many from one to twice that.
+const EACH: u32 = 64;
+const AN_OCTAVE: u32 = 8;
 
 impl Solver<'_> {
     /// I/Os per ns of streams that are read ahead of, so many outstanding, if all but the drives pass so many per ns, of one stream's part
@@ -150,8 +155,10 @@ impl Solver<'_> {
     /// # Errors
     /// It can't be followed.
     fn straight(&self, numbers: RangeInclusive<u32>, think_ns: f64) -> Result<Vec<Point>, Error> {
+        let streams = self.mix.direct.as_ref().map_or(1, Direct::streams);
+        let looked_at = looked_at(&numbers).flat_map(|n| followed_beside(n, streams));
         let mut found = Vec::new();
-        for n in looked_at(&numbers) {
+        for n in looked_at.collect::<BTreeSet<_>>() {
             let followed = self
                 .followed_straight(n, think_ns)
                 .ok_or_else(Error::unknown_rate)?;
@@ -159,11 +166,12 @@ impl Solver<'_> {
         }
         let values: Vec<_> = found.iter().map(|(n, one)| (*n, values(one))).collect();
         let (mut next, mut points) = (*numbers.start(), Vec::new());
-        for (last, followed) in &found {
+        for (last, followed) in found.iter().filter(|(last, _)| last >= numbers.start()) {
             // Up to there as much is moved as there.
+            let last = *numbers.end().min(last);
             let parts = self.parts_moving(self.moved_by(followed));
             let network = parts::front(&parts, &self.classes, think_ns);
-            let front = self.front(&parts, &network, &(next..=*last))?;
+            let front = self.front(&parts, &network, &(next..=last))?;
             let beside_per_ns = beside_per_ns(&parts, &self.classes);
             // One by itself passes as many loops side by side as it has accesses.
             let wide = self.drives.as_ref().map_or(1.0, |drives| drives.wide);
@@ -172,7 +180,7 @@ impl Solver<'_> {
                 .map(|part| part.mean_ns(&self.classes) / wide.clamp(1.0, f64::from(part.copies)));
             let loops_ns = loops_ns.fold(beside_per_ns.recip(), f64::max);
             let alone_ns = think_ns + self.front_ns(|_| true) + loops_ns;
-            for n in next..=*last {
+            for n in next..=last {
                 let [rate, read_ns, write_ns, busy_ns] = by_logarithm(&values, n);
                 let x = rate
                     .min(front.throughput_per_s[n as usize - 1] / 1e9)
@@ -497,6 +505,23 @@ pub(super) fn looked_at(numbers: &RangeInclusive<u32>) -> impl Iterator<Item = u
     std::iter::successors(Some(*numbers.start()), next)
 }
 
+/// The numbers outstanding that are followed for one, at or below it, and at or above: of many so near that a walk's own luck is more than what lies between.
+/// If all streams have as many of it, they have of these, too.
+pub(super) fn followed_beside(outstanding: u32, streams: u32) -> [u32; 2] {
+    let even = outstanding % streams == 0;
+    let unit = if even { streams } else { 1 };
+    let depth = outstanding / unit;
+    let step = if depth > EACH {
+        unit * (1 << depth.ilog2()) / AN_OCTAVE
+    } else {
+        unit
+    };
+    [
+        outstanding / step * step,
+        outstanding.next_multiple_of(step),
+    ]
+}
+
 /// I/Os per ns, times of reads and of writes, and that for which one occupies drives.
 fn values(followed: &Followed) -> [f64; 4] {
     let [read_ns, write_ns] = followed.waited_ns;
@@ -523,4 +548,23 @@ fn by_logarithm<const K: usize>(points: &[(u32, [f64; K])], n: u32) -> [f64; K] 
     }
     let share = (f64::from(n) / f64::from(from)).ln() / (f64::from(to) / f64::from(from)).ln();
     std::array::from_fn(|of| begin[of] + share * (end[of] - begin[of]))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn few_are_followed_each_by_itself_and_many_between_their_neighbours() {
+        for n in 1..=EACH {
+            assert_eq!(followed_beside(n, 1), [n, n]);
+        }
+        assert_eq!(followed_beside(65, 1), [64, 72]);
+        assert_eq!(followed_beside(1841, 1), [1792, 1920]);
+        assert_eq!(followed_beside(2048, 1), [2048, 2048]);
+        // All streams have as many, or some have more.
+        assert_eq!(followed_beside(8 * 64, 8), [8 * 64, 8 * 64]);
+        assert_eq!(followed_beside(3 * 70, 3), [3 * 64, 3 * 72]);
+        assert_eq!(followed_beside(3 * 70 + 1, 3), [208, 224]);
+    }
 }
