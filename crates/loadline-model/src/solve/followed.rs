@@ -396,13 +396,14 @@ impl Mix {
 
     /// Time for which drives have work for an I/O, all together, ns, of streams that are written back at so many I/Os per ns.
     pub(super) fn swept_ns(&self, view: &View<'_>, per_ns: f64) -> Option<f64> {
-        let sweep = self.sweep.as_ref().filter(|_| !self.is_swept())?;
+        let sweep = self.sweep.as_ref().filter(|_| self.order.is_some())?;
         Some(sweep.busy_ns(Self::ground(view, &Self::options(view)), per_ns))
     }
 
-    /// Whether nothing but random writes on their way from the cache go to the drives: what they do at most is followed.
-    pub(super) fn is_swept(&self) -> bool {
-        self.sweep.is_some() && self.order.is_none()
+    /// Whether nothing but writes on their way from the cache go to the drives, at random places or in a volume that lies in pieces: what they do at most is
+    /// followed.
+    pub(super) fn is_swept(&self, view: &View<'_>) -> bool {
+        self.sweep.is_some() && (self.order.is_none() || view.layout.spread() > 1.0)
     }
 
     /// I/Os per ns of these that drives can do at most.

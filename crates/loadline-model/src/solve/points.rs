@@ -366,7 +366,7 @@ impl Solver<'_> {
             let front_per_ns = front.throughput_per_s[n as usize - 1] / 1e9;
             let destaging = rates
                 .as_ref()
-                .filter(|_| followed.is_none() && !self.mix.is_swept())
+                .filter(|_| followed.is_none() && !self.mix.is_swept(self.view))
                 .map_or(f64::INFINITY, |rates| {
                     rates.at(self.bound) / self.sets.all()
                 });

@@ -317,7 +317,7 @@ impl<'a> Solver<'a> {
         };
         let most = most.min(drives.saturation()) / self.sets.all();
         match self.mix.most_swept_per_ns(self.view) {
-            Some(swept) if self.mix.is_swept() => swept,
+            Some(swept) if self.mix.is_swept(self.view) => swept,
             Some(swept) => swept.min(most),
             None => most,
         }

@@ -173,12 +173,14 @@ impl<'a> Walk<'a> {
             extents: Vec::new(),
             plan: WritePlan::default(),
         };
-        for stream in 0..streams.count {
-            let first = if pace.waits { pace.whole() + 1 } else { 1 };
-            for _ in 0..first {
+        let first = if pace.waits { pace.whole() + 1 } else { 1 };
+        for _ in 0..first {
+            for stream in 0..streams.count {
                 walk.bench.put(0, Event::Ask(stream));
             }
-            if !pace.waits {
+        }
+        if !pace.waits {
+            for stream in 0..streams.count {
                 walk.ask(0, stream);
             }
         }

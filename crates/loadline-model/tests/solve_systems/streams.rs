@@ -532,3 +532,36 @@ fn a_stream_beside_few_writes_that_wait_for_long_loses_nothing_with_more_outstan
     let (fewer, more) = (of(256), of(541));
     assert!(more > 0.97 * fewer, "{fewer} {more}");
 }
+
+#[test]
+fn a_stream_is_written_piece_by_piece_to_a_volume_that_is_spread_over_the_stroke() {
+    for (name, layout, drives, block, outstanding) in [
+        ("dl360-g6-p410i", "raid5", "8", 8192, 16),
+        ("dl360-g6-p410i", "raid10", "4", 65_536, 8),
+        ("dl360-g5-p400i", "raid6", "6", 65_536, 8),
+    ] {
+        let changes = [
+            ("volume.layout", layout),
+            ("pool.drives", drives),
+            ("volume.placement", "spread"),
+            ("volume.size", "40GiB"),
+        ];
+        let system = system(name, &changes);
+        let asked = stream(&system, block, 0.0, 0.0, Arrival::outstanding(outstanding));
+        let off = off(&system, asked, outstanding, 30_000);
+        assert!(off.abs() < 0.12, "{name} {layout}: {off:+.3}");
+    }
+}
+
+#[test]
+fn streams_take_turns_at_drives_that_do_first_what_comes_first() {
+    let changes = [("volume.layout", "raid5"), ("pool.scheduling", "fifo")];
+    let system = system("dl360-g6-p410i", &changes);
+    for (block, streams, each) in [(8192, 3, 1000), (65_536, 3, 100), (65_536, 8, 32)] {
+        let outstanding = streams * each;
+        let mut asked = stream(&system, block, 1.0, 0.0, Arrival::outstanding(outstanding));
+        asked.profile.sequential_streams = streams;
+        let off = off(&system, asked, outstanding, 40_000);
+        assert!(off.abs() < 0.1, "{block} x {streams} x {each}: {off:+.3}");
+    }
+}
