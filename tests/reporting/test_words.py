@@ -14,6 +14,8 @@ from loadline.reporting.report import of_runs
 from loadline.reporting.table import findings_notes
 from loadline.reporting.words import summary
 from loadline.result.schema import Result
+from loadline.system.forecast import forecast
+from loadline.workload.plan import Options
 
 
 def said(results: Sequence[Result]) -> dict[str, tuple[str, ...]]:
@@ -39,6 +41,15 @@ def test_of_several_the_extremes_are_named() -> None:
 def test_points_of_one_name_are_told_apart() -> None:
     rows = [replace(measured("a", 100.0, latency), run=run) for run, latency in (("x-1-y", 5.0), ("x-2-y", 1.0))]
     assert said(rows)["Main figures"][1] == "Mean read latency: 0.900 ms (a, 2) to 4.50 ms (a, 1)."
+
+
+def test_the_worst_of_all_is_told_where_it_is_of_the_best_one_at_another_load() -> None:
+    rows = forecast("dl360-g6-p410i", "typical-12", options=Options(only=("media-streaming",)))
+    asked, line = (f"{row.write.latency_mean_ns / 1e6:.3g}" for row in rows[:2] if row.write.latency_mean_ns)
+    range_of_writes = (
+        f"Mean write latency: {asked} ms (media-streaming) to {line} ms (media-streaming at another load)."
+    )
+    assert range_of_writes in said(rows)["Main figures"]
 
 
 def test_what_a_model_says_is_never_called_measured() -> None:

@@ -402,12 +402,20 @@ def test_ctrl_c_ends_the_tasks_under_way() -> None:
     assert [ended.get(timeout=60) for _ in range(2)] == [True, True]
 
 
+@pytest.mark.parametrize(("rate_per_s", "noted"), [(110.0, False), (150.0, True)])
+def test_a_rate_at_which_drives_never_rest_is_doubted_though_it_is_nearly_done(rate_per_s: float, noted: bool) -> None:
+    (row,) = simulate("hdd-7k2", reads(Open(rate_per_s, 256)), ios=20_000)
+    assert row.error is None
+    assert ("busy" in {found["check"] for found in row.findings}) is noted
+
+
 @pytest.mark.parametrize(
     ("system", "read_fraction", "random_fraction", "settings", "words", "noted"),
     [
         ("dl360-g6-p410i", 1.0, 0.0, [], {}, True),
         ("dl360-g6-p410i", 0.0, 0.0, [], {}, False),
         ("dl360-g6-p410i", 0.0, 0.0, ["cache.mode=off"], {}, True),
+        ("dl360-g6-p410i", 0.0, 0.0, ["cache.battery=failed"], {}, True),
         ("dl360-g6-p410i", 1.0, 1.0, [], {}, False),
         ("dl360-g6-p410i", 1.0, 0.0, [], {"replications": 2}, False),
         ("hdd-7k2", 1.0, 0.0, [], {}, False),

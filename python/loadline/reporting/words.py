@@ -220,7 +220,7 @@ def _range(points: Sequence[Result], direction: str) -> Iterator[str]:
     known = sorted((mean(point) or 0.0, point.point) for point in points if mean(point) is not None)
     if known:
         (low, best), (high, worst) = known[0], known[-1]
-        to = f" to {milliseconds(high)} ms ({worst})" if worst != best else ""
+        to = f" to {milliseconds(high)} ms ({worst}{' at another load' if worst == best else ''})" if high > low else ""
         yield f"Mean {direction} latency: {milliseconds(low)} ms ({best}){to}."
 
 

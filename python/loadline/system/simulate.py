@@ -49,6 +49,9 @@ _SATURATING_SEED = 1
 # An open load is above saturation when its rate is missed by more standard errors than chance ever gives.
 _BEYOND_CHANCE = 4
 
+# A station as busy as that has a queue whose mean takes a million services to show itself (1 / (1 - U) squared).
+_BUSY = 0.999
+
 # A simulation whose throughput and response disagree by more has left requests out.
 _UNLIKE = 0.05
 
@@ -388,7 +391,11 @@ def result(
         steady=all(outcome.steady for outcome in outcomes),
         ended_by="error" if error else ended_by,
         error=error,
-        findings=(*_findings(point, outcomes, ended_by, work), *_phases(system, point, len(outcomes))),
+        findings=(
+            *_findings(point, outcomes, ended_by, work),
+            *_phases(system, point, len(outcomes)),
+            *([] if error else _never_at_rest(point, components)),
+        ),
         provenance={
             "seed": point.seed,
             "replications": len(outcomes),
@@ -528,10 +535,21 @@ def _phases(system: System, point: Point, replications: int) -> Iterable[dict[st
     if replications > 1 or all(profile.random_fraction > 0 for profile in profiles):
         return
     figures = {key: value for key, value, _ in system.figures()}
-    waits = figures.get("cache.mode") != "write-back" or any(profile.read_fraction > 0 for profile in profiles)
+    writes_back = figures.get("cache.mode") == "write-back" and figures.get("cache.battery") != "failed"
+    waits = not writes_back or any(profile.read_fraction > 0 for profile in profiles)
     if waits and int(figures.get("pool.drives", "1")) > 1:
         message = "drives' spindles stand to each other as the seed has them, and in order others may give another rate"
         yield finding(point, "phases", "note", message, {}, "Give --replications 8.")
+
+
+def _never_at_rest(point: Point, components: Mapping[str, float]) -> Iterable[dict[str, Any]]:
+    """A queue from outside may grow for long before that is plain; if it doesn't, its mean takes as long."""
+    name = busiest(components)
+    if name is None or components[name] < _BUSY or not isinstance(point.streams[0].arrival, Open):
+        return
+    message = f"{name} never rest at this rate: the queue may still grow, and no interval knows where the response ends"
+    numbers = {"utilisation": components[name]}
+    yield finding(point, "busy", "warning", message, numbers, "Give more --ios to see, or a lower rate.")
 
 
 def _findings(point: Point, outcomes: Sequence[_core.Outcome], ended_by: str, work: Effort) -> Iterable[dict[str, Any]]:

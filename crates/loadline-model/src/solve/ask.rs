@@ -13,7 +13,7 @@ use std::ops::Range;
 /// Places that are looked at. Means over them are off by some percent where I/Os differ much, which they seldom do: a stripe
 /// is like the other. What meets a failed drive is unlike the rest, and few.
 const SAMPLE: u32 = 64;
-const DEGRADED_SAMPLE: u32 = 1024;
+const DEGRADED_SAMPLE: u32 = 16_384;
 
 /// Accesses side by side, which end with the slowest.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]

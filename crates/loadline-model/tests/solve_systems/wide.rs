@@ -27,3 +27,30 @@ fn drives_that_have_come_from_one_place_together_take_equally_long_with_their_ar
         assert!(off.abs() < 0.07, "{settings:?} x {outstanding}: {off:+.3}");
     }
 }
+
+#[test]
+fn reads_of_a_lost_drive_cost_the_others_one_access_each() {
+    for (layout, drives, parities) in [
+        ("raid5", 12, 1),
+        ("raid5", 24, 1),
+        ("raid6", 24, 2),
+        ("raid6", 36, 2),
+    ] {
+        let saturation = |failed: &str| {
+            let drives = drives.to_string();
+            let settings = [
+                ("volume.layout", layout),
+                ("pool.drives", &drives),
+                ("pool.failed", failed),
+            ];
+            let system = system("sas-10k-jbod", &settings);
+            let asked = stream(&system, 4096, 1.0, 1.0, Arrival::outstanding(64));
+            system.solve(&[asked], 0, false).unwrap().saturation_per_s
+        };
+        let n = f64::from(drives);
+        let left = (n - 1.0) / n;
+        let exact = left / (left + (n - f64::from(parities)) / n);
+        let off = saturation("1") / saturation("0") / exact - 1.0;
+        assert!(off.abs() < 0.05, "{layout} of {drives}: {off:+.3}");
+    }
+}
