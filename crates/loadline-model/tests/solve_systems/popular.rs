@@ -83,3 +83,20 @@ fn a_mirror_without_its_other_copy_is_as_slow_as_one_drive() {
     assert!((left / alone - 1.0).abs() < 1e-9, "{left} {alone}");
     assert!(of("raid1", 2, 0) < 0.9 * alone);
 }
+
+#[test]
+fn a_queue_at_popular_stripes_comes_about_slowly() {
+    // In the first thousands of I/Os a third to two thirds more are done.
+    for (theta, outstanding) in [(0.9, 250), (1.2, 750)] {
+        let settings = [
+            ("pool.drive", "savvio-10k3-300"),
+            ("pool.drives", "12"),
+            ("volume.layout", "raid5"),
+        ];
+        let system = system("sas-10k-jbod", &settings);
+        let mut asked = stream(&system, 8192, 0.3, 1.0, Arrival::outstanding(outstanding));
+        asked.profile.spread = Spread::Zipf { theta };
+        let off = off(&system, asked, outstanding, 200_000);
+        assert!(off.abs() < 0.12, "zipf {theta} x {outstanding}: {off:+.3}");
+    }
+}

@@ -1,7 +1,7 @@
 //! What counts of a walk: from when on and until when, and how well it is known then.
 
 use super::{Coming, Direct, Followed, Moved, paused};
-use crate::sim::Way;
+use crate::sim::{Spread, Way};
 use crate::solve::arrivals::falls_behind;
 use crate::solve::bench::Ground;
 use crate::solve::view::scattered;
@@ -88,9 +88,11 @@ impl Count {
                 .as_ref()
                 .is_some_and(|cache| cache.streams < streams);
         // Before drives have found streams from outside a queue comes about, which lasts for as long as little is left of what they can do.
-        let unknown = direct.kept || in_goes || some || open && in_order;
+        // At places that are more popular than others a queue comes about.
+        let skewed = !matches!(profile.spread, Spread::Uniform);
+        let unknown = direct.kept || in_goes || some || open && in_order || skewed;
         // The most that drives do needn't be so sure, and several walks tell by themselves.
-        let until_known = unknown && span.walks == 1 && (paused(coming) || open);
+        let until_known = unknown && span.walks == 1 && (paused(coming) || open || skewed);
         let limit = ground.model.age_limit().filter(|_| keeps);
         Count {
             span,
