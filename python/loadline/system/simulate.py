@@ -394,7 +394,7 @@ def result(
         findings=(
             *_findings(point, outcomes, ended_by, work),
             *_phases(system, point, len(outcomes)),
-            *([] if error else _never_at_rest(point, components)),
+            *([] if error else _never_at_rest(point, outcomes, components)),
         ),
         provenance={
             "seed": point.seed,
@@ -542,14 +542,19 @@ def _phases(system: System, point: Point, replications: int) -> Iterable[dict[st
         yield finding(point, "phases", "note", message, {}, "Give --replications 8.")
 
 
-def _never_at_rest(point: Point, components: Mapping[str, float]) -> Iterable[dict[str, Any]]:
+def _never_at_rest(
+    point: Point, outcomes: Sequence[_core.Outcome], components: Mapping[str, float]
+) -> Iterable[dict[str, Any]]:
     """A queue from outside may grow for long before that is plain; if it doesn't, its mean takes as long."""
-    name = busiest(components)
-    if name is None or components[name] < _BUSY or not isinstance(point.streams[0].arrival, Open):
+    name, half = busiest(components), _half_width(list(map(_iops, outcomes)), outcomes[0].iops_ci95)
+    if name is None or half is None or not isinstance(point.streams[0].arrival, Open):
         return
-    message = f"{name} never rest at this rate: the queue may still grow, and no interval knows where the response ends"
-    numbers = {"utilisation": components[name]}
-    yield finding(point, "busy", "warning", message, numbers, "Give more --ios to see, or a lower rate.")
+    # What is rebuilt or written back keeps drives busy, too, while hosts get what they ask for.
+    missed = fmean(map(_iops, outcomes)) + half < _offered_per_s(point)
+    if missed and components[name] >= _BUSY:
+        message = f"{name} had work all the time: the queue may still grow, and no interval knows where responses end"
+        numbers = {"utilisation": components[name]}
+        yield finding(point, "busy", "warning", message, numbers, "Give more --ios to see, or a lower rate.")
 
 
 def _findings(point: Point, outcomes: Sequence[_core.Outcome], ended_by: str, work: Effort) -> Iterable[dict[str, Any]]:

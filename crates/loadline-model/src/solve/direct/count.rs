@@ -87,11 +87,11 @@ impl Count {
                 .cache
                 .as_ref()
                 .is_some_and(|cache| cache.streams < streams);
-        // Before drives have found streams from outside a queue comes about, which lasts for as long as little is left of what they can do.
-        // At places that are more popular than others a queue comes about.
+        // A queue comes about at places that are more popular than others, and before drives have found streams from outside, which lasts for as long as little is
+        // left of what they can do.
         let skewed = !matches!(profile.spread, Spread::Uniform);
         let unknown = direct.kept || in_goes || some || open && in_order || skewed;
-        // The most that drives do needn't be so sure, and several walks tell by themselves.
+        // The most that drives do needn't be so sure, but for such places, and several walks tell by themselves.
         let until_known = unknown && span.walks == 1 && (paused(coming) || open || skewed);
         let limit = ground.model.age_limit().filter(|_| keeps);
         Count {
