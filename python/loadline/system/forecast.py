@@ -13,9 +13,9 @@ from loadline.result.schema import Result
 from loadline.system import rule, simulate, solve
 from loadline.system.asked import CURVE_ROWS, PLAIN_ROWS, Asked, check_rows, pairs, points_of
 from loadline.system.description import System, load_system, unroll
+from loadline.system.effort import effort
 from loadline.system.pool import Listener
 from loadline.system.row import beside
-from loadline.system.simulate import effort
 from loadline.workload.limit import Limit, Ramp, parse_limit
 from loadline.workload.plan import Options, Point
 from loadline.workload.profile import Closed, Open

@@ -2,39 +2,43 @@
 
 from __future__ import annotations
 
-import math
 from collections import Counter, defaultdict
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from concurrent.futures import CancelledError
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import lru_cache, partial
 from pathlib import Path
-from statistics import fmean, stdev
+from statistics import fmean
 from threading import Event
 from typing import Any
 
 from loadline import _core
 from loadline.errors import InputError
 from loadline.host.roots import available_bytes
-from loadline.result.figures import PERCENTILES, merged, thin_percentiles
+from loadline.result.figures import thin_percentiles
 from loadline.result.schema import Flow, Result
 from loadline.system.asked import Asked, check_rows, pairs, points_of, streams_of
 from loadline.system.description import LITTLE_BYTES, System, load_system, unroll
+from loadline.system.doubts import doubts
+from loadline.system.effort import Effort, effort
 from loadline.system.load_line import keeps, luck, search_outstanding, search_rate, share
+from loadline.system.outcome import (
+    falls_behind,
+    flow_of,
+    half_width,
+    iops,
+    mean_ns,
+    offered_per_s,
+    series_of,
+    spread_of,
+    utilisations,
+)
 from loadline.system.pool import Listener, check_listener, in_order
 from loadline.system.refusal import refusal
 from loadline.system.row import best_rows, busiest, finding, load_line_rows, refused_all, refused_row, row
-from loadline.units import format_duration, format_percent, format_size, parse_fraction, short, whole
+from loadline.units import format_duration, format_size, short
 from loadline.workload.plan import Options, Point
-from loadline.workload.profile import Closed, Open
-
-#: I/Os of a point at most, where nobody has said how many.
-MOST_IOS = 1_000_000
-
-# Whatever somebody asks for ends some day: a day at a million I/Os a second.
-_MOST_EVER = 1 << 36
-
-_DEFAULT_PRECISION = 0.01
+from loadline.workload.profile import Closed
 
 # Measured of two million: 0.3 kB, and as much again while tables of them grow.
 _IO_BYTES = 512
@@ -46,72 +50,10 @@ _SATURATING = 4096
 _SATURATING_IOS = 200_000
 _SATURATING_SEED = 1
 
-# An open load is above saturation when its rate is missed by more standard errors than chance ever gives.
-_BEYOND_CHANCE = 4
-
-# A station as busy as that has a queue whose mean takes a million services to show itself (1 / (1 - U) squared).
-_BUSY = 0.999
-
-# A simulation whose throughput and response disagree by more has left requests out.
-_UNLIKE = 0.05
-
-# A rebuild that reaches so much of its rate isn't held up: a run ends within a unit.
-_REBUILT = 0.95
-
-# `oltp-db` on `dl360-g6-p410i` is 3 % off in the first pass of destaging after the warm-up, the mean of two 0.5 %.
-_PASSES = 2
 _SLICE_MS = 50
-
-#: Student's t at 97.5 % for 1, 2 ... 30 degrees of freedom.
-_T_975 = (
-    *(12.706, 4.303, 3.182, 2.776, 2.571, 2.447, 2.365, 2.306, 2.262, 2.228),
-    *(2.201, 2.179, 2.160, 2.145, 2.131, 2.120, 2.110, 2.101, 2.093, 2.086),
-    *(2.080, 2.074, 2.069, 2.064, 2.060, 2.056, 2.052, 2.048, 2.045, 2.042),
-)
 
 # Of several ends the one that says most about the figures.
 _ENDS = ("overloaded", "stalled", "longest", "most-ios", "precision", "ios", "runtime")
-
-
-@dataclass(frozen=True, slots=True)
-class Effort:
-    """When a simulation knows enough: so many I/Os counted, a precision reached before that, or a point's own times."""
-
-    ios: int = MOST_IOS
-    precision_fraction: float | None = _DEFAULT_PRECISION
-    replications: int = 1
-    timed: bool = False
-
-
-def effort(
-    ios: int | None = None, until_precision: str | None = None, replications: int = 1, *, timed: bool = False
-) -> Effort:
-    """The effort that a user asks for; without anything 1 %, with 1,000,000 I/Os at most.
-
-    Raises:
-        InputError: two are given, a share that can't be, or numbers below 1.
-    """
-    ends = {"a number of I/Os": ios is not None, "a precision": until_precision is not None, "a time": timed}
-    given = [end for end, is_given in ends.items() if is_given]
-    if len(given) > 1:
-        raise InputError(f"{' and '.join(given)} are given", "Leave out one: either would end the simulation.")
-    if ios is not None:
-        whole("--ios", ios, 1, _MOST_EVER)
-    whole("--replications", replications, 1, 10_000)
-    if ios is not None:
-        return Effort(ios, None, replications)
-    if timed:
-        return Effort(_MOST_EVER, None, replications, timed)
-    if until_precision is None:
-        return Effort(replications=replications)
-    remedy = "Give a share such as 1%, from 0.001% to below 100%."
-    try:
-        precision = float(parse_fraction(until_precision))
-    except InputError as error:
-        raise InputError(f"--until-precision: {error.message}", remedy) from None
-    if not 1e-5 <= precision < 1:
-        raise InputError(f"--until-precision: {until_precision} can't be", remedy)
-    return Effort(_MOST_EVER, precision, replications)
 
 
 def simulate(
@@ -242,7 +184,7 @@ def _built(system: System) -> _core.System:
 def _answer(system: System, point: Point, work: Effort, number: int, stop: Event) -> list[_core.Outcome]:
     """What one replication found out; if the first one found the system overloaded, then what saturates it, too."""
     outcome = _replication(system, point, work, number, stop)
-    if number or (outcome.ended != "overloaded" and not _falls_behind(point, [outcome])):
+    if number or (outcome.ended != "overloaded" and not falls_behind(point, [outcome])):
         return [outcome]
     return [outcome, *_saturated(system, point, stop)]
 
@@ -321,7 +263,7 @@ def _search(system: System, point: Point, suite: str | None, work: Effort, stop:
 
     if ramp.axis == "rate":
         saturated = _saturated(system, point, stop)
-        highest = next(map(_iops, saturated), None)
+        highest = next(map(iops, saturated), None)
         line = search_rate(
             *(ask, holds, ramp.low, ramp.high, part),
             lambda answer: highest if answer.error is not None else None,
@@ -345,22 +287,22 @@ def result(
     runtime_ns = sum(outcome.runtime_ns for outcome in outcomes)
     ended = {outcome.ended for outcome in outcomes}
     ended_by = next(end for end in _ENDS if end in ended)
-    behind = ended_by != "overloaded" and _falls_behind(point, outcomes)
+    behind = ended_by != "overloaded" and falls_behind(point, outcomes)
     if behind:
         ended_by = "overloaded"
     # What is hardly above saturation may be below one that is known to some per cent.
-    if ended_by != "overloaded" or (saturated and fmean(map(_iops, saturated)) >= _offered_per_s(point)):
+    if ended_by != "overloaded" or (saturated and fmean(map(iops, saturated)) >= offered_per_s(point)):
         saturated = ()
     if behind and not saturated:
         saturated = outcomes
-    components = _weighted(saturated or outcomes, sum(outcome.runtime_ns for outcome in saturated or outcomes))
-    saturation_iops = fmean(map(_iops, saturated)) if saturated else None
+    components = utilisations(saturated or outcomes)
+    saturation_iops = fmean(map(iops, saturated)) if saturated else None
     error = None
     if ended_by == "overloaded":
         where = "" if saturation_iops is None else f", which is at about {short(saturation_iops)}"
         by = f" and set by {busiest(components)}" if saturated and components else ""
         error = (
-            f"{short(_offered_per_s(point))} I/Os a second are above saturation{where}{by}: more and more of them wait"
+            f"{short(offered_per_s(point))} I/Os a second are above saturation{where}{by}: more and more of them wait"
         )
     elif ended_by == "stalled":
         error = "the model waits for itself; this is a fault of loadline's"
@@ -372,16 +314,16 @@ def result(
         error = "all I/Os that were counted were answered at one moment: give more --ios"
     read, write = (outcome.read for outcome in outcomes), (outcome.write for outcome in outcomes)
     both = (flow for outcome in outcomes for flow in (outcome.read, outcome.write))
-    total, read_flow, write_flow = (Flow() if error else _flow(flows, runtime_ns) for flows in (both, read, write))
+    total, read_flow, write_flow = (Flow() if error else flow_of(flows, runtime_ns) for flows in (both, read, write))
     found = row(
         *(system, point, suite, "simulated"),
         outstanding_achieved=fmean(outcome.outstanding_mean for outcome in outcomes),
         total=total,
         read=read_flow,
         write=write_flow,
-        iops_ci95=None if error else _half_width(list(map(_iops, outcomes)), outcomes[0].iops_ci95),
+        iops_ci95=None if error else half_width(list(map(iops, outcomes)), outcomes[0].iops_ci95),
         latency_mean_ci95_ns=(
-            None if error else _half_width(list(map(_mean_ns, outcomes)), outcomes[0].latency_mean_ci95_ns)
+            None if error else half_width(list(map(mean_ns, outcomes)), outcomes[0].latency_mean_ci95_ns)
         ),
         saturation_iops=saturation_iops,
         components=components,
@@ -391,16 +333,12 @@ def result(
         steady=all(outcome.steady for outcome in outcomes),
         ended_by="error" if error else ended_by,
         error=error,
-        findings=(
-            *_findings(point, outcomes, ended_by, work),
-            *_phases(system, point, len(outcomes)),
-            *([] if error else _never_at_rest(point, outcomes, components)),
-        ),
+        findings=tuple(doubts(system, point, outcomes, ended_by, work, {} if error else components)),
         provenance={
             "seed": point.seed,
             "replications": len(outcomes),
-            **_spread(outcomes if not error else ()),
-            **_series(outcomes),
+            **spread_of(outcomes if not error else ()),
+            **series_of(outcomes),
         },
     )
     thin = thin_percentiles(found)
@@ -408,214 +346,3 @@ def result(
         return found
     few = finding(point, "percentiles", "note", thin, {}, "Give more --ios, or leave them out.")
     return replace(found, findings=(*found.findings, few))
-
-
-def _series(outcomes: Sequence[_core.Outcome]) -> dict[str, Any]:
-    """Rates and mean responses over simulated time, of a simulation of a given length, warm-up and all.
-
-    Of replications the mean.
-    """
-    known = [outcome.intervals for outcome in outcomes if outcome.intervals is not None]
-    if not known:
-        return {}
-    each_ns = known[0][0]
-    last = math.ceil(max(outcome.warmup_ns + outcome.runtime_ns for outcome in outcomes) / each_ns)
-    series: dict[str, Any] = {"interval_ns": each_ns}
-    for way, name in enumerate(("read", "write")):
-        parts = list(zip(*(parts[:last] for _, parts in known), strict=True))
-        ios = [sum(ios[way] for ios, _ in part) for part in parts]
-        response_ns = [sum(response_ns[way] for _, response_ns in part) for part in parts]
-        if any(ios):
-            series[f"{name}_iops"] = [_digits(count * 1e9 / each_ns / len(known)) for count in ios]
-            means = zip(response_ns, ios, strict=True)
-            series[f"{name}_latency_mean_ns"] = [_digits(ns / count) if count else None for ns, count in means]
-    return {"series": series}
-
-
-def _digits(value: float) -> float:
-    return float(f"{value:.4g}")
-
-
-def _offered_per_s(point: Point) -> float:
-    return sum(stream.arrival.rate_per_s for stream in point.streams if isinstance(stream.arrival, Open))
-
-
-def _falls_behind(point: Point, outcomes: Sequence[_core.Outcome]) -> bool:
-    """An open load, above saturation by so little that the I/Os that wait are never too many for a simulation.
-
-    Fewer are done than come, by more than the chance of arrivals (Poisson's, or what batches show of bursts), and those
-    that are missing are seen to wait: a queue that grows by n holds n / 2 on average.
-    """
-    if not all(isinstance(stream.arrival, Open) for stream in point.streams):
-        return False
-    offered = _offered_per_s(point)
-    counted = sum(outcome.read.ios + outcome.write.ios for outcome in outcomes)
-    missing = offered - fmean(map(_iops, outcomes))
-    error = max(offered / math.sqrt(counted or 1), fmean(outcome.iops_ci95 or 0.0 for outcome in outcomes) / _T_975[-1])
-    waiting = fmean(outcome.outstanding_mean for outcome in outcomes)
-    longest_s = max(outcome.runtime_ns for outcome in outcomes) / 1e9
-    return missing > _BEYOND_CHANCE * error and waiting > missing * longest_s / 4
-
-
-def _iops(outcome: _core.Outcome) -> float:
-    return outcome.read.iops + outcome.write.iops
-
-
-def _flow(flows: Iterable[_core.Flow], runtime_ns: int) -> Flow:
-    several = list(flows)
-    whole = _within_known(merged(several))
-    if not runtime_ns:
-        return whole
-    # Replications run one after the other: their counts add up, and so do their times.
-    ios, size_bytes = sum(flow.ios for flow in several), sum(flow.bytes for flow in several)
-    return replace(whole, iops=ios * 1e9 / runtime_ns, bytes_per_s=size_bytes * 1e9 / runtime_ns)
-
-
-def _within_known(flow: Flow) -> Flow:
-    """Percentiles as far as the mean and the longest time allow: a bin's value may lie above or below all times in it.
-
-    With that share of times up to the percentile, and all others as long as the longest, the mean must be reached.
-    """
-    longest_ns, mean_ns = flow.latency_max_ns, flow.latency_mean_ns
-    if longest_ns is None or mean_ns is None:
-        return flow
-    kept = {}
-    for name, percent in PERCENTILES.items():
-        value_ns = getattr(flow, name)
-        if value_ns is not None:
-            share = percent / 100
-            least_ns = round((mean_ns - (1 - share) * longest_ns) / share)
-            kept[name] = min(max(value_ns, least_ns), longest_ns)
-    return replace(flow, **kept)
-
-
-def _weighted(outcomes: Sequence[_core.Outcome], runtime_ns: int) -> dict[str, float]:
-    sums: dict[str, float] = {}
-    for outcome in outcomes:
-        share = outcome.runtime_ns / runtime_ns if runtime_ns else 1 / len(outcomes)
-        for name, utilisation in outcome.components:
-            sums[name] = sums.get(name, 0.0) + share * utilisation
-    return sums
-
-
-def _mean_ns(outcome: _core.Outcome) -> float:
-    return _core.Flow.merge([outcome.read, outcome.write]).latency_mean_ns or 0.0
-
-
-def _half_width(values: Sequence[float], of_batches: float | None) -> float | None:
-    """Of the 95 % confidence interval: by the spread of replications, of a single one by its batch means."""
-    if len(values) == 1:
-        return of_batches
-    t = _T_975[min(len(values) - 1, len(_T_975)) - 1]
-    return t * stdev(values) / math.sqrt(len(values))
-
-
-def _spread(outcomes: Sequence[_core.Outcome]) -> dict[str, Any]:
-    """Standard errors of logarithms by the spread of replications, of what rows have no interval's column for."""
-    if len(outcomes) < 2:
-        return {}
-    found: dict[str, float] = {}
-    ways = (
-        ("", lambda one: (one.read, one.write)),
-        ("read_", lambda one: (one.read,)),
-        ("write_", lambda one: (one.write,)),
-    )
-    for prefix, flows_of in ways:
-        flows = [merged(flows_of(one)) for one in outcomes]
-        for name in ("latency_mean_ns", *PERCENTILES) if prefix else PERCENTILES:
-            values = [getattr(flow, name) for flow in flows]
-            if all(values):
-                found[prefix + name] = float(f"{stdev(map(math.log, values)) / math.sqrt(len(values)):.4g}")
-    return {"errors": found}
-
-
-def _phases(system: System, point: Point, replications: int) -> Iterable[dict[str, Any]]:
-    """In order I/Os meet several drives as their spindles stand to each other, in one simulation always alike."""
-    profiles = [stream.profile for stream in point.streams]
-    if replications > 1 or all(profile.random_fraction > 0 for profile in profiles):
-        return
-    figures = {key: value for key, value, _ in system.figures()}
-    writes_back = figures.get("cache.mode") == "write-back" and figures.get("cache.battery") != "failed"
-    waits = not writes_back or any(profile.read_fraction > 0 for profile in profiles)
-    if waits and int(figures.get("pool.drives", "1")) > 1:
-        message = "drives' spindles stand to each other as the seed has them, and in order others may give another rate"
-        yield finding(point, "phases", "note", message, {}, "Give --replications 8.")
-
-
-def _never_at_rest(
-    point: Point, outcomes: Sequence[_core.Outcome], components: Mapping[str, float]
-) -> Iterable[dict[str, Any]]:
-    """A queue from outside may grow for long before that is plain; if it doesn't, its mean takes as long."""
-    name, half = busiest(components), _half_width(list(map(_iops, outcomes)), outcomes[0].iops_ci95)
-    if name is None or half is None or not isinstance(point.streams[0].arrival, Open):
-        return
-    # What is rebuilt or written back keeps drives busy, too, while hosts get what they ask for.
-    missed = fmean(map(_iops, outcomes)) + half < _offered_per_s(point)
-    if missed and components[name] >= _BUSY:
-        message = f"{name} had work all the time: the queue may still grow, and no interval knows where responses end"
-        numbers = {"utilisation": components[name]}
-        yield finding(point, "busy", "warning", message, numbers, "Give more --ios to see, or a lower rate.")
-
-
-def _findings(point: Point, outcomes: Sequence[_core.Outcome], ended_by: str, work: Effort) -> Iterable[dict[str, Any]]:
-    if ended_by == "most-ios" and work.precision_fraction is not None:
-        message = (
-            f"{format_percent(work.precision_fraction)} was not reached within {work.ios:,} I/Os; see the intervals"
-        )
-        if any(stream.profile.random_fraction == 0.0 for stream in point.streams):
-            message += "; streams come to slower zones of the drives as they go on, see fewer --ios"
-        yield finding(point, "precision", "note", message, {}, "Give --until-precision, or a number of --ios.")
-    if all(outcome.iops_ci95 is None for outcome in outcomes) and len(outcomes) == 1:
-        message = "too few I/Os for a confidence interval"
-        yield finding(point, "precision", "warning", message, {}, "Give more --ios, or several --replications.")
-    if ended_by == "longest":
-        yield finding(point, "precision", "note", "the longest simulated time ended it", {}, "Ask for less.")
-    kept = [share for outcome in outcomes if (share := _by_littles_law(point, outcome)) is not None]
-    if kept and abs(fmean(kept) - 1) > _UNLIKE:
-        message = (
-            f"by Little's law {fmean(kept):.0%} of the asked number were outstanding: some requests waited longer than"
-            " the simulation, or were counted though they began before it"
-        )
-        numbers = {"share": round(fmean(kept), 3)}
-        yield finding(
-            point, "littles-law", "warning", message, numbers, "Give more --ios; an SPTF queue can starve some."
-        )
-    if not all(outcome.steady for outcome in outcomes):
-        message = "the warm-up wasn't over when counting had to begin: figures drift"
-        yield finding(point, "steady", "warning", message, {}, "Give more --ios, or look at the load: is it too high?")
-    counted, each = (min(one.read.ios + one.write.ios for one in outcomes), max(one.sweep_ios for one in outcomes))
-    if counted < _PASSES * each:
-        message = (
-            f"{counted:,} I/Os were counted, and a pass of destaging over the drives takes {each:,}: how much"
-            " is written back for a write swings with it, by some per cent, which intervals don't know"
-        )
-        numbers = {"counted": counted, "pass": each}
-        yield finding(point, "destaging", "note", message, numbers, f"Give --ios {_PASSES * each} or more.")
-    yield from _rebuilding(point, outcomes)
-
-
-def _by_littles_law(point: Point, outcome: _core.Outcome) -> float | None:
-    """Throughput times response of a closed load without pauses, as a share of the number outstanding."""
-    if any(isinstance(stream.arrival, Open) or stream.profile.think_time_ns for stream in point.streams):
-        return None
-    return _iops(outcome) * _mean_ns(outcome) / 1e9 / sum(stream.outstanding for stream in point.streams)
-
-
-def _rebuilding(point: Point, outcomes: Sequence[_core.Outcome]) -> Iterable[dict[str, Any]]:
-    rates = [outcome.rebuild_bytes_per_s for outcome in outcomes if outcome.rebuild_bytes_per_s]
-    if not rates:
-        return
-    asked, reached = (fmean(rate) for rate in zip(*rates, strict=True))
-    numbers = {"asked_bytes_per_s": asked, "reached_bytes_per_s": reached}
-    if reached == 0:
-        message = "nothing of the failed drive was rebuilt while I/Os were counted"
-        yield finding(point, "rebuild", "note", message, numbers, "Give more --ios, or raise pool.rebuild_rate.")
-    elif reached < _REBUILT * asked:
-        message = (
-            f"the failed drive is rebuilt at {short(reached / 1e6)} MB/s, not at the {short(asked / 1e6)} MB/s asked"
-            " for: drives and links leave no more beside this load"
-        )
-        yield finding(point, "rebuild", "note", message, numbers, "Lower pool.rebuild_rate, or the load.")
-    else:
-        message = f"the failed drive is rebuilt at {short(reached / 1e6)} MB/s, as asked for"
-        yield finding(point, "rebuild", "note", message, numbers, "Nothing is to be done.")

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 from loadline.result.schema import Result
 from loadline.system.description import System, load_system
+from loadline.system.effort import Effort
 from loadline.system.pool import Listener
-from loadline.system.simulate import Effort, answers
+from loadline.system.simulate import answers
 from loadline.workload.plan import Point
 from loadline.workload.profile import BlockShare, Closed, Profile, Workload, access_class
 
