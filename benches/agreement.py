@@ -4,8 +4,9 @@ A point is judged where the simulated mean response is within the limit of the c
 tell their length, and where it is known within what is judged. Its error is that of throughput or of mean response,
 whichever is larger. Simulations are made again with more I/Os until their half-width is small beside what is judged, or
 the time for a point is over. Where a cache is written back they are long enough for a sweep over all of it, for a short
-one sees the places of a part. What is read in order is simulated for as long as the suite lasts, as a mean over
-several phases of the drives, more of them instead of more I/Os: for longer it would come to other zones of the drives.
+one sees the places of a part. What is read in order, or written so without a cache, is simulated for as long as the
+suite lasts, as a mean over several phases of the drives, more of them instead of more I/Os: for longer it would come to
+other zones of the drives.
 Phases of drives that work together stay for as long as a simulation lasts, so everything else that needs no sweep is a
 mean over several, too.
 """
@@ -39,7 +40,7 @@ IOS = 50_000
 #: Bytes that several streams write, which is a dozen times what the catalog's write caches hold.
 WRITTEN_BYTES = 9e9
 
-#: Of what is read in order: the fewest and most I/Os.
+#: Of what is in order: the fewest and most I/Os.
 READ_IOS = (1_000, 1_000_000)
 
 #: Seeds, each of which has other phases of the drives.
@@ -157,21 +158,22 @@ def sweep_ios(system: System, point: Point) -> int:
     Between two visits of a sweep to a place twice as much is written as is dirty on the whole.
     """
     profile = point.streams[0].profile
-    mean_bytes = max(share.size_bytes for share in profile.block)
-    if profile.random_fraction == 0 and profile.read_fraction == 0:
-        return int(WRITTEN_BYTES / mean_bytes) if point.streams[0].arrival.jobs > 1 else 0
     figures = {key: value for key, value, _ in system.figures()}
     if not profile.writes or "cache.write" not in figures:
         return 0
+    if profile.random_fraction == 0 and profile.read_fraction == 0:
+        mean_bytes = max(share.size_bytes for share in profile.block)
+        return int(WRITTEN_BYTES / mean_bytes) if point.streams[0].arrival.jobs > 1 else 0
     page, cache = parse_bytes(figures["cache.page"]), parse_bytes(figures["cache.write"])
     written = sum(share.share_fraction * -(-share.size_bytes // page) * page for share in profile.block)
     return int(2 * cache / written / (1 - profile.read_fraction))
 
 
 def passes(system: System, point: Point) -> bool:
-    """Whether all is in sequence, and read or written without a sweep beside it."""
+    """Whether all is in sequence, and read, or written past no cache, without a sweep beside it."""
     profile = point.streams[0].profile
-    return profile.random_fraction == 0 < profile.read_fraction and not sweep_ios(system, point)
+    straight = profile.read_fraction > 0 or all(key != "cache.write" for key, _, _ in system.figures())
+    return profile.random_fraction == 0 and straight and not sweep_ios(system, point)
 
 
 def by_name(results: Sequence[Result]) -> dict[str, Result]:

@@ -30,6 +30,11 @@ impl Ground<'_> {
     pub(super) fn buffer_bytes(self) -> f64 {
         Disk::new(Arc::clone(self.model), self.options).buffer_bytes() as f64
     }
+
+    /// Whether it matters how spindles stand to each other: of many drives they do so in any way already.
+    pub(super) fn turns(self) -> bool {
+        (2..=FEW).contains(&self.layout.disks())
+    }
 }
 
 /// The same, to know it again by.

@@ -5,7 +5,7 @@
 //! equations of `windows.rs`, each from when it is asked for to its slowest drive's answer. Phases and arrivals are drawn, but always the same ones.
 
 use super::bench::{Ground, Site};
-use super::legs::{LEGS, Legs};
+use super::legs::{LEGS, LEGS_ANEW, Legs};
 use super::level::Marks;
 use super::walk::{PLAIN, Walk};
 use super::windows::Pace;
@@ -104,6 +104,8 @@ impl Question {
             pace.reads,
             pace.alone_ns,
             pace.asking_ns,
+            pace.command_ns,
+            pace.controllers,
         ];
         let figures = paces.into_iter().chain(destages.into_iter().flatten());
         Question {
@@ -129,15 +131,26 @@ impl Streams {
         FOLLOWED.ask(Question::new(self, ground, pace, enough), || {
             let buffered = self.destages.is_some() && ground.buffer_bytes() > 0.0;
             let written = self.destages.map_or(0.0, |destages| destages.a_window);
-            let least = if pace.waits && !buffered { LEGS } else { 1 };
+            let anew = self.begins_anew(ground, pace);
+            let least = match pace.waits && !buffered {
+                true if anew => LEGS_ANEW,
+                true => LEGS,
+                false => 1,
+            };
             let mut legs = Legs::new(least, self.most(), written);
-            let mut walk = Walk::new(self, ground, pace, legs.least);
+            let walk = |number| Walk::new(self, ground, pace, least, number);
+            let (mut leg, mut before, mut number) = (walk(1), 0, 1);
             while legs.want() {
-                let leg = walk.go(enough);
-                let is_plain = leg.windows_per_ns >= PLAIN * enough;
-                legs.add(leg);
+                let mut course = leg.go(enough);
+                course.windows += before;
+                let is_plain = course.windows_per_ns >= PLAIN * enough;
+                legs.add(course);
                 if is_plain {
                     break;
+                }
+                if anew {
+                    (before, number) = (before + leg.windows(), number + 1);
+                    leg = walk(number);
                 }
             }
             Arc::new(legs.mean())
@@ -249,6 +262,8 @@ mod tests {
         reads: 4.0,
         alone_ns: 0.0,
         asking_ns: 0.0,
+        command_ns: 0.0,
+        controllers: 1.0,
         waits: true,
     };
 

@@ -69,6 +69,9 @@ const MOST_READ: f64 = 131_072.0;
 /// How many times what drives' buffers hold goes through them: they stay with one stream for several.
 const BUFFERS: f64 = 64.0;
 
+/// How many times as many there are of a stream that is read until its rates' mean is as well known as that of writes.
+const MORE_WALKS: f64 = 16.0;
+
 /// In how many ways drives' spindles stand to each other at most, each for its part of these I/Os, and bytes a drive for each.
 const MOST_WALKS: f64 = 8.0;
 const WALK_BYTES: f64 = 4e6;
@@ -390,7 +393,8 @@ impl Direct {
         } else {
             (counted / each).min(MOST_WALKS)
         };
-        Length::of(counted / walks.floor().max(1.0), [walks; 2])
+        let more = if walks >= 2.0 { MORE_WALKS } else { 1.0 };
+        Length::of(counted / walks.floor().max(1.0), [walks, more * walks])
     }
 }
 

@@ -7,6 +7,9 @@ pub(super) const LEGS: usize = 8;
 const MORE: usize = 64;
 const PRECISE: f64 = 0.025;
 
+/// The fewest of those that begin anew: a few of their rates may be far from all others.
+pub(super) const LEGS_ANEW: usize = 32;
+
 /// By what share less or more may have been destaged than was written, where the cache is full.
 const UNBALANCED: f64 = 0.2;
 

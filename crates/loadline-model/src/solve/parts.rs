@@ -11,6 +11,9 @@ const MOMENT: Demand = Demand {
     scv: 0.0,
 };
 
+/// Processors of the controllers.
+pub(super) const CONTROLLERS: &str = "controllers";
+
 /// What computes parity, which a write passes between its accesses.
 pub(super) const PARITY_ENGINES: &str = "parity engines";
 
@@ -155,7 +158,7 @@ pub(super) fn parts(
         let count = (used.round() as u32).max(1);
         found.crowding = f64::from(count) / used;
         found.controllers = (controller.count > 1).then_some((controller.count, found.crowding));
-        found.add("controllers", (count, controller.cores), |passing| {
+        found.add(CONTROLLERS, (count, controller.cores), |passing| {
             passing.command_ns
         });
         if let Some(bus) = &controller.bus {

@@ -5,10 +5,11 @@ use super::direct::{Before, Coming, Direct, Followed, Moved};
 use super::drives::Drives;
 use super::merging::{beside, full_beside};
 use super::network::Network;
-use super::parts::{self, PARITY_ENGINES, Part};
+use super::parts::{self, CONTROLLERS, PARITY_ENGINES, Part};
 use super::procession::Procession;
 use super::solver::{OfWay, Solver, beside_per_ns};
 use super::system::Point;
+use super::windows::Pace;
 use crate::Error;
 use crate::sim::Way;
 use std::collections::BTreeSet;
@@ -39,7 +40,17 @@ impl Solver<'_> {
         } else {
             alone_ns
         };
-        let pace = ahead.closed(outstanding, windows_per_ns, one_per_ns, apart, alone_ns);
+        // Of what takes no time before the drives nothing stands in line.
+        let [command_ns, controllers] = if passed_per_ns[0].is_finite() && !ahead.asked {
+            self.in_line()
+        } else {
+            [0.0, 1.0]
+        };
+        let pace = Pace {
+            command_ns,
+            controllers,
+            ..ahead.closed(outstanding, windows_per_ns, one_per_ns, apart, alone_ns)
+        };
         let course = self.mix.course(self.view, pace, enough * self.sets.ahead)?;
         let windows = self.sets.ahead;
         Some([
@@ -51,12 +62,26 @@ impl Solver<'_> {
 
     /// I/Os per ns of a stream that pass everything before the drives.
     pub(super) fn one_per_ns(&self) -> f64 {
-        let before = self
-            .parts
-            .iter()
-            .filter(|part| !part.beside && part.servers > 0);
-        let passing = before.map(|part| part.one_per_ns(&self.classes));
+        let passing = self.on_way().map(|part| part.one_per_ns(&self.classes));
         passing.fold(f64::INFINITY, f64::min)
+    }
+
+    fn on_way(&self) -> impl Iterator<Item = &Part> {
+        let parts = self.parts.iter();
+        parts.filter(|part| !part.beside && part.servers > 0)
+    }
+
+    /// The time of an I/O at its controller's processor if that is the slowest on the way, ns, else 0; and how many controllers there are.
+    fn in_line(&self) -> [f64; 2] {
+        let slowest = self.on_way().min_by(|a, b| {
+            let [a, b] = [a, b].map(|part| part.one_per_ns(&self.classes));
+            a.total_cmp(&b)
+        });
+        let processors = slowest.filter(|part| part.name == CONTROLLERS);
+        processors.map_or([0.0, 1.0], |part| {
+            let each_ns = part.one_per_ns(&self.classes).recip();
+            [each_ns, f64::from(part.all())]
+        })
     }
 
     /// Groups of controllers of which each stream keeps to one at a time, by its addresses, with so many outstanding in all of them.

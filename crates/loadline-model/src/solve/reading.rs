@@ -37,6 +37,12 @@ impl Reading {
         self.streams
     }
 
+    /// Streams that read, with the part of its window that each has yet to.
+    pub(super) fn left(&self) -> impl Iterator<Item = (u32, f64)> {
+        let ends = self.marks.iter().filter(|&&(_, ends, _)| ends);
+        ends.map(|&(mark, _, stream)| (stream, f64::from_bits(mark) - self.windows))
+    }
+
     /// A stream begins to read a window, after such a part of which it asks for its next one.
     pub(super) fn begin(&mut self, stream: u32, before: f64) {
         self.streams += 1;

@@ -1,7 +1,7 @@
 //! One walk of sequential streams and of their destages over modelled drives, from phases of these on.
 
 use super::arrivals::falls_behind;
-use super::bench::{Bench, Event, FEW, Ground};
+use super::bench::{Bench, Event, Ground};
 use super::course::{Course, Destages, Streams};
 use super::level::Level;
 use super::reading::{Next, Reading};
@@ -18,6 +18,10 @@ const COUNTED: usize = 1600;
 
 /// Those that count in one of several legs.
 const LEG: usize = 100;
+
+/// The same of legs that begin anew, and those before it counts there.
+const LEG_ANEW: usize = 50;
+const BEFORE_ANEW: usize = 50;
 
 /// The fewest and the most stripes that are destaged meanwhile: where windows are small or writes few it takes so many times as many windows, but not more,
 /// nor fewer than such a part of them.
@@ -131,6 +135,18 @@ impl Streams {
         (windows as f64 * times.clamp(1.0 / SHORTER, LONGER)).max(1.0) as usize
     }
 
+    /// Windows that are asked for in the beginning.
+    fn at_once(&self, pace: Pace) -> usize {
+        self.count as usize * (pace.whole() as usize + 1)
+    }
+
+    /// Whether each leg begins anew: a stream that has come to go to its copies in turn stays with that however spindles are turned. Not
+    /// where it takes longer to come about: what is dirty, or what is asked for at once.
+    pub(super) fn begins_anew(&self, ground: Ground<'_>, pace: Pace) -> bool {
+        let soon = self.destages.is_none() && self.at_once(pace) <= BEFORE_ANEW;
+        pace.waits && soon && ground.turns()
+    }
+
     /// The most windows of a walk: fewer where nearly all that is destaged belongs to each.
     pub(super) fn most(&self) -> usize {
         self.times(MOST).min(MOST)
@@ -138,14 +154,20 @@ impl Streams {
 }
 
 impl<'a> Walk<'a> {
-    /// A walk of so many legs at least.
-    pub(super) fn new(streams: &'a Streams, ground: Ground<'a>, pace: Pace, legs: usize) -> Self {
+    /// A walk of so many legs at least, with phases of the drives of its own for each number.
+    pub(super) fn new(
+        streams: &'a Streams,
+        ground: Ground<'a>,
+        pace: Pace,
+        legs: usize,
+        number: u64,
+    ) -> Self {
         let stripe_bytes = ground.layout.stripe_bytes();
         let mut walk = Walk {
             streams,
             pace,
             ground,
-            bench: Bench::new(ground, 1),
+            bench: Bench::new(ground, number),
             legs,
             mirrors: Mirrors::new(streams.mirror_read, ground.layout.disks()),
             ends: (0..streams.count).map(|_| End::default()).collect(),
@@ -156,8 +178,7 @@ impl<'a> Walk<'a> {
                 let outstanding = f64::from(streams.count) * pace.wanted * pace.reads;
                 let times = (PART * outstanding * destages.a_write).max(1.0);
                 // Of the windows that are asked for at once what is written comes at once, too.
-                let at_once = streams.count as usize * (pace.whole() as usize + 1);
-                let enough = streams.times(BEFORE).max(2 * at_once);
+                let enough = streams.times(BEFORE).max(2 * streams.at_once(pace));
                 Level::new(destages.marks, enough).hastened(times)
             }),
             stripe: streams.written.div_ceil(stripe_bytes),
@@ -190,16 +211,16 @@ impl<'a> Walk<'a> {
     /// Another leg, after the first one with spindles that stand to each other otherwise: until its rate is known, or plainly more than `enough` windows per ns.
     pub(super) fn go(&mut self, enough: f64) -> Course {
         let begun = self.windows();
-        // Of many drives the spindles stand to each other in any way already.
-        let turns = (2..=FEW).contains(&self.ground.layout.disks());
-        if begun > 0 && turns {
+        if begun > 0 && self.ground.turns() {
             self.bench.turn();
             self.since.counts = false;
         } else if begun > 0 {
             self.count_from(begun, self.now);
         }
+        let anew = self.streams.begins_anew(self.ground, self.pace);
         let mut counts = match (self.pace.waits, self.legs) {
             (true, 1) => self.streams.times(COUNTED),
+            (true, _) if anew => LEG_ANEW,
             (true, _) => self.streams.times(LEG),
             (false, _) => COUNTED_OPEN,
         };
@@ -211,6 +232,7 @@ impl<'a> Walk<'a> {
                 (LAPS * lap).clamp(most / self.legs, most)
             }
             Some(_) => self.streams.times(BEFORE),
+            None if anew => BEFORE_ANEW,
             None => BEFORE / self.legs,
         };
         let mut before = begun + level.max(lap);
@@ -416,12 +438,35 @@ impl<'a> Walk<'a> {
                 address,
             };
             self.jobs.push((0, of));
-            self.bench
-                .put(now + self.pace.asking_ns as u64, Event::On(job));
+            let asking_ns = self.pace.asking_ns + self.behind_ns(stream);
+            self.bench.put(now + asking_ns as u64, Event::On(job));
             if !self.pace.waits {
                 self.begun.push(now as f64);
             }
         }
+    }
+
+    /// Time for which the command of a stream's window waits behind the I/Os at its controller: all that are outstanding of what is there.
+    fn behind_ns(&self, asks: u32) -> f64 {
+        let pace = self.pace;
+        if pace.command_ns == 0.0 {
+            return 0.0;
+        }
+        let outstanding = pace.wanted * pace.reads - self.waiting();
+        let each = self.reading.left().map(|(stream, left)| {
+            let end = &self.ends[stream as usize];
+            let more = end.came.range(..end.begun + pace.outstanding()).count();
+            let ios = ((left + more as f64) * pace.reads)
+                .min(outstanding)
+                .max(0.0);
+            let controllers = if stream == asks {
+                1.0
+            } else {
+                pace.controllers
+            };
+            ios / controllers
+        });
+        pace.behind_ns(each.sum())
     }
 
     /// Writes that come before as many reads as a window has: by chance, so that windows now have drives to themselves and now several

@@ -34,6 +34,10 @@ pub(super) struct Pace {
     pub(super) alone_ns: f64,
     /// From asking for a window to the drives' commands, ns.
     pub(super) asking_ns: f64,
+    /// Time of an I/O at the processor of its controller where nothing before the drives takes longer, so that it's there that they stand in
+    /// line, or else 0; and how many controllers there are.
+    pub(super) command_ns: f64,
+    pub(super) controllers: f64,
     /// Reading waits for windows; else it goes on as it would, whatever has come.
     pub(super) waits: bool,
 }
@@ -55,6 +59,12 @@ impl Pace {
         let reads = ((1.0 - self.lead.fract()) * self.reads - 1.0).max(0.0);
         let longer = self.one_ns / self.passing_beside_ns(1, streams);
         (reads / self.reads * longer.max(1.0)).min(1.0)
+    }
+
+    /// For how long a window's command waits behind so many I/Os of its controller, counted from when it could be there: the read that asks
+    /// comes when another is answered, one I/O's time after that one left the processor.
+    pub(super) fn behind_ns(&self, ios: f64) -> f64 {
+        ((1.0 + ios) * self.command_ns - self.alone_ns).max(0.0)
     }
 
     /// Time to read a window that is there while so many of all streams read theirs, ns: they share what they all wait for. Of c groups of
@@ -87,6 +97,8 @@ impl Ahead {
             reads: self.reads,
             alone_ns,
             asking_ns: self.asking_ns,
+            command_ns: 0.0,
+            controllers: 1.0,
             waits: true,
         }
     }
@@ -103,6 +115,8 @@ impl Ahead {
             reads: self.reads,
             alone_ns: apart_ns,
             asking_ns: self.asking_ns,
+            command_ns: 0.0,
+            controllers: 1.0,
             waits: false,
         }
     }

@@ -3,6 +3,7 @@
 mod crowds;
 mod jbod;
 mod outside;
+mod phases;
 mod popular;
 mod runs;
 #[path = "../solved/mod.rs"]

@@ -297,23 +297,6 @@ fn parity_is_computed_between_what_a_write_reads_and_what_it_writes() {
 }
 
 #[test]
-fn a_stream_over_parity_is_followed_with_spindles_that_stand_otherwise() {
-    let array = system("md-raid5-8x2tb", &[("controller.xor", "1GB/s")]);
-    let written = stream(&array, 1 << 16, 0.0, 0.0, Arrival::outstanding(1));
-    let simulated: f64 = (1..=8)
-        .map(|seed| {
-            let asked = std::slice::from_ref(&written);
-            let simulation = array.simulate(asked, Plan::ios(5_000), Seed(seed));
-            simulation.unwrap().finish().iops / 8.0
-        })
-        .sum();
-    let solved = array.solve(&[written], 1, false).unwrap().at.unwrap();
-    let off = solved.throughput_per_s / simulated - 1.0;
-    // With spindles as they stood first 12 % too slow.
-    assert!(off.abs() < 0.1, "{off:+.3}");
-}
-
-#[test]
 fn streams_meet_at_one_controller_while_the_other_one_rests() {
     let system = system("eva-v2-15k", &[]);
     let mut reads = stream(&system, 4096, 1.0, 0.0, Arrival::outstanding(256));
@@ -321,29 +304,6 @@ fn streams_meet_at_one_controller_while_the_other_one_rests() {
     let off = off(&system, reads, 256, 800_000);
     // Taken as one pool 8 % too fast.
     assert!(off.abs() < 0.05, "{off:+.3}");
-}
-
-#[test]
-fn windows_come_to_the_drives_after_their_commands_and_pass_one_controller_each() {
-    let system = system("eva-v2-10k", &[]);
-    // Taken to come at once and to pass both, 3 and 15 % too fast.
-    for (outstanding, most) in [(4, 0.02), (32, 0.06)] {
-        let reads = stream(&system, 32768, 1.0, 0.0, Arrival::outstanding(outstanding));
-        // By the phases that spindles begin with it is 2 % more or less.
-        let simulated = (1..=4).map(|seed| {
-            let asked = std::slice::from_ref(&reads);
-            let simulation = system.simulate(asked, Plan::ios(200_000), Seed(seed));
-            simulation.unwrap().finish().iops / 4.0
-        });
-        let simulated: f64 = simulated.sum();
-        let solved = system
-            .solve(&[reads], outstanding, false)
-            .unwrap()
-            .at
-            .unwrap();
-        let off = solved.throughput_per_s / simulated - 1.0;
-        assert!(off.abs() < most, "{outstanding}: {off:+.3}");
-    }
 }
 
 #[test]
