@@ -13,6 +13,7 @@ import pytest
 
 import loadline
 from loadline.errors import InputError
+from loadline.result.repeats import histograms_in
 from loadline.result.schema import Result
 from loadline.system.asked import points_of
 from loadline.system.description import load_system
@@ -193,6 +194,22 @@ def test_of_given_times_a_series_shows_the_cliff_of_a_cache_that_fills_and_adds_
     assert 10 * max(means[:24]) < sum(means[96:]) / 24
     [other] = simulate("dl360-g6-p410i", "typical-12", options=OLTP, ios=1000)
     assert "series" not in other.provenance
+
+
+def test_histograms_of_replications_have_every_response_of_the_row() -> None:
+    [row] = simulate("dl360-g6-p410i", "typical-12", options=OLTP, ios=5_000, replications=3)
+    found = histograms_in(())(row)
+    assert sum(one.count for one in found.values()) == 3 * 5_000
+    for way, flow in (("read", row.read), ("write", row.write)):
+        assert found[way].percentile_ns(95) == flow.latency_p95_ns
+        mean_ns = sum(ns * count for ns, count in zip(*found[way].columns(), strict=True)) / found[way].count
+        assert mean_ns == pytest.approx(flow.latency_mean_ns, rel=0.01)
+
+
+def test_what_has_no_response_has_no_histogram() -> None:
+    [row] = simulate("hdd-7k2", reads(Open(10_000.0, 32)), ios=1_000)
+    assert row.error is not None
+    assert "histograms" not in row.provenance
 
 
 def test_given_times_that_cannot_be_are_refused(tmp_path: Path) -> None:

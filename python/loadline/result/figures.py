@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import fields, replace
+from typing import Any
 
 from loadline import _core
 from loadline.result.schema import Flow, Result
@@ -66,6 +67,20 @@ def merged_percentile(histograms: Sequence[_core.Histogram], percent: float) -> 
     for histogram in histograms:
         whole = whole.merged(histogram)
     return known_percentile(whole.percentile_ns(percent))
+
+
+def bins_of(histograms: Mapping[str, _core.Histogram]) -> dict[str, dict[str, list[int]]]:
+    """Histograms as they are written: of each `ns`, a value for each bin that has a count, and `counts`."""
+    return {name: dict(zip(("ns", "counts"), one.columns(), strict=True)) for name, one in histograms.items()}
+
+
+def histograms_from(bins: Mapping[str, Any]) -> dict[str, _core.Histogram]:
+    """The histograms of which these are the bins, as `bins_of` gives them.
+
+    Raises:
+        AttributeError, KeyError, TypeError, ValueError, OverflowError: they aren't.
+    """
+    return {name: _core.Histogram(one["ns"], one["counts"]) for name, one in bins.items()}
 
 
 def pooled(flows: Sequence[Flow], histograms: Sequence[_core.Histogram]) -> Flow:

@@ -13,6 +13,7 @@ from typing import Any, NamedTuple
 
 from loadline._core import Histogram
 from loadline.errors import StoreError
+from loadline.result.figures import bins_of, histograms_from
 from loadline.result.file import fault, read_json, write_json, writing
 from loadline.result.schema import FORMAT, Result
 
@@ -82,10 +83,7 @@ def read_histograms(folder: Path) -> list[dict[str, Histogram]]:
         return [{} for _ in read_rows(folder)] or [{}]
     document = read_json(path, lambda: _remedy(folder))
     try:
-        return [
-            {name: Histogram(bins["ns"], bins["counts"]) for name, bins in stored.items()}
-            for stored in (document.get("histograms"), *document.get("targets", ()))
-        ]
+        return [histograms_from(stored) for stored in (document.get("histograms"), *document.get("targets", ()))]
     except (AttributeError, KeyError, TypeError, ValueError, OverflowError) as error:
         raise StoreError(f"{path}: {fault(error)}", _remedy(folder)) from None
 
@@ -154,13 +152,9 @@ def commit_point(path: Path, result: Result, histograms: Mapping[str, Histogram]
     Raises:
         StoreError: it can't be written; then the point doesn't exist.
     """
-
-    def bins(of: Mapping[str, Histogram]) -> dict[str, Any]:
-        return {name: dict(zip(("ns", "counts"), one.columns(), strict=True)) for name, one in of.items()}
-
     if histograms:
-        parts = {"targets": [bins(row.histograms) for row in targets]} if targets else {}
-        write_json(path / "histograms.json", {"format": FORMAT, "histograms": bins(histograms), **parts})
+        parts = {"targets": [bins_of(row.histograms) for row in targets]} if targets else {}
+        write_json(path / "histograms.json", {"format": FORMAT, "histograms": bins_of(histograms), **parts})
     if targets:
         write_json(path / "targets.json", {"format": FORMAT, "targets": [row.result.row() for row in targets]})
     write_result(path, result)

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from functools import cache
 
 from loadline._core import Histogram
-from loadline.result.figures import pooled
+from loadline.result.figures import histograms_from, pooled
 from loadline.result.schema import Flow, Result
 from loadline.result.store import Run
 
@@ -76,12 +76,17 @@ def _plain_mean(values: Sequence[float | None]) -> float | None:
 
 
 def histograms_in(runs: Sequence[Run]) -> Histograms:
-    """Finds the histograms of a row of those runs."""
+    """Finds the histograms of a row of those runs, or of a simulated one, which has them in its provenance."""
     place = places_in(runs)
 
     def find(row: Result) -> Mapping[str, Histogram]:
         at = place(row)
-        return {} if at is None else at[0].histograms(at[1], row.target)
+        if at is not None:
+            return at[0].histograms(at[1], row.target)
+        try:
+            return histograms_from(row.provenance.get("histograms", {}))
+        except (AttributeError, KeyError, TypeError, ValueError, OverflowError):
+            return {}
 
     return find
 

@@ -9,7 +9,7 @@ from statistics import fmean, stdev
 from typing import Any
 
 from loadline import _core
-from loadline.result.figures import PERCENTILES, merged
+from loadline.result.figures import PERCENTILES, bins_of, merged
 from loadline.result.schema import Flow
 from loadline.workload.plan import Point
 from loadline.workload.profile import Open
@@ -122,6 +122,13 @@ def spread_of(outcomes: Sequence[_core.Outcome]) -> dict[str, Any]:
             if all(values):
                 found[prefix + name] = float(f"{stdev(map(math.log, values)) / math.sqrt(len(values)):.4g}")
     return {"errors": found}
+
+
+def histograms_of(outcomes: Sequence[_core.Outcome]) -> dict[str, Any]:
+    """Of the responses of reads and of writes, where there are any: as in a run's folder."""
+    ways = {name: _core.Flow.merge([getattr(outcome, name) for outcome in outcomes]) for name in ("read", "write")}
+    known = {name: flow.histogram for name, flow in ways.items() if flow.latency_samples}
+    return {"histograms": bins_of(known)} if known else {}
 
 
 def series_of(outcomes: Sequence[_core.Outcome]) -> dict[str, Any]:

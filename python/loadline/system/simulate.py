@@ -26,6 +26,7 @@ from loadline.system.outcome import (
     falls_behind,
     flow_of,
     half_width,
+    histograms_of,
     iops,
     mean_ns,
     offered_per_s,
@@ -94,6 +95,8 @@ def simulate(
 
     Returns:
         Rows in the order of settings, then points. A point that can't be answered is a row with an error.
+        `histograms` in a row's provenance has the responses of reads and writes, counted in bins, as a run's
+        histograms.json has them.
 
     Raises:
         InputError: nothing can be simulated: no such system or suite, a key or a value that can't be.
@@ -339,6 +342,7 @@ def result(
             "replications": len(outcomes),
             **spread_of(outcomes if not error else ()),
             **series_of(outcomes),
+            **histograms_of(() if error else outcomes),
         },
     )
     thin = thin_percentiles(found)
