@@ -206,6 +206,15 @@ def test_histograms_of_replications_have_every_response_of_the_row() -> None:
         assert mean_ns == pytest.approx(flow.latency_mean_ns, rel=0.01)
 
 
+def test_a_csv_of_simulated_rows_has_no_histograms_for_spreadsheets_take_32_767_characters_a_cell(
+    tmp_path: Path,
+) -> None:
+    [row] = simulate("dl360-g6-p410i", "typical-12", options=OLTP, ios=5_000)
+    for ending, kept in ((".csv", False), (".json", True)):
+        file = loadline.report([row], tmp_path / f"x{ending}")
+        assert ("histograms" in file.read_text()) == kept
+
+
 def test_what_has_no_response_has_no_histogram() -> None:
     [row] = simulate("hdd-7k2", reads(Open(10_000.0, 32)), ios=1_000)
     assert row.error is not None

@@ -8,6 +8,7 @@ import json
 import math
 from collections.abc import Mapping, Sequence
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -59,12 +60,17 @@ def as_json(contents: Contents) -> bytes:
 
 
 def as_csv(contents: Contents) -> bytes:
-    """Every column of every result; maps, lists and workloads as JSON, unknown as nothing."""
+    """Every column of every result; maps, lists and workloads as JSON, unknown as nothing.
+
+    Histograms are left out: with them a cell may have more characters than spreadsheets take.
+    """
     out = io.StringIO()
     writer = csv.writer(out, lineterminator="\n")
     writer.writerow([column.name for column in COLUMNS])
     for result in contents.results:
-        writer.writerow([_cell(value) for value in result.row().values()])
+        facts = {key: value for key, value in result.provenance.items() if key != "histograms"}
+        row = replace(result, provenance=facts).row()
+        writer.writerow([_cell(value) for value in row.values()])
     return out.getvalue().encode("utf-8", "backslashreplace")
 
 

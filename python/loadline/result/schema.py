@@ -94,7 +94,9 @@ class Result:
     error: str | None = _is("why the point failed; such a row has no figures, or those up to the failure")
     findings: tuple[Mapping[str, Any], ...] = _is("what is doubtful about the row", default=())
     provenance: Mapping[str, Any] = _is(
-        "facts of this point's making; those of the run are in run.json", default_factory=dict
+        "facts of this point's making; those of the run are in run.json. Of a simulated one `histograms`, as in"
+        " histograms.json, but for CSV",
+        default_factory=dict,
     )
 
     @property
