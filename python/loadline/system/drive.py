@@ -78,4 +78,6 @@ def convert_drive(path: Path) -> tuple[str, list[str]]:
         # Keys of what was built of it, or a place in one of its files, which lie beside it.
         at, why = error.args
         near = (path.parent / at.partition(":")[0]).is_file()
-        raise refusal(str(path.parent / at if near else path), ValueError("" if near else at, why)) from None
+        refused = refusal(str(path.parent / at if near else path), ValueError("" if near else at, why))
+        remedy = refused.remedy or "Give a DiskSim parameter file of one disk, as its own tools write them."
+        raise InputError(refused.message, remedy) from None

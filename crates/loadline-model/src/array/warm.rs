@@ -366,12 +366,20 @@ impl Array {
         self.ios_that_write(3.0 * self.above_low_bytes as f64, streams)
     }
 
-    /// I/Os of a sweep of destaging over scattered places: as many as write what is dirty at most.
+    /// I/Os of a sweep of destaging over scattered places, or over the ends of several streams: as many as write what is dirty at most.
     pub(crate) fn ios_of_a_sweep(&self, streams: &[Stream]) -> u64 {
         let scattered = streams
             .iter()
             .any(|stream| stream.profile.random_fraction > 0.0);
-        let bytes = if scattered { self.swept_bytes } else { 0 };
+        let written = streams
+            .iter()
+            .filter(|stream| stream.profile.read_fraction < 1.0);
+        let ends: u32 = written.map(|of| of.profile.sequential_streams).sum();
+        let bytes = if scattered || ends > 1 {
+            self.swept_bytes
+        } else {
+            0
+        };
         self.ios_that_write(bytes as f64, streams)
     }
 
