@@ -286,11 +286,12 @@ impl Mix {
         })
     }
 
-    /// Everything in the background together.
-    pub(super) fn background(&self, view: &View<'_>) -> Passing {
-        let works = self.destaging.iter().chain(&self.ahead);
-        works.fold(Passing::default(), |sum, work| {
-            sum.plus(work.per_io, &view.passing(&work.ask))
+    /// All destages together, and all that is read ahead.
+    pub(super) fn background(&self, view: &View<'_>) -> [Passing; 2] {
+        [&self.destaging, &self.ahead].map(|works| {
+            works.iter().fold(Passing::default(), |sum, work| {
+                sum.plus(work.per_io, &view.passing(&work.ask))
+            })
         })
     }
 

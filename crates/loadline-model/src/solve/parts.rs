@@ -67,8 +67,9 @@ pub(super) struct Part {
     pub(super) foreground_ns: Vec<f64>,
     /// Latency in ns after the work, which occupies nobody.
     pub(super) latency_ns: Vec<f64>,
-    /// Work in the background that a mean I/O leaves, ns.
+    /// Work in the background that a mean I/O leaves, ns, and what destages are of it, which are at all controllers wherever hosts are.
     pub(super) background_ns: f64,
+    pub(super) destaged_ns: f64,
     /// Of what each controller has, which the address decides: how many there are, and the factor by which work counts more for those
     /// that are taken as working.
     pub(super) controllers: Option<(u32, f64)>,
@@ -89,7 +90,11 @@ impl Part {
 
     /// I/Os per ns that use it up with as many controllers as work at a time; infinite for a delay.
     pub(super) fn capacity(&self, classes: &[Class]) -> f64 {
-        let busiest_ns = self.uneven * (self.mean_ns(classes) + self.background_ns);
+        let at_work = self.controllers.map_or(1.0, |(count, crowding)| {
+            f64::from(self.copies) / crowding / f64::from(count)
+        });
+        let elsewhere_ns = self.destaged_ns * (1.0 - at_work).max(0.0);
+        let busiest_ns = self.uneven * (self.mean_ns(classes) + self.background_ns - elsewhere_ns);
         f64::from(self.servers * self.copies) / busiest_ns
     }
 
@@ -123,11 +128,12 @@ fn mean(classes: &[Class], values: &[f64]) -> f64 {
     parts.map(|(class, value)| class.share * value).sum()
 }
 
-/// What all of `asked`, an entry a class, and `background` ask of each part. A sequential load is at no more than `most_controllers`.
+/// What all of `asked`, an entry a class, and destages and the rest of what is in the background ask of each part. A sequential load is at no more than
+/// `most_controllers`.
 pub(super) fn parts(
     system: &SystemDescription,
     asked: &[Passing],
-    background: &Passing,
+    background: [Passing; 2],
     most_controllers: f64,
 ) -> Vec<Part> {
     let mut found = Parts {
@@ -219,7 +225,7 @@ fn carried_ns(bytes: f64, rate: BytesPerSecond) -> f64 {
 
 struct Parts<'a> {
     asked: &'a [Passing],
-    background: &'a Passing,
+    background: [Passing; 2],
     crowding: f64,
     controllers: Option<(u32, f64)>,
     all: Vec<Part>,
@@ -232,11 +238,8 @@ impl Parts<'_> {
         (copies, servers): (u32, u32),
         work_ns: impl Fn(&Passing) -> f64,
     ) {
-        let background = Passing {
-            hosted: false,
-            ..*self.background
-        };
         let work_ns = |passing: &Passing| self.crowding * work_ns(passing);
+        let [destaged_ns, other_ns] = self.background.map(|background| work_ns(&background));
         let part = Part {
             name,
             copies,
@@ -244,7 +247,8 @@ impl Parts<'_> {
             beside: false,
             foreground_ns: self.asked.iter().map(&work_ns).collect(),
             latency_ns: vec![0.0; self.asked.len()],
-            background_ns: work_ns(&background),
+            background_ns: destaged_ns + other_ns,
+            destaged_ns,
             controllers: self.controllers,
             uneven: 1.0,
         };

@@ -325,6 +325,7 @@ mod tests {
             foreground_ns: vec![work_ns],
             latency_ns: vec![0.0],
             background_ns: 0.0,
+            destaged_ns: 0.0,
             controllers,
             uneven: 1.0,
         }

@@ -93,7 +93,7 @@ impl<'a> Solver<'a> {
         let parts = parts::parts(
             view.system,
             &passings,
-            &mix.background(view),
+            mix.background(view),
             most_controllers,
         );
         let before = parts.iter().filter(|part| !part.beside);
@@ -300,7 +300,7 @@ impl<'a> Solver<'a> {
         parts::parts(
             self.view.system,
             &passings,
-            &background,
+            background,
             self.most_controllers,
         )
     }
