@@ -38,6 +38,7 @@ def test_sizes_are_binary_and_rates_decimal(tmp_path: Path) -> None:
     [
         (["disk,fio randread,4k,1,many"], HEAD, ":2: iops is 'many', no number"),
         (["disk,fio randread,4k,0,80"], HEAD, ":2: iodepth is '0', which should be above 0"),
+        (["disk,fio randread,4k,99999999,80"], HEAD, ":2: iodepth is '99999999', which should be from 1 to 65,536"),
         (["disk,fio randread,4k,1"], "device_model,workload,block_size,iodepth\n", "has no column iops"),
         ([], HEAD, "has no figures"),
         (["disk,fio trim,4k,1,80"], HEAD, ":2: workload is 'fio trim'"),

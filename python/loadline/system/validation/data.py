@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from loadline.errors import InputError
+from loadline.workload.suite import DEPTHS
 
 #: fio's names of loads.
 KINDS = ("randread", "randwrite", "read", "write")
@@ -69,13 +70,22 @@ def table(folder: Path, name: str, depth: str = "iodepth") -> tuple[list[Measure
                 row["device_model"],
                 kind,
                 round(_number(size, where, "block_size", 1024)),
-                round(_number(row[depth], where, depth)),
+                _outstanding(row[depth], where, depth),
                 _number(row["iops"], where, "iops"),
             )
         )
     if not found:
         raise InputError(f"{folder / name} has no figures", REMEDY)
     return found, digest
+
+
+def _outstanding(text: str, where: str, column: str) -> int:
+    value = round(_number(text, where, column))
+    least, most = DEPTHS
+    if not least <= value <= most:
+        message = f"{where}: {column} is {text!r}, which should be from {least} to {most:,}"
+        raise InputError(message, "Mend the file.")
+    return value
 
 
 def _number(text: str, where: str, column: str, kilo: int = 1000) -> float:
