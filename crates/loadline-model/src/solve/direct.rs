@@ -61,6 +61,10 @@ const MEETING: f64 = 1_024.0;
 const LEAST_WRITTEN: f64 = 4.0;
 const PRECISE: f64 = 0.03;
 
+/// Walks that come by all drives less often than that are as many times more, up to such a number: each tells little.
+const FEW_LAPS: f64 = 8.0;
+const MOST_MORE: f64 = 4.0;
+
 /// Laps over all drives that several streams which are read make in a walk, the fewest of one, and the most I/Os of all walks, if one needs no more.
 const LAPS: f64 = 64.0;
 const FEWEST_LAPS: f64 = 4.0;
@@ -374,7 +378,10 @@ impl Direct {
             } else {
                 counted
             };
-            return Length::of(each, [LEAST_WRITTEN, (MOST_EXTENTS / each).min(MOST_WALKS)]);
+            let laps = each / ios(layout.chunk_bytes() as f64);
+            let more = (FEW_LAPS / laps).clamp(1.0, MOST_MORE);
+            let most = (MOST_EXTENTS / each).min(MOST_WALKS * more);
+            return Length::of(each, [LEAST_WRITTEN * more, most]);
         }
         if !reads || jbod || !closed || layout.disks() == 1 {
             return Length::of(counted, [1.0; 2]);
