@@ -252,7 +252,11 @@ def test_what_a_model_wrote_as_csv_is_read_as_its_json(verb: str, tmp_path: Path
     files = tmp_path / "model.csv", tmp_path / "model.json"
     for file in files:
         loadline(verb, "hdd-7k2", "typical-12", *(QUICK if verb == "simulate" else QUICK[:2]), "-o", file)
-    one, other = (loadline("audit", file, "--json").json for file in files)
-    assert one["results"] and one["results"] == other["results"]
+    one, other = (loadline("audit", file, "--json").json["results"] for file in files)
+    for row in other:
+        # CSV leaves them out.
+        assert ("histograms" in row["provenance"]) == (verb == "simulate")
+        row["provenance"].pop("histograms", None)
+    assert one and one == other
     for words in (["compare", *files], ["report", files[0], "-o", "page.html"], ["import", files[0]]):
         assert loadline(*words).code == 0, words
