@@ -1,7 +1,7 @@
-//! The space of the cache: lines of 64 blocks at most, what each holds, and who was used last.
+//! The space of the cache: lines of 64 blocks at most, what each holds, and what of it was used last.
 //!
 //! Space is counted in pages. A page with a block that is dirty or being written back is write content; any other page
-//! with a valid block is read content.
+//! with a valid block is read content, and belongs to the use that was its last.
 
 use super::list::Lists;
 use rustc_hash::FxHashMap;
@@ -96,6 +96,12 @@ impl Grid {
         u64::from(self.page_starts_of(mask).count_ones())
     }
 
+    /// The first block of every page that is read content.
+    #[inline]
+    fn read_pages(self, line: &Line) -> u64 {
+        self.page_starts_of(line.valid) & !self.page_starts_of(line.dirty | line.flight)
+    }
+
     /// All blocks of the pages with a block of the mask.
     fn whole_pages(self, mask: u64) -> u64 {
         let page = u64::MAX >> (64 - self.page_blocks);
@@ -129,6 +135,21 @@ pub struct Line {
     pub flight: u64,
     /// Read ahead, and not asked for yet.
     pub ahead: u64,
+    /// The latest use of read content, or none.
+    uses: u32,
+}
+
+/// No use.
+const NONE: u32 = u32::MAX;
+
+/// Read content of a line that was last used at once.
+#[derive(Debug, Clone, Copy)]
+struct Use {
+    slot: u32,
+    /// Another use of the line, or none.
+    next: u32,
+    /// The first block of each page.
+    pages: u64,
 }
 
 /// All lines that hold anything.
@@ -138,7 +159,9 @@ pub struct Lines {
     slots: Vec<Line>,
     free: Vec<u32>,
     at: FxHashMap<u64, u32>,
-    /// Lines with read content, the most recently used first.
+    uses: Vec<Use>,
+    free_uses: Vec<u32>,
+    /// Uses, the most recent first.
     recent: Lists<1>,
     pub read_pages: u64,
     pub write_pages: u64,
@@ -153,6 +176,8 @@ impl Lines {
             slots: Vec::new(),
             free: Vec::new(),
             at: FxHashMap::default(),
+            uses: Vec::new(),
+            free_uses: Vec::new(),
             recent: Lists::new(),
             read_pages: 0,
             write_pages: 0,
@@ -174,6 +199,7 @@ impl Lines {
                 dirty: 0,
                 flight: 0,
                 ahead: 0,
+                uses: NONE,
             };
             if let Some(slot) = free.pop() {
                 slots[slot as usize] = line;
@@ -196,14 +222,14 @@ impl Lines {
         &mut self.slots[slot as usize]
     }
 
-    /// Changes what a line holds, and with it the space; a line without content is given up.
+    /// Changes what a line holds, and with it the space; a line without content is given up. What becomes read content counts as
+    /// just used.
     pub fn change(&mut self, slot: u32, change: impl FnOnce(&mut Line)) {
         let grid = self.grid;
         let pages = |line: &Line| {
-            let write = grid.pages(line.dirty | line.flight);
             (
-                grid.pages(line.valid) - write,
-                write,
+                grid.read_pages(line),
+                grid.pages(line.dirty | line.flight),
                 grid.pages(line.dirty),
             )
         };
@@ -212,41 +238,92 @@ impl Lines {
         change(line);
         let (read, write, dirty) = pages(line);
         let (number, valid) = (line.number, line.valid);
-        self.read_pages = self.read_pages + read - read_before;
+        let count = |pages: u64| u64::from(pages.count_ones());
+        self.read_pages = self.read_pages + count(read) - count(read_before);
         self.write_pages = self.write_pages + write - write_before;
         self.dirty_pages = self.dirty_pages + dirty - dirty_before;
-        match (read_before > 0, read > 0) {
-            (false, true) => self.recent.push_front(0, slot),
-            (true, false) => self.recent.remove(slot),
-            _ => {}
-        }
+        self.forget(slot, read_before & !read);
+        self.note(slot, read & !read_before);
         if valid == 0 {
             self.at.remove(&number);
             self.free.push(slot);
         }
     }
 
-    /// Makes a line with read content the most recently used one.
+    /// Makes the read content with a block of the mask the most recently used one.
     #[inline]
-    pub fn touch(&mut self, slot: u32) {
+    pub fn touch(&mut self, slot: u32, mask: u64) {
         let line = &self.slots[slot as usize];
-        let grid = self.grid;
-        if grid.pages(line.valid) > grid.pages(line.dirty | line.flight) {
-            self.recent.remove(slot);
-            self.recent.push_front(0, slot);
+        let pages = self.grid.read_pages(line) & self.grid.page_starts_of(mask);
+        let last = line.uses;
+        if last != NONE && self.uses[last as usize].pages == pages {
+            self.recent.remove(last);
+            self.recent.push_front(0, last);
+        } else {
+            self.forget(slot, pages);
+            self.note(slot, pages);
         }
     }
 
-    /// Gives up read content, that of the least recently used line first, until it takes `most` pages or less.
+    /// Pages of a line that belong to no use, if any, get one, which is the most recent.
+    fn note(&mut self, slot: u32, pages: u64) {
+        if pages == 0 {
+            return;
+        }
+        let line = &mut self.slots[slot as usize];
+        let used = Use {
+            slot,
+            next: line.uses,
+            pages,
+        };
+        let at = if let Some(at) = self.free_uses.pop() {
+            self.uses[at as usize] = used;
+            at
+        } else {
+            self.uses.push(used);
+            self.uses.len() as u32 - 1
+        };
+        line.uses = at;
+        self.recent.push_front(0, at);
+    }
+
+    /// Takes pages of a line out of their uses.
+    fn forget(&mut self, slot: u32, pages: u64) {
+        if pages == 0 {
+            return;
+        }
+        let mut before = NONE;
+        let mut at = self.slots[slot as usize].uses;
+        while at != NONE {
+            let used = &mut self.uses[at as usize];
+            used.pages &= !pages;
+            let (left, next) = (used.pages, used.next);
+            if left != 0 {
+                before = at;
+            } else {
+                if before == NONE {
+                    self.slots[slot as usize].uses = next;
+                } else {
+                    self.uses[before as usize].next = next;
+                }
+                self.recent.remove(at);
+                self.free_uses.push(at);
+            }
+            at = next;
+        }
+    }
+
+    /// Gives up read content, that of the least recent use first, until it takes `most` pages or less.
     pub fn shrink(&mut self, most: u64) {
         while self.read_pages > most {
-            let Some(slot) = self.recent.last(0) else {
-                unreachable!("read content without a line");
+            let Some(last) = self.recent.last(0) else {
+                unreachable!("read content without a use");
             };
-            let grid = self.grid;
+            let Use { slot, pages, .. } = self.uses[last as usize];
+            let gone = self.grid.whole_pages(pages);
             self.change(slot, |line| {
-                line.valid &= grid.whole_pages(line.dirty | line.flight);
-                line.ahead &= line.valid;
+                line.valid &= !gone;
+                line.ahead &= !gone;
             });
         }
     }

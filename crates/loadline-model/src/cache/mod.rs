@@ -84,7 +84,7 @@ pub struct Counters {
 
 /// A controller's data cache.
 ///
-/// Content that is clean goes by least recent use, a line's at once; reads and fetches are uses. What was written back
+/// Content that is clean goes by least recent use, pages of a line that were last used at once together; reads and fetches are uses. What was written back
 /// stays as read content, as if just used. What is dirty only goes by being written back.
 #[derive(Debug, Clone)]
 pub struct Cache {
@@ -141,9 +141,7 @@ impl Cache {
                 missing &= !line.valid;
                 ahead_blocks += (line.ahead & mask).count_ones();
                 line.ahead &= !mask;
-                if missing != mask {
-                    self.lines.touch(slot);
-                }
+                self.lines.touch(slot, mask & !missing);
             }
             if missing != 0 {
                 let Range { start, end } = self.grid.hull(number, missing);
@@ -237,7 +235,7 @@ impl Cache {
                 line.valid |= mask;
                 line.ahead |= ahead;
             });
-            self.lines.touch(slot);
+            self.lines.touch(slot, mask);
         }
         self.counters.ahead_bytes += self.grid.bytes(ahead_blocks.into());
         self.shrink();

@@ -6,21 +6,23 @@
 //! modeling, design and experimental results", IEEE JSAC 20(7); first by Fagin 1977).
 
 use super::zones::Zone;
-use crate::cache;
 use crate::sim::{Profile, Purpose, Seed, Spread};
 use crate::units::Bytes;
 
 /// Steps of a bisection: as many as a double has digits, and some for the exponent.
 const HALVINGS: u32 = 100;
 
-/// A line that has been asked for so often is always there.
+/// A page that has been asked for so often is always there.
 const ALWAYS: f64 = 700.0;
 
 /// Steps of a mean over the time of a sweep.
 const STEPS: u32 = 8;
 
-/// Lines of which it's drawn which places lie together.
-const LINES: u32 = 128;
+/// Pages of which it's drawn which places lie together.
+const PAGES: u32 = 128;
+
+/// The most popular places, whose shares the integral over ranks isn't near enough to.
+const ONE_BY_ONE: f64 = 16.0;
 
 /// Bins of a popularity that isn't given in steps.
 const BINS: u32 = 200;
@@ -40,10 +42,8 @@ pub(super) struct Popularity {
     bins: Vec<Bin>,
     /// Size of a place, bytes.
     place_bytes: f64,
-    /// Places that share a page of the cache, from 1, as many as are asked for one by one: one of them that is held takes all of the page. And those that
-    /// share a line, which is given up as one.
+    /// Places that share a page of the cache, from 1, as many as are asked for one by one: one of them that is held takes all of the page.
     page_places: f64,
-    line_places: f64,
     /// Where places of equal popularity lie all over the working set, not side by side.
     strewn: Option<Strewn>,
 }
@@ -55,13 +55,12 @@ struct Strewn {
     sizes: Vec<(f64, f64)>,
     /// Places that begin before another one and reach it, each with the share of the I/Os that do.
     reaching: Vec<(f64, f64)>,
-    /// Places that begin in a page of the cache, or take it by themselves; and those of a line.
+    /// Places that begin in a page of the cache, or take it by themselves.
     in_page: f64,
-    in_line: f64,
 }
 
 impl Strewn {
-    fn of(profile: &Profile, [page, line]: [Bytes; 2]) -> Self {
+    fn of(profile: &Profile, page: Bytes) -> Self {
         let align = profile.align.0 as f64;
         let all: f64 = profile.blocks.iter().map(|block| block.1).sum();
         let mut blocks: Vec<_> = (profile.blocks.iter())
@@ -79,7 +78,6 @@ impl Strewn {
             sizes,
             reaching,
             in_page: (page.0 as f64 / align).max(1.0),
-            in_line: (line.0.max(page.0) as f64 / align).max(1.0),
         }
     }
 
@@ -149,7 +147,7 @@ impl Popularity {
         let span = self.span(bytes, Leaving::LeastRecent);
         let missed = |bin: &Bin| {
             let asked = bin.share / bin.places * span.unwrap_or(0.0);
-            bin.share * (1.0 - found_beside(asked, (self.line_places - 1.0) * asked))
+            bin.share * (1.0 - found_beside(asked, (self.page_places - 1.0) * asked))
         };
         let missing: f64 = self.bins.iter().map(missed).sum();
         let zone = |bin: &Bin| Zone {
@@ -165,17 +163,8 @@ impl Popularity {
 
     /// Of the random places of a profile, before a cache that allocates such pages.
     pub(super) fn of(profile: &Profile, page: Bytes) -> Self {
-        Self::with_lines(profile, [page, cache::Shape::default().line])
-    }
-
-    /// The same where each place is kept by itself.
-    pub(super) fn of_places(profile: &Profile) -> Self {
-        Self::with_lines(profile, [Bytes(1); 2])
-    }
-
-    fn with_lines(profile: &Profile, [page, line]: [Bytes; 2]) -> Self {
         let strewn = matches!(profile.spread, Spread::Zipf { .. } | Spread::Pareto { .. })
-            .then(|| Strewn::of(profile, [page, line]));
+            .then(|| Strewn::of(profile, page));
         let align = profile.align.0 as f64;
         let place_bytes = match strewn {
             Some(_) => align,
@@ -184,17 +173,8 @@ impl Popularity {
         let places = (profile.working_set.0 as f64 / place_bytes).max(1.0);
         let bins = match &profile.spread {
             Spread::Uniform => vec![Bin { share: 1.0, places }],
-            // The share of the first k of n places is H(k) / H(n), near enough by the integral from 1/2 to k + 1/2.
             Spread::Zipf { theta } => by_rank(places, |rank| {
-                let sum = |upper: f64| {
-                    let power = 1.0 - theta;
-                    if power.abs() < 1e-9 {
-                        (2.0 * upper).ln()
-                    } else {
-                        (upper.powf(power) - 0.5f64.powf(power)) / power
-                    }
-                };
-                sum(rank + 0.5) / sum(places + 0.5)
+                harmonic(rank, *theta) / harmonic(places, *theta)
             }),
             Spread::Pareto { h } => {
                 let power = (1.0 - h).ln() / h.ln();
@@ -215,17 +195,18 @@ impl Popularity {
                 .collect(),
         };
         // Of k places side by side a run touches some as often as it begins at one or comes into the first: r of the I/Os begin one.
-        let one_by_one = |bytes: Bytes| {
-            let places = (bytes.0 as f64 / place_bytes).max(1.0);
-            1.0 + profile.random_fraction * (places - 1.0)
-        };
+        let in_page = (page.0 as f64 / place_bytes).max(1.0);
         Popularity {
             bins,
             place_bytes,
-            page_places: one_by_one(page),
-            line_places: one_by_one(line.max(page)),
+            page_places: 1.0 + profile.random_fraction * (in_page - 1.0),
             strewn,
         }
+    }
+
+    /// The same where each place is kept by itself.
+    pub(super) fn of_places(profile: &Profile) -> Self {
+        Self::of(profile, Bytes(1))
     }
 
     /// Bytes of all places.
@@ -246,11 +227,11 @@ impl Popularity {
                 match (leaving, &neighbours) {
                     (Leaving::Swept, _) => leaving.held(asked),
                     (Leaving::LeastRecent, None) => {
-                        found_beside(asked, (self.line_places - 1.0) * asked)
+                        found_beside(asked, (self.page_places - 1.0) * asked)
                     }
-                    (Leaving::LeastRecent, Some(lines)) => {
-                        let found = lines.iter().map(|beside| found_beside(asked, beside * ios));
-                        found.sum::<f64>() / lines.len() as f64
+                    (Leaving::LeastRecent, Some(pages)) => {
+                        let found = pages.iter().map(|beside| found_beside(asked, beside * ios));
+                        found.sum::<f64>() / pages.len() as f64
                     }
                 }
             };
@@ -263,9 +244,9 @@ impl Popularity {
 
     /// Shares of the I/Os for so many places that lie together, of some such, where places of equal popularity lie anywhere: most have none that is popular, and
     /// few have one for which all stay.
-    fn drawn(&self, places: f64, number: u32) -> Vec<f64> {
+    fn drawn(&self, places: f64) -> Vec<f64> {
         let all: f64 = self.bins.iter().map(|bin| bin.places).sum();
-        let mut rng = Seed(1).rng(Purpose::Place, number);
+        let mut rng = Seed(1).rng(Purpose::Place, 0);
         let mut place = || {
             let mut left = rng.fraction() * all;
             let bin = self.bins.iter().find(|bin| {
@@ -275,15 +256,15 @@ impl Popularity {
             bin.map_or(0.0, |bin| bin.share / bin.places)
         };
         let places = places.round() as u32;
-        (0..LINES)
+        (0..PAGES)
             .map(|_| (0..places).map(|_| place()).sum())
             .collect()
     }
 
-    /// Those of all other places of a line.
+    /// Those of all other places of a page.
     fn neighbours(&self) -> Option<Vec<f64>> {
         let strewn = self.strewn.as_ref()?;
-        Some(self.drawn(strewn.in_line - 1.0 + strewn.reached(), 0))
+        Some(self.drawn(strewn.in_page - 1.0 + strewn.reached()))
     }
 
     /// Share of places that so large a share of the I/Os has asked for in so many I/Os.
@@ -338,31 +319,14 @@ impl Popularity {
         if bytes <= 0.0 || bytes >= 0.999_999 * self.bytes() {
             return None;
         }
-        // Of lines that are pages it's known how many are asked for.
-        let strewn = self.strewn.as_ref();
-        let strewn = strewn.filter(|it| leaving == Leaving::LeastRecent && it.in_line > it.in_page);
-        let lines = strewn.map(|strewn| {
-            let pages = self.drawn(strewn.in_page + strewn.reached(), 0);
-            (pages, self.drawn(strewn.in_line - strewn.in_page, 1))
-        });
         let held = |span: f64| {
-            if let Some((pages, rests)) = &lines {
-                let held = pages.iter().zip(rests);
-                let held = held.map(|(page, rest)| found_beside(page * span, rest * span));
-                return self.bytes() * held.sum::<f64>() / pages.len() as f64;
-            }
             if let Some(strewn) = &self.strewn {
                 let taken = |ios: f64| strewn.taken(strewn.in_page, |share| self.asked(share, ios));
                 return self.bytes() * leaving.over(span, taken);
             }
             let held = |bin: &Bin| {
                 let asked = bin.share / bin.places * span;
-                let [page, rest] = [self.page_places, self.line_places - self.page_places];
-                bin.places
-                    * match leaving {
-                        Leaving::LeastRecent => found_beside(page * asked, rest * asked),
-                        Leaving::Swept => leaving.held(page * asked),
-                    }
+                bin.places * leaving.held(self.page_places * asked)
             };
             self.place_bytes * self.bins.iter().map(held).sum::<f64>()
         };
@@ -394,6 +358,26 @@ fn found_beside(asked: f64, beside: f64) -> f64 {
     }
     let (there, here) = (-(-all).exp_m1(), asked / all);
     there * here / ((-all).exp() + there * here)
+}
+
+/// The sum of k^-theta over the first so many ranks: of the first one by one, of the others the integral from half a rank before to half a rank behind.
+fn harmonic(ranks: f64, theta: f64) -> f64 {
+    let first = ranks.min(ONE_BY_ONE);
+    let mut sum = 0.0;
+    let mut rank = 1.0;
+    while rank <= first {
+        sum += f64::powf(rank, -theta);
+        rank += 1.0;
+    }
+    let power = 1.0 - theta;
+    let integral = |upper: f64| {
+        if power.abs() < 1e-9 {
+            upper.ln()
+        } else {
+            upper.powf(power) / power
+        }
+    };
+    sum + integral(ranks + 0.5) - integral(rank - 0.5)
 }
 
 /// Bins of geometrically growing numbers of places, from the share of I/Os that the first so many places get.

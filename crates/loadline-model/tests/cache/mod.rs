@@ -16,8 +16,8 @@ pub struct Naive {
     cache: Cache,
     block: u64,
     blocks: BTreeMap<u64, Held>,
-    /// Lines with read content, the least recently used first.
-    recent: Vec<u64>,
+    /// Read content, the least recently used first: pages of a line that were last used at once.
+    recent: Vec<BTreeSet<u64>>,
     /// Stripes by their last write, or by the end of the destage during which that was.
     written: Vec<u64>,
     sweep: u64,
@@ -158,21 +158,29 @@ impl Naive {
             .collect()
     }
 
-    /// A line whose first read content came is the most recent one; one whose last went is none.
+    /// Pages whose first read content came are the most recent use; those whose last went are of none.
     fn settle(&mut self, line: u64) {
-        let known = self.recent.iter().position(|other| *other == line);
-        match (known, self.read_pages(Some(line)).is_empty()) {
-            (Some(index), true) => drop(self.recent.remove(index)),
-            (None, false) => self.recent.push(line),
-            _ => {}
-        }
+        let there = self.read_pages(None);
+        let known: BTreeSet<u64> = self.recent.iter().flatten().copied().collect();
+        self.use_again(&known.difference(&there).copied().collect(), false);
+        let came = self.read_pages(Some(line));
+        self.use_again(&came.difference(&known).copied().collect(), true);
     }
 
-    fn touch(&mut self, line: u64) {
-        if let Some(index) = self.recent.iter().position(|other| *other == line) {
-            self.recent.remove(index);
-            self.recent.push(line);
+    fn touch(&mut self, line: u64, blocks: &[u64]) {
+        let touched: BTreeSet<u64> = blocks.iter().map(|block| self.page_of(*block)).collect();
+        let there = self.read_pages(Some(line));
+        self.use_again(&touched.intersection(&there).copied().collect(), true);
+    }
+
+    fn use_again(&mut self, pages: &BTreeSet<u64>, stay: bool) {
+        for used in &mut self.recent {
+            used.retain(|page| !pages.contains(page));
         }
+        if stay {
+            self.recent.push(pages.clone());
+        }
+        self.recent.retain(|used| !used.is_empty());
     }
 
     fn shrink(&mut self) {
@@ -185,8 +193,7 @@ impl Naive {
             read
         };
         while self.read_pages(None).len() as u64 > most {
-            let line = self.recent.remove(0);
-            let gone = self.read_pages(Some(line));
+            let gone = self.recent.remove(0);
             let block_bytes = self.block;
             self.blocks
                 .retain(|block, _| !gone.contains(&(block * block_bytes / page)));
@@ -223,12 +230,10 @@ impl Naive {
             }
         }
         for line in self.lines_of(&touched) {
-            if touched
+            let found = touched
                 .clone()
-                .any(|block| self.line_of(block) == line && self.blocks.contains_key(&block))
-            {
-                self.touch(line);
-            }
+                .filter(|block| self.line_of(*block) == line && self.blocks.contains_key(block));
+            self.touch(line, &found.collect::<Vec<_>>());
         }
         self.cache
             .missing(address, bytes, Fetch::Asked, &mut self.ranges);
@@ -265,7 +270,8 @@ impl Naive {
                 self.blocks.entry(block).or_default();
             }
             self.settle(line);
-            self.touch(line);
+            let kept = blocks.clone().filter(|block| self.line_of(*block) == line);
+            self.touch(line, &kept.collect::<Vec<_>>());
         }
         self.shrink();
     }
