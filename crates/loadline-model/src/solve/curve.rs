@@ -43,6 +43,10 @@ impl Curve {
                         begin.background_fraction,
                         end.background_fraction,
                     ),
+                    background_time_fraction: between(
+                        begin.background_time_fraction,
+                        end.background_time_fraction,
+                    ),
                 }
             }
         }

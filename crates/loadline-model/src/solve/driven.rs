@@ -182,6 +182,8 @@ pub(super) fn in_phases(
             })),
             way_scv: sum(|time| time.mean_ns * time.mean_ns * time.way_scv) / (mean_ns * mean_ns),
             background_fraction: sum(|time| time.mean_ns * time.background_fraction) / mean_ns,
+            background_time_fraction: sum(|time| time.mean_ns * time.background_time_fraction)
+                / mean_ns,
         }
     };
     (0..phases[0].1.len()).map(at).collect()

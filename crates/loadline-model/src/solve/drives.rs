@@ -426,6 +426,7 @@ mod tests {
             way_scv: scv,
             clump_scv: scv,
             background_fraction: 0.0,
+            background_time_fraction: 0.0,
         };
         Drives {
             curve: Curve::new([1.0, 4.0], &[time, time]),
@@ -526,6 +527,7 @@ mod tests {
         };
         for (_, time) in &mut drives.curve.points {
             time.background_fraction = background_fraction;
+            time.background_time_fraction = background_fraction;
         }
         drives
     }

@@ -62,7 +62,7 @@ impl Drives {
                 shape.reads[1],
             ]
         });
-        let alone = self.curve.first().background_fraction;
+        let alone = self.curve.first().background_time_fraction;
         let numbers = numbers.into_iter().chain(shapes).chain([alone]);
         let asked = numbers.chain(times).map(f64::to_bits);
         QUEUES.ask(asked.collect(), || Arc::new(self.find_queues(choosing)))

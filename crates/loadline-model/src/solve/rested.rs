@@ -69,6 +69,7 @@ pub(super) fn rested(
             read_ns: mean_ns / share,
             write_ns: single.write_ns,
             background_fraction: single.background_fraction,
+            background_time_fraction: single.background_time_fraction,
             ..*time
         };
     }

@@ -75,7 +75,7 @@ impl Drives {
     /// What a set that hosts wait for has at one of its drives, and one in the background, of each those that read and those that write, where
     /// accesses take so long as a mean.
     fn ways_ns(&self, time: ServiceTime) -> [[f64; 2]; 2] {
-        let background = self.curve.first().background_fraction;
+        let background = self.curve.first().background_time_fraction;
         // What a set of all takes at its drives together, by kind.
         let whole_ns = self.wide * self.each * time.mean_ns;
         let of =

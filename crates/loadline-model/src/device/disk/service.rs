@@ -45,6 +45,8 @@ pub struct ServiceTime {
     pub clump_scv: f64,
     /// Share of work in the background among the requests at the drive, as a mean over time.
     pub background_fraction: f64,
+    /// Share of the time that is spent on work in the background.
+    pub background_time_fraction: f64,
 }
 
 /// A prime, and two of its primitive roots, among the best of all in the spectral test in 2 to 4 dimensions (Knuth, The Art of
@@ -248,6 +250,7 @@ impl<'a> Closed<'a> {
         self.inside_ns = [0.0; 2];
         // By way: count, sum, sum of squares.
         let mut sums = [[0.0; 3]; 2];
+        let mut background_ns = 0.0;
         let mut clumps: Vec<f64> = Vec::with_capacity(count);
         let swept = self.swept(count);
         for number in 0..count {
@@ -259,6 +262,7 @@ impl<'a> Closed<'a> {
             let ns = (now - begun).ns() as f64;
             let sum = &mut sums[usize::from(done.write)];
             *sum = [sum[0] + 1.0, sum[1] + ns, sum[2] + ns * ns];
+            background_ns += if done.background { ns } else { 0.0 };
             if !done.onward {
                 clumps.push(0.0);
             }
@@ -285,6 +289,7 @@ impl<'a> Closed<'a> {
             way_scv: ((squares - between) / (mean_ns * mean_ns)).max(0.0),
             clump_scv: variation(&clumps),
             background_fraction: self.inside_ns[1] / self.inside_ns.iter().sum::<f64>().max(1.0),
+            background_time_fraction: background_ns / (mean_ns * count).max(1.0),
         }
     }
 
