@@ -97,7 +97,7 @@ pub(super) struct Direct {
     pub(super) kept: bool,
     /// Writes stay in the cache, which writes them back in time.
     pub(super) back: Option<Back>,
-    /// Share of what runs read that the cache holds.
+    /// Share of what is read that the cache holds: of runs in it as they left it, of places at random each by chance, without it.
     pub(super) held: f64,
 }
 

@@ -172,7 +172,13 @@ impl Part<'_> {
     /// Runs that are written, alone or where others are read, and what is written back of them.
     pub(super) fn runs_beside_destages(&self) -> Option<Direct> {
         let (cache, profile, layout) = (self.cache?, self.profile, &self.view.layout);
-        let even = matches!(profile.spread, Spread::Uniform);
+        // Popular places that lie anywhere leave what is missed and what is dirty as even as the others.
+        let at_random = profile.random_fraction >= 1.0;
+        let even = match profile.spread {
+            Spread::Uniform => true,
+            Spread::Zipf { .. } | Spread::Pareto { .. } => at_random,
+            Spread::Normal { .. } | Spread::Zoned { .. } => false,
+        };
         let held = self.held();
         let absorbed = self.content.absorbed(profile, cache);
         let written = profile.read_fraction < 1.0 && scattered(profile);
@@ -200,14 +206,30 @@ impl Part<'_> {
             shared: false,
             ..cache.clone()
         };
-        Some(Direct {
-            back: Some(Back {
-                near,
-                whole,
-                ..back
-            }),
-            held: if held > SELDOM && !whole { held } else { 0.0 },
-            ..self.past(if whole { cache } else { &drawn })
+        let past = self.past(if whole { cache } else { &drawn });
+        let back = Some(Back {
+            near,
+            whole,
+            ..back
+        });
+        Some(if at_random && !whole {
+            let profile = Profile {
+                spread: Spread::Uniform,
+                ..past.profile
+            };
+            Direct {
+                profile,
+                cache: None,
+                back,
+                held,
+                ..past
+            }
+        } else {
+            Direct {
+                back,
+                held: if held > SELDOM && !whole { held } else { 0.0 },
+                ..past
+            }
         })
     }
 

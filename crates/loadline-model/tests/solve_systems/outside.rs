@@ -20,7 +20,11 @@ fn off(system: &System, asked: Stream, ios: u64) -> (f64, f64) {
 fn open_error(system: &System, (block, read, random): (u64, f64, f64), share: f64) -> (f64, f64) {
     let saturation = solve(system, block, read, random, 1).saturation_per_s;
     let arrival = Arrival::poisson(share * saturation);
-    off(system, stream(system, block, read, random, arrival), 30_000)
+    off(
+        system,
+        stream(system, block, read, random, arrival),
+        300_000,
+    )
 }
 
 #[test]

@@ -11,7 +11,7 @@ use crate::array::warm;
 use crate::array::writers::Writers;
 use crate::cache::{Cache, Fetch, FetchId, Found};
 use crate::layout::{Extent, Rows, WritePlan};
-use crate::sim::{Purpose, Requests, Seed, TaskId, Way};
+use crate::sim::{Purpose, Requests, Rng, Seed, TaskId, Way};
 use crate::solve::bench::{Bench, Event, Ground};
 use std::collections::VecDeque;
 
@@ -67,6 +67,9 @@ pub(super) struct Walk<'a> {
     mirrors: Mirrors,
     writers: Writers,
     cache: Option<Cache>,
+    /// Draws what reads find, where no cache does, of which there is such a share.
+    chance: Rng,
+    found: f64,
     engines: Engines,
     /// When each engine has done with what it has.
     free_at: Vec<u64>,
@@ -107,9 +110,13 @@ impl<'a> Walk<'a> {
             Some(cache) => Some(warm::cache(cache, ground.layout).ok()?),
             None => None,
         };
-        if let Some(cache) = cache.as_mut().filter(|_| direct.held > 0.0) {
-            held::fill(cache, &direct.profile, direct.held)?;
-        }
+        let found = match &mut cache {
+            Some(cache) if direct.held > 0.0 => {
+                held::fill(cache, &direct.profile, direct.held)?;
+                0.0
+            }
+            _ => direct.held,
+        };
         let requests = Requests::new(&direct.profile, Seed(0), 0).ok()?;
         let writes = f64::from(span.before) * (1.0 - direct.profile.read_fraction);
         let enough = (writes / 2.0).max(FEWEST_WRITES) as usize;
@@ -122,6 +129,8 @@ impl<'a> Walk<'a> {
             mirrors: Mirrors::new(direct.mirror_read, ground.layout.disks()),
             writers: Writers::default(),
             cache,
+            chance: Seed(0).rng(Purpose::Place, 3),
+            found,
             engines: direct.engines,
             free_at: vec![0; direct.engines.count as usize],
             awaiting: Vec::new(),
@@ -207,7 +216,9 @@ impl<'a> Walk<'a> {
             ..Job::of(since, way, (address, bytes))
         });
         if way == Way::Read {
-            return if self.cache.is_some() {
+            return if self.found > 0.0 && self.chance.fraction() < self.found {
+                self.answer(now, job);
+            } else if self.cache.is_some() {
                 self.look_up(now, job);
             } else {
                 self.read(now, job, address, bytes);
