@@ -42,7 +42,7 @@ pub enum Spread {
         /// The h, above 0 and below 1.
         h: f64,
     },
-    /// Around the middle of the working set.
+    /// Ranks around the middle one; popular places are scattered. (fio's `normal`.)
     Normal {
         /// Standard deviation as a share of the working set, above 0 to 1.
         deviation_fraction: f64,
@@ -52,6 +52,16 @@ pub enum Spread {
         /// Share of I/Os and share of the working set of each zone; each column adds up to 1.
         zones: Vec<(f64, f64)>,
     },
+}
+
+impl Spread {
+    /// Whether popular places lie anywhere in the working set.
+    pub(crate) fn is_strewn(&self) -> bool {
+        match self {
+            Spread::Uniform | Spread::Zoned { .. } => false,
+            Spread::Zipf { .. } | Spread::Pareto { .. } | Spread::Normal { .. } => true,
+        }
+    }
 }
 
 impl Profile {

@@ -36,7 +36,7 @@ enum Places {
     Zipf(Zipf<f64>, Scatter),
     /// The exponent of a uniform draw.
     Pareto(f64, Scatter),
-    Normal(f64),
+    Normal(f64, Scatter),
     /// Upper ends of shares of I/Os, with begin and length of the zone as shares of space.
     Zoned(Vec<(f64, f64, f64)>),
 }
@@ -197,7 +197,9 @@ impl Places {
                 Places::Zipf(zipf, Scatter::new(places))
             }
             Spread::Pareto { h } => Places::Pareto(h.ln() / (1.0 - h).ln(), Scatter::new(places)),
-            Spread::Normal { deviation_fraction } => Places::Normal(*deviation_fraction),
+            Spread::Normal { deviation_fraction } => {
+                Places::Normal(*deviation_fraction, Scatter::new(places))
+            }
             Spread::Zoned { zones } => {
                 let (mut ios, mut space) = (0.0, 0.0);
                 let mut table: Vec<_> = zones
@@ -228,10 +230,10 @@ impl Places {
                 let rank = scatter.places as f64 * rng.fraction().powf(*exponent);
                 scatter.place(rank as u64) % count
             }
-            Places::Normal(deviation) => loop {
-                let place = (0.5 + deviation * rng.normal()) * whole;
-                if place >= 0.0 && place < whole {
-                    break place as u64;
+            Places::Normal(deviation, scatter) => loop {
+                let rank = (0.5 + deviation * rng.normal()) * scatter.places as f64;
+                if rank >= 0.0 && rank < scatter.places as f64 {
+                    break scatter.place(rank as u64) % count;
                 }
             },
             Places::Zoned(zones) => {
@@ -377,6 +379,31 @@ mod tests {
             zones: vec![(0.9, 0.1), (0.1, 0.9)],
         });
         assert!((sum(&zoned[..100]) / 100_000.0 - 0.9).abs() < 0.01);
+    }
+
+    #[test]
+    fn popular_places_of_normal_lie_anywhere_and_those_of_zones_together() {
+        let mean = |spread: Spread| {
+            let profile = Profile {
+                spread,
+                ..Profile::random_reads(Bytes(4096), Bytes(4_096_000))
+            };
+            let mut requests = Requests::new(&profile, Seed(1), 0).unwrap();
+            let mut near = || {
+                let [one, other] = [0; 2].map(|_| requests.draw().1 as f64 / 4_096_000.0);
+                f64::from((one - other).abs() < 0.1)
+            };
+            (0..10_000).map(|_| near()).sum::<f64>() / 10_000.0
+        };
+        // Two places of 1,000 lie within a tenth of all with a probability of 0.19.
+        let normal = mean(Spread::Normal {
+            deviation_fraction: 0.05,
+        });
+        assert!((normal - 0.19).abs() < 0.03, "{normal}");
+        let zones = Spread::Zoned {
+            zones: vec![(0.9, 0.1), (0.1, 0.9)],
+        };
+        assert!(mean(zones) > 0.8);
     }
 
     #[test]

@@ -174,11 +174,7 @@ impl Part<'_> {
         let (cache, profile, layout) = (self.cache?, self.profile, &self.view.layout);
         // Popular places that lie anywhere leave what is missed and what is dirty as even as the others.
         let at_random = profile.random_fraction >= 1.0;
-        let even = match profile.spread {
-            Spread::Uniform => true,
-            Spread::Zipf { .. } | Spread::Pareto { .. } => at_random,
-            Spread::Normal { .. } | Spread::Zoned { .. } => false,
-        };
+        let even = profile.spread == Spread::Uniform || profile.spread.is_strewn() && at_random;
         let held = self.held();
         let absorbed = self.content.absorbed(profile, cache);
         let written = profile.read_fraction < 1.0 && scattered(profile);

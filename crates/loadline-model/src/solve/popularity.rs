@@ -38,7 +38,7 @@ struct Bin {
 /// How I/Os spread over places.
 #[derive(Debug, Clone, PartialEq)]
 pub(super) struct Popularity {
-    /// Those of zones, and around a middle, in the order of addresses.
+    /// Those of zones in the order of addresses.
     bins: Vec<Bin>,
     /// Size of a place, bytes.
     place_bytes: f64,
@@ -163,7 +163,9 @@ impl Popularity {
 
     /// Of the random places of a profile, before a cache that allocates such pages.
     pub(super) fn of(profile: &Profile, page: Bytes) -> Self {
-        let strewn = matches!(profile.spread, Spread::Zipf { .. } | Spread::Pareto { .. })
+        let strewn = profile
+            .spread
+            .is_strewn()
             .then(|| Strewn::of(profile, page));
         let align = profile.align.0 as f64;
         let place_bytes = match strewn {
