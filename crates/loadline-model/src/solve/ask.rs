@@ -293,10 +293,36 @@ impl Survey<'_> {
     /// How so much of it is dirty when it's destaged.
     pub(super) fn dirt(&self, dirty_bytes: f64) -> Dirt {
         let start = self.profile.start.0;
+        let span = start..start + self.profile.working_set.0;
+        self.dirt_of(span, Chances::of(self.profile, self.page, dirty_bytes))
+    }
+
+    /// The same of each zone, with its share of what is destaged.
+    pub(super) fn dirt_by_zone(&self, dirty_bytes: f64) -> Vec<(f64, Dirt)> {
+        let Profile {
+            start, working_set, ..
+        } = self.profile;
+        let zones = Popularity::of(self.profile, self.page).swept_zones(dirty_bytes);
+        let mut begin = start.0;
+        let zone = |[end, share, held]: [f64; 3]| {
+            let end = start.0 + (end * working_set.0 as f64) as u64;
+            let span = std::mem::replace(&mut begin, end)..end;
+            (
+                share,
+                self.dirt_of(span, Chances::dense(held, self.profile)),
+            )
+        };
+        let found = zones.into_iter().map(zone);
+        found
+            .filter(|(share, dirt)| *share > 0.0 && !dirt.span.is_empty())
+            .collect()
+    }
+
+    fn dirt_of(&self, span: Range<u64>, chances: Chances) -> Dirt {
         Dirt {
-            chances: Chances::of(self.profile, self.page, dirty_bytes),
+            chances,
             block: self.profile.mean_bytes().round().max(1.0) as u64,
-            span: start..start + self.profile.working_set.0,
+            span,
             stripe_bytes: self.layout.stripe_bytes(),
         }
     }
@@ -410,6 +436,11 @@ pub(super) struct Dirt {
 }
 
 impl Dirt {
+    /// Where it lies.
+    pub(super) fn span(&self) -> Range<u64> {
+        self.span.clone()
+    }
+
     /// Dirty ranges of a stripe that has one.
     pub(super) fn draw(&self, rng: &mut Rng, stripe: u64, ranges: &mut Vec<(u64, u32)>) {
         let (start, span) = (self.span.start, self.of(stripe));
@@ -466,8 +497,15 @@ impl Chances {
                 behind: 1.0,
             };
         }
-        let first = Popularity::of(profile, page).swept_fraction(dirty_bytes);
-        let first = first.clamp(1e-12, 1.0);
+        Self::dense(
+            Popularity::of(profile, page).swept_fraction(dirty_bytes),
+            profile,
+        )
+    }
+
+    /// Where so large a share of the blocks is dirty.
+    fn dense(share: f64, profile: &Profile) -> Self {
+        let first = share.clamp(1e-12, 1.0);
         // Writes have their own end to go on from.
         let begun = (-first).ln_1p() * profile.random_fraction;
         let begins = -begun.exp_m1();

@@ -97,6 +97,8 @@ pub(super) struct Direct {
     pub(super) kept: bool,
     /// Writes stay in the cache, which writes them back in time.
     pub(super) back: Option<Back>,
+    /// Zones that differ in what is dirty, each with its share of what goes back: a sweep is in one after the other.
+    pub(super) zones: Vec<(f64, Back)>,
     /// Share of what is read that the cache holds: of runs in it as they left it, of places at random each by chance, without it.
     pub(super) held: f64,
 }
@@ -144,6 +146,27 @@ pub(super) struct Followed {
     pub(super) moved: Moved,
     /// More come from outside than end, in every walk.
     pub(super) falls_behind: bool,
+}
+
+impl Followed {
+    /// One after the other, each for such a share of the I/Os.
+    fn in_turn(found: &[(f64, Followed)]) -> Self {
+        let mean = |of: &dyn Fn(&Followed) -> f64| {
+            found
+                .iter()
+                .map(|(share, one)| share * of(one))
+                .sum::<f64>()
+        };
+        Followed {
+            per_ns: mean(&|one| one.per_ns.recip()).recip(),
+            waited_ns: [0, 1].map(|way| mean(&|one| one.waited_ns[way])),
+            busy_ns: mean(&|one| one.busy_ns),
+            moved: found.iter().fold(Moved::default(), |sum, (share, one)| {
+                sum.plus(*share, one.moved)
+            }),
+            falls_behind: found.iter().any(|(_, one)| one.falls_behind),
+        }
+    }
 }
 
 /// What a write moves as a mean, with whom it goes along: alone it reads old data and parity, together they fill a stripe.
@@ -253,6 +276,23 @@ impl Direct {
 
     /// The load over the drives; `None` of a profile that can't be.
     pub(super) fn follow(&self, ground: Ground<'_>, coming: Coming) -> Option<Followed> {
+        if self.zones.is_empty() {
+            return self.follow_one(ground, coming);
+        }
+        // As much is written while the sweep is in a zone as goes back there.
+        let zone = |(share, back): &(f64, Back)| {
+            let zone = Direct {
+                back: Some(back.clone()),
+                zones: Vec::new(),
+                ..self.clone()
+            };
+            Some((*share, zone.follow_one(ground, coming)?))
+        };
+        let found: Vec<(f64, Followed)> = self.zones.iter().map(zone).collect::<Option<_>>()?;
+        Some(Followed::in_turn(&found))
+    }
+
+    fn follow_one(&self, ground: Ground<'_>, coming: Coming) -> Option<Followed> {
         let (numbers, times) = match coming {
             Coming::Closed(outstanding, before) => {
                 let [[read, write], [one, other]] = [before.pause_ns, before.work_ns];

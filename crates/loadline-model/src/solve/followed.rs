@@ -1,5 +1,6 @@
 //! Which loads are followed over the drives, as means tell too little of them, with what, and what comes of it.
 
+use super::ask::Dirt;
 use super::bench::{FEW, Ground};
 use super::course::{Course, Destages, Streams};
 use super::direct::{Back, Coming, Direct, Engines, Followed, holds_much, pages};
@@ -26,6 +27,9 @@ const SELDOM: f64 = 0.02;
 /// The most pages of a cache that is followed with all that it holds; streams fill them in order, which takes less.
 const PAGES: u64 = 65_536;
 const PAGES_OF_STREAMS: u64 = 1 << 19;
+
+/// The most zones whose destages are followed, each by itself.
+const ZONES: usize = 8;
 
 /// Windows that a cache has room for of each stream, below which it may forget some before they are read.
 const WINDOWS: u64 = 4;
@@ -70,6 +74,7 @@ impl View<'_> {
             engines: self.engines(),
             kept,
             back: None,
+            zones: Vec::new(),
             held: 0.0,
         })
     }
@@ -125,6 +130,7 @@ impl Part<'_> {
             engines: self.view.engines(),
             kept: false,
             back: None,
+            zones: Vec::new(),
             held: 0.0,
         }
     }
@@ -174,7 +180,11 @@ impl Part<'_> {
         let (cache, profile, layout) = (self.cache?, self.profile, &self.view.layout);
         // Popular places that lie anywhere leave what is missed and what is dirty as even as the others.
         let at_random = profile.random_fraction >= 1.0;
-        let even = profile.spread == Spread::Uniform || profile.spread.is_strewn() && at_random;
+        let even = match &profile.spread {
+            Spread::Uniform => true,
+            Spread::Zoned { zones } => at_random && zones.len() <= ZONES && pages(cache) > PAGES,
+            Spread::Zipf { .. } | Spread::Pareto { .. } | Spread::Normal { .. } => at_random,
+        };
         let held = self.held();
         let absorbed = self.content.absorbed(profile, cache);
         let written = profile.read_fraction < 1.0 && scattered(profile);
@@ -203,26 +213,48 @@ impl Part<'_> {
             ..cache.clone()
         };
         let past = self.past(if whole { cache } else { &drawn });
-        let back = Some(Back {
+        let back = Back {
             near,
             whole,
             ..back
-        });
+        };
         Some(if at_random && !whole {
-            let profile = Profile {
-                spread: Spread::Uniform,
-                ..past.profile
+            let zoned = matches!(profile.spread, Spread::Zoned { .. });
+            let spread = if zoned {
+                let missed = self.zones().into_iter();
+                Spread::Zoned {
+                    zones: missed.map(|zone| (zone.share, zone.space)).collect(),
+                }
+            } else {
+                Spread::Uniform
+            };
+            let zone = |(share, dirt): (f64, Dirt)| {
+                let back = Back {
+                    span: dirt.span(),
+                    near: Some((dirt, absorbed)),
+                    ..back.clone()
+                };
+                (share, back)
+            };
+            let zones = if zoned {
+                self.survey.dirt_by_zone(self.content.dirty)
+            } else {
+                Vec::new()
             };
             Direct {
-                profile,
+                profile: Profile {
+                    spread,
+                    ..past.profile
+                },
                 cache: None,
-                back,
+                zones: zones.into_iter().map(zone).collect(),
+                back: Some(back),
                 held,
                 ..past
             }
         } else {
             Direct {
-                back,
+                back: Some(back),
                 held: if held > SELDOM && !whole { held } else { 0.0 },
                 ..past
             }

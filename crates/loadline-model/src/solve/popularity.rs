@@ -297,6 +297,24 @@ impl Popularity {
         if all > 0.0 { squares / all } else { 0.0 }
     }
 
+    /// Zones in the order of addresses: where each ends, as a share of all places, its share of what a sweep finds, and the share of its
+    /// places that are held when the sweep comes by.
+    pub(super) fn swept_zones(&self, bytes: f64) -> Vec<[f64; 3]> {
+        let Some(span) = self.span(bytes, Leaving::Swept) else {
+            return Vec::new();
+        };
+        let found = |bin: &Bin| -(-bin.share / bin.places * span).exp_m1();
+        let sum = |of: &dyn Fn(&Bin) -> f64| self.bins.iter().map(of).sum::<f64>();
+        let places = sum(&|bin| bin.places);
+        let all = sum(&|bin| bin.places * found(bin));
+        let mut end = 0.0;
+        let zone = |bin: &Bin| {
+            end += bin.places / places;
+            [end, bin.places * found(bin) / all, found(bin)]
+        };
+        self.bins.iter().map(zone).collect()
+    }
+
     /// How densely what a sweep finds lies over all places, as a share of how densely it lies where that is.
     pub(super) fn evenness(&self, bytes: f64) -> f64 {
         let span = self.span(bytes, Leaving::Swept);

@@ -225,7 +225,7 @@ impl Part<'_> {
     }
 
     /// Zones of the places at random that the drives are asked for: of reads those that the cache doesn't hold.
-    fn zones(&self) -> Vec<Zone> {
+    pub(super) fn zones(&self) -> Vec<Zone> {
         let profile = self.profile;
         let held = if profile.read_fraction > 0.0 {
             self.content.bytes()
