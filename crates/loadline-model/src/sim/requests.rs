@@ -29,6 +29,13 @@ pub struct Requests {
     place: Rng,
 }
 
+/// Odd numbers without a pattern: the multipliers of splitmix64 (Steele, Lea and Flood 2014), and its increment.
+const FACTORS: [u64; 3] = [
+    0xbf58_476d_1ce4_e5b9,
+    0x94d0_49bb_1331_11eb,
+    0x9e37_79b9_7f4a_7c15,
+];
+
 /// Where random I/Os go, by number of place.
 #[derive(Debug, Clone)]
 enum Places {
@@ -246,37 +253,34 @@ impl Places {
     }
 }
 
-/// Sends ranks to places one to one, neighbours far apart: rank x step modulo the number of places, where the step is near
-/// the golden section of that number and coprime with it.
+/// Sends ranks to places one to one, as if by chance: each step can be undone within the bits that the number of places has, and what
+/// comes out beyond the last place goes through them again.
 #[derive(Debug, Clone)]
 struct Scatter {
     places: u64,
-    step: u64,
+    bits: u32,
 }
 
 impl Scatter {
     fn new(places: u64) -> Self {
-        let mut step = ((places as f64 * 0.618_033_988_749_895) as u64).max(1);
-        while gcd(step, places) != 1 {
-            step += 1;
-        }
-        Scatter { places, step }
+        let bits = 64 - (places.max(2) - 1).leading_zeros();
+        Scatter { places, bits }
     }
 
     #[inline]
     fn place(&self, rank: u64) -> u64 {
-        let rank = rank.min(self.places - 1);
-        // Products of up to 2^32 places fit into 64 bits, whose division is several times as fast.
-        if self.places <= 1 << 32 {
-            rank * self.step % self.places
-        } else {
-            (u128::from(rank) * u128::from(self.step) % u128::from(self.places)) as u64
+        let mask = u64::MAX >> (64 - self.bits);
+        let mut place = rank.min(self.places - 1);
+        loop {
+            for factor in FACTORS {
+                place = place.wrapping_mul(factor).wrapping_add(1) & mask;
+                place ^= place >> self.bits.div_ceil(2);
+            }
+            if place < self.places {
+                return place;
+            }
         }
     }
-}
-
-fn gcd(a: u64, b: u64) -> u64 {
-    if b == 0 { a } else { gcd(b, a % b) }
 }
 
 #[cfg(test)]
