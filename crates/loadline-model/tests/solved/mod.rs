@@ -1,5 +1,7 @@
 //! Systems of the catalog under one stream, solved.
 
+#![allow(dead_code, reason = "each test program uses a part")]
+
 use loadline_model::System;
 use loadline_model::drive::DriveDescription;
 use loadline_model::sim::{Arrival, Profile, Stream};
