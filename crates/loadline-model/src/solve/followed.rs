@@ -218,15 +218,24 @@ impl Part<'_> {
             whole,
             ..back
         };
-        Some(if at_random && !whole {
-            let zoned = matches!(profile.spread, Spread::Zoned { .. });
-            let spread = if zoned {
-                let missed = self.zones().into_iter();
-                Spread::Zoned {
-                    zones: missed.map(|zone| (zone.share, zone.space)).collect(),
-                }
-            } else {
-                Spread::Uniform
+        if at_random && !whole {
+            return Some(self.found_by_chance(past, back, absorbed));
+        }
+        Some(Direct {
+            back: Some(back),
+            held: if held > SELDOM && !whole { held } else { 0.0 },
+            ..past
+        })
+    }
+
+    /// Of I/Os at random places: each read finds what it wants with the same probability, and those that don't go where few others do.
+    fn found_by_chance(&self, past: Direct, back: Back, absorbed: f64) -> Direct {
+        let mut zones = Vec::new();
+        let mut spread = Spread::Uniform;
+        if let Spread::Zoned { .. } = self.profile.spread {
+            let missed = self.zones().into_iter();
+            spread = Spread::Zoned {
+                zones: missed.map(|zone| (zone.share, zone.space)).collect(),
             };
             let zone = |(share, dirt): (f64, Dirt)| {
                 let back = Back {
@@ -236,29 +245,20 @@ impl Part<'_> {
                 };
                 (share, back)
             };
-            let zones = if zoned {
-                self.survey.dirt_by_zone(self.content.dirty)
-            } else {
-                Vec::new()
-            };
-            Direct {
-                profile: Profile {
-                    spread,
-                    ..past.profile
-                },
-                cache: None,
-                zones: zones.into_iter().map(zone).collect(),
-                back: Some(back),
-                held,
-                ..past
-            }
-        } else {
-            Direct {
-                back: Some(back),
-                held: if held > SELDOM && !whole { held } else { 0.0 },
-                ..past
-            }
-        })
+            let dirt = self.survey.dirt_by_zone(self.content.dirty);
+            zones.extend(dirt.into_iter().map(zone));
+        }
+        Direct {
+            profile: Profile {
+                spread,
+                ..past.profile
+            },
+            cache: None,
+            back: Some(back),
+            zones,
+            held: self.held(),
+            ..past
+        }
     }
 
     /// Streams with all that the cache holds of them.
