@@ -182,7 +182,7 @@ impl Part<'_> {
         let at_random = profile.random_fraction >= 1.0;
         let even = match &profile.spread {
             Spread::Uniform => true,
-            Spread::Zoned { zones } => at_random && zones.len() <= ZONES && pages(cache) > PAGES,
+            Spread::Zoned { zones } => at_random && zones.len() <= ZONES,
             Spread::Zipf { .. } | Spread::Pareto { .. } | Spread::Normal { .. } => at_random,
         };
         let held = self.held();
