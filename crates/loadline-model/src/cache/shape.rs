@@ -21,7 +21,7 @@ pub struct Shape {
     pub write: Bytes,
     /// Read content may also take what write content leaves free of `write`, and gives it back when writes need it.
     pub shared: bool,
-    /// What is looked up, and given up, as one; a power of two.
+    /// What is looked up as one; a power of two.
     pub line: Bytes,
     /// What space is allocated in; a power of two from 1/64 of a line to a line.
     pub page: Bytes,
