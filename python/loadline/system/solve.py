@@ -91,10 +91,10 @@ def answers(
     shared = Shared()
     for number, (system, asked_of_it) in enumerate(groupby(asked, key=itemgetter(0))):
         built = _Built(system, shared)
-        # A point and its load line stay together: they lie on one curve.
-        for streams, points in groupby((point for _, point in asked_of_it), key=lambda point: point.streams):
-            tasks.append(partial(_of_streams, built, list(points), suite, explain, curve))
-            loads.append((number, *((stream.profile, stream.arrival.jobs) for stream in streams)))
+        # Points of one load, however much of it, and its load line stay together: they lie on one curve, which one thread finds.
+        for load, points in groupby((point for _, point in asked_of_it), key=_load):
+            tasks.append(partial(_of_one_load, built, list(points), suite, explain, curve))
+            loads.append((number, load))
 
     total = len(tasks)
 
@@ -134,6 +134,10 @@ def _with_one_saturation(answered: Sequence[tuple[Hashable, Result]]) -> list[Re
 _Answer = tuple[list[Result], list[InputError]]
 
 
+def _load(point: Point) -> Hashable:
+    return tuple((stream.profile, stream.arrival.jobs) for stream in point.streams)
+
+
 class _Built:
     """A system that is built by the first thread that asks for it."""
 
@@ -150,7 +154,7 @@ class _Built:
             return self._built
 
 
-def _of_streams(
+def _of_one_load(
     built: _Built, points: Sequence[Point], suite: str | None, explain: bool, curve: bool, stop: Event
 ) -> _Answer:
     results: list[Result] = []
