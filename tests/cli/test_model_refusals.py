@@ -78,6 +78,10 @@ def test_a_file_that_cannot_be_written_is_refused_before_anything_is_simulated(l
             "\nLower it, or give it in percent; or take more pool.drives",
         ),
         (["forecast", "hdd-7k2", "typical-12", "--queue-depth", "1,2,1"], "--queue-depth: takes 1 twice"),
+        (
+            ["forecast", "dl360-g6-p410i", "typical-12", "--set", "cache.high_water=1e-300"],
+            "cache.low_water: 0.8 isn't below cache.high_water, 1e-300\n",
+        ),
         (["simulate", "./missing.toml", "typical-12"], "missing.toml"),
         (["forecast", str(SUITE), "typical-12"], "isn't known there\nIt's of a suite, before which the system comes"),
         (["simulate", "/dev/zero", "typical-12"], "/dev/zero"),
@@ -275,6 +279,12 @@ def test_bursts_that_cannot_be_are_named_with_what_to_change(loadline: Loadline)
     said = loadline("forecast", "hdd-7k2", "bursts.toml")
     assert said.code == 2 and "p: arrival.bursts: rates must lie" in said.err
     assert said.err.endswith("Change times, length, every or the rate.\n")
+
+
+def test_a_pause_that_is_too_long_is_named_as_suites_name_it(loadline: Loadline) -> None:
+    (loadline.folder / "pause.toml").write_text(_JOBS + 'think_time = "1000h"\n')
+    said = loadline("forecast", "hdd-7k2", "pause.toml")
+    assert said.code == 2 and "profile p: think_time: 3,600,000 s are more than the 1,000,000 s" in said.err
 
 
 def test_a_value_that_cannot_be_is_not_said_to_change_nothing(loadline: Loadline) -> None:

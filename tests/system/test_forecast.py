@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import weakref
 from collections.abc import Callable
 from dataclasses import replace
@@ -341,6 +342,12 @@ def test_the_residence_at_drives_is_shown_as_what_follows_from_their_rate_and_no
     lines = {line.partition(" = ")[0]: line for line in row.provenance["working"]}
     order = [name for name in lines if name in {"N(disks)", "capacity(disks)", "R(disks)"}]
     assert order == ["N(disks)", "capacity(disks)", "R(disks)"] and "Little" in lines["R(disks)"]
+    numbers = re.search(
+        r"= ([\d.]+) per s, what 168 drives do of .* sets at a time, / ([\d.]+) = ([\d.]+)", lines["capacity(disks)"]
+    )
+    assert numbers is not None
+    sets, an_io, ios = map(float, numbers.groups())
+    assert sets / an_io == pytest.approx(ios, rel=1e-3)
 
 
 @pytest.mark.parametrize("arrival", [Open(10.0, 32), Closed(1, 4)])

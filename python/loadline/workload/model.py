@@ -14,6 +14,7 @@ from loadline.workload.profile import Closed, Open, Profile, Workload
 
 _ZIPF = 10
 _OUTSTANDING = 1 << 24
+_THINK_NS = 10**15
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,4 +187,10 @@ def _closed(arrival: Closed, profile: Profile) -> ModelClosed:
     at_once = min(arrival.queue_depth, profile.burst)
     burst = round(profile.burst / at_once)
     think_ns = round(profile.think_time_ns * burst * at_once / profile.burst)
+    if think_ns > _THINK_NS:
+        raise InputError(
+            f"profile {profile.name}: think_time: {profile.think_time_ns / 1e9:,.0f} s are more than the"
+            f" {_THINK_NS / 1e9:,.0f} s that models take",
+            "Shorten it.",
+        )
     return ModelClosed(at_once * arrival.jobs, think_ns, burst)

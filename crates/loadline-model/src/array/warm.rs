@@ -39,13 +39,13 @@ pub(crate) fn cache(cache: &system::Cache, layout: &Layout) -> Result<Cache, Err
         if !(0.0..=1.0).contains(&fraction) {
             return Err(Error::at(
                 key,
-                format!("{fraction} is no share: write 0 to 1"),
+                format!("{fraction:?} is no share: write 0 to 1"),
             ));
         }
     }
     if cache.low_water >= cache.high_water {
         let why = format!(
-            "{} isn't below cache.high_water, {}: lower it, or raise cache.high_water",
+            "{:?} isn't below cache.high_water, {:?}: lower it, or raise cache.high_water",
             cache.low_water, cache.high_water
         );
         return Err(Error::at("cache.low_water", why));

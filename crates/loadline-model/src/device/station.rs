@@ -79,7 +79,7 @@ impl Service {
                 second,
             } => {
                 if !(0.0..=1.0).contains(&first_fraction) {
-                    let why = format!("{first_fraction} is no share: write 0 to 1");
+                    let why = format!("{first_fraction:?} is no share: write 0 to 1");
                     return Err(Error::at(format!("{path}.first_fraction"), why));
                 }
                 short(".first", first)?;

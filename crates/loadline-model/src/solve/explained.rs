@@ -328,8 +328,10 @@ impl Solver<'_> {
             "sets",
         );
         let numbers = format!(
-            "what {} drives do of so many sets at a time / {}",
+            "{} per s, what {} drives do of {} sets at a time, / {}",
+            figure(capacity * sets * 1e9),
             figure(drives.count),
+            figure(bound),
             figure(sets)
         );
         working.add(
