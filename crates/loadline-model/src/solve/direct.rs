@@ -76,6 +76,9 @@ const BUFFERS: f64 = 64.0;
 /// How many times as many there are of a stream that is read until its rates' mean is as well known as that of writes.
 const MORE_WALKS: f64 = 16.0;
 
+/// How many times as many reads at random places go to drives as their buffers have room for: what is read on after each stays there.
+const READ_ON: f64 = 4.0;
+
 /// In how many ways drives' spindles stand to each other at most, each for its part of these I/Os, and bytes a drive for each.
 const MOST_WALKS: f64 = 8.0;
 const WALK_BYTES: f64 = 4e6;
@@ -266,6 +269,16 @@ impl Direct {
         }
     }
 
+    /// I/Os in which reads at random places fill drives' buffers, of which these keep a good part; 0 of others.
+    fn read_on(&self, ground: Ground<'_>) -> f64 {
+        if !self.kept || self.profile.random_fraction < 1.0 {
+            return 0.0;
+        }
+        let drives = f64::from(ground.layout.disks());
+        let reads = self.profile.read_fraction * (1.0 - self.held);
+        READ_ON * drives * f64::from(ground.model.segments()) / reads.max(1e-300)
+    }
+
     /// Whether all in order come by the same drives, beside something else. What drives can do at most, without pauses, needn't be so sure.
     fn comes_round(&self, ground: Ground<'_>, coming: Coming) -> bool {
         paused(coming)
@@ -401,7 +414,7 @@ impl Direct {
             let counted = ios(COUNTED_BYTES).clamp(fewest, most.max(fewest));
             let sweep = |back: &Back| (back.swept_writes() / (1.0 - read)).min(MOST_OF_SWEEPS);
             let swept = self.back.as_ref().map_or(0.0, sweep);
-            let counted = counted.max(runs).max(swept);
+            let counted = counted.max(runs).max(swept).max(self.read_on(ground));
             return Length::of(counted, [1.0; 2]);
         }
         let counted = ios(COUNTED_BYTES).clamp(fewest, MOST.max(fewest));

@@ -24,9 +24,8 @@ use std::sync::Arc;
 const FOUND: f64 = 0.9;
 const SELDOM: f64 = 0.02;
 
-/// The most pages of a cache that is followed with all that it holds; streams fill them in order, which takes less.
-const PAGES: u64 = 65_536;
-const PAGES_OF_STREAMS: u64 = 1 << 19;
+/// The most pages of a cache that is followed with all that it holds.
+const PAGES: u64 = 1 << 19;
 
 /// The most zones whose destages are followed, each by itself.
 const ZONES: usize = 8;
@@ -45,7 +44,7 @@ const WIDE: f64 = 0.001;
 const LARGE: f64 = 0.5;
 
 /// Share of I/Os in drives' own buffers, at the best, from which on these are followed.
-const KEPT: f64 = 0.25;
+const KEPT: f64 = 0.05;
 
 impl View<'_> {
     /// Whether some I/Os come back to their drives over parity: a small write reads old data and parity there, then writes new ones, and of what is larger than a
@@ -163,12 +162,22 @@ impl Part<'_> {
 
     /// Runs, I/Os that come back to their drives, or that go to few places and so to few drives, past a cache which reads ahead of some of them.
     pub(super) fn runs_past_cache(&self) -> Option<Direct> {
-        let (cache, profile) = (self.cache?, self.profile);
+        let (cache, profile, held) = (self.cache?, self.profile, self.held());
+        let alone = profile.read_fraction >= 1.0;
+        if profile.random_fraction >= 1.0 && alone && held < 1.0 {
+            let missed = self.found_by_chance(self.past(cache), None);
+            if self.view.kept(&missed.profile) >= KEPT {
+                return Some(Direct {
+                    kept: true,
+                    ..missed
+                });
+            }
+        }
         let kept = self.view.kept(profile) >= KEPT;
         let runs = profile.random_fraction < 1.0 || self.view.come_back(profile) || kept;
-        let through = profile.read_fraction >= 1.0 || !self.view.system.writes_back();
-        let held = self.held();
-        (scattered(profile) && runs && through && held <= FOUND).then(|| Direct {
+        let found = alone && held > FOUND;
+        let through = alone || !self.view.system.writes_back();
+        (scattered(profile) && runs && through && !found).then(|| Direct {
             kept,
             held: if held > SELDOM { held } else { 0.0 },
             ..self.past(cache)
@@ -219,7 +228,7 @@ impl Part<'_> {
             ..back
         };
         if at_random && !whole {
-            return Some(self.found_by_chance(past, back, absorbed));
+            return Some(self.found_by_chance(past, Some((back, absorbed))));
         }
         Some(Direct {
             back: Some(back),
@@ -229,7 +238,7 @@ impl Part<'_> {
     }
 
     /// Of I/Os at random places: each read finds what it wants with the same probability, and those that don't go where few others do.
-    fn found_by_chance(&self, past: Direct, back: Back, absorbed: f64) -> Direct {
+    fn found_by_chance(&self, past: Direct, back: Option<(Back, f64)>) -> Direct {
         let mut zones = Vec::new();
         let mut spread = Spread::Uniform;
         if let Spread::Zoned { .. } = self.profile.spread {
@@ -237,16 +246,18 @@ impl Part<'_> {
             spread = Spread::Zoned {
                 zones: missed.map(|zone| (zone.share, zone.space)).collect(),
             };
-            let zone = |(share, dirt): (f64, Dirt)| {
-                let back = Back {
-                    span: dirt.span(),
-                    near: Some((dirt, absorbed)),
-                    ..back.clone()
+            if let Some((back, absorbed)) = &back {
+                let zone = |(share, dirt): (f64, Dirt)| {
+                    let back = Back {
+                        span: dirt.span(),
+                        near: Some((dirt, *absorbed)),
+                        ..back.clone()
+                    };
+                    (share, back)
                 };
-                (share, back)
-            };
-            let dirt = self.survey.dirt_by_zone(self.content.dirty);
-            zones.extend(dirt.into_iter().map(zone));
+                let dirt = self.survey.dirt_by_zone(self.content.dirty);
+                zones.extend(dirt.into_iter().map(zone));
+            }
         }
         Direct {
             profile: Profile {
@@ -254,7 +265,7 @@ impl Part<'_> {
                 ..past.profile
             },
             cache: None,
-            back: Some(back),
+            back: back.map(|(back, _)| back),
             zones,
             held: self.held(),
             ..past
@@ -278,12 +289,12 @@ impl Part<'_> {
     fn are_whole(&self, cache: &system::Cache) -> bool {
         let (profile, pages) = (self.profile, pages(cache));
         let mixed = profile.read_fraction > 0.0 && profile.read_fraction < 1.0;
-        let found = mixed && pages <= PAGES && holds_much(cache, profile);
+        let found = mixed && holds_much(cache, profile);
         let large = profile.mean_bytes() > cache.read_ahead.0 as f64;
         let several = profile.sequential_streams > 1;
         let written = several && profile.read_fraction <= 0.0 && !self.is_swept();
         let followed = mixed && (several || large) || written;
-        let follows = found || followed && pages <= PAGES_OF_STREAMS;
+        let follows = (found || followed) && pages <= PAGES;
         follows && !scattered(profile) && self.view.system.writes_back()
     }
 

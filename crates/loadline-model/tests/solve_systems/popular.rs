@@ -88,6 +88,69 @@ fn reads_beside_dense_destages_of_popular_places_take_their_own_time() {
     }
 }
 
+/// How far so many outstanding I/Os of 8 KiB, spread so over a working set, are off.
+fn set_off(
+    system: &System,
+    read: f64,
+    spread: &Spread,
+    (mib, outstanding): (u64, u32),
+    ios: u64,
+) -> f64 {
+    let mut asked = stream(system, 8192, read, 1.0, Arrival::outstanding(outstanding));
+    asked.profile.working_set = Bytes(mib << 20);
+    asked.profile.spread = spread.clone();
+    off(system, asked, outstanding, ios)
+}
+
+#[test]
+fn what_a_cache_of_many_pages_holds_of_a_small_set_is_followed() {
+    let system = system("dl360p-g8-p420i", &[("cache.page", "4KiB")]);
+    // From means 24 and 82 % too fast, zones three times.
+    for (spread, read, mib) in [
+        (Spread::Uniform, 0.5, 901),
+        (Spread::Uniform, 0.0, 5000),
+        (zones(), 0.5, 2047),
+    ] {
+        let off = set_off(&system, read, &spread, (mib, 16), 500_000);
+        assert!(off.abs() < 0.13, "{spread:?} {read} {mib}: {off:+.3}");
+    }
+}
+
+#[test]
+fn reads_that_a_cache_has_not_find_what_drives_have_read_on() {
+    // As if drives kept nothing 9 to 25 % too slow.
+    let eva = system("eva-v2-10k", &[]);
+    for (spread, mib) in [
+        (Spread::Uniform, 1075),
+        (Spread::Zipf { theta: 0.9 }, 1689),
+        (zones(), 3840),
+    ] {
+        let off = set_off(&eva, 1.0, &spread, (mib, 16), 300_000);
+        assert!(off.abs() < 0.05, "{spread:?} {mib}: {off:+.3}");
+    }
+}
+
+#[test]
+fn popular_places_written_through_a_cache_that_has_nearly_all_reads_keep_few_drives_busy() {
+    // From means 1.6 and 2.7 times too fast: what is read is there, but writes go to few drives.
+    for (layout, drives, page, theta, mib, outstanding) in [
+        ("raid0", "16", "16KiB", 0.9, 138, 64),
+        ("raid5", "24", "4KiB", 1.2, 900, 16),
+    ] {
+        let settings = [
+            ("cache.mode", "write-through"),
+            ("volume.layout", layout),
+            ("pool.drives", drives),
+            ("cache.page", page),
+            ("cache.read", "128MiB"),
+        ];
+        let system = system("dl360-g6-p410i", &settings);
+        let zipf = Spread::Zipf { theta };
+        let off = set_off(&system, 0.7, &zipf, (mib, outstanding), 200_000);
+        assert!(off.abs() < 0.1, "{layout}: {off:+.3}");
+    }
+}
+
 #[test]
 fn a_mirror_without_its_other_copy_is_as_slow_as_one_drive() {
     let of = |layout: &str, drives: u32, failed: u32| {

@@ -185,6 +185,11 @@ impl Model {
         u64::from(self.cache.segments) * self.cache.segment.0
     }
 
+    /// Segments of the buffer, each of which holds one run.
+    pub fn segments(&self) -> u32 {
+        self.cache.segments
+    }
+
     /// The most that a segment of the buffer holds of what has been read on, bytes.
     pub fn read_on_bytes(&self) -> u64 {
         match self.cache.segments {

@@ -1,7 +1,7 @@
 //! What of runs at random places a cache holds when it is first looked at.
 
-use crate::cache::Cache;
-use crate::sim::{Profile, Purpose, Seed};
+use crate::cache::{Cache, Found};
+use crate::sim::{Profile, Purpose, Requests, Seed, Spread, Way};
 use rand_distr::Geometric;
 use std::ops::Range;
 
@@ -11,7 +11,11 @@ const PIECE: u64 = 1 << 20;
 /// The most stretches; of more as many more lie side by side.
 const MOST: f64 = 1_048_576.0;
 
-/// Fills a cache with so large a share of a working set, in any order; `None` where that is all or nothing.
+/// How many times as many reads as the cache has room for bring what is popular, up to how many.
+const READS: u64 = 2;
+const MOST_READS: u64 = 1 << 20;
+
+/// Fills a cache with so large a share of a working set, in any order, then with what is popular; `None` where that is all or nothing.
 ///
 /// Runs begin by a Poisson process, and what is left of them in the cache is a chain of blocks there and not there, both in stretches of a geometric
 /// length: with a share f there and r of the I/Os beginning a run, a stretch that isn't ends with b = 1 - (1 - f)^r a block, and one that is with b (1 - f) / f.
@@ -39,6 +43,16 @@ pub(super) fn fill(cache: &mut Cache, profile: &Profile, share: f64) -> Option<(
     for Range { start, end } in there {
         for piece in (start..end).step_by(PIECE as usize) {
             cache.fill(piece, PIECE.min(end - piece) as u32);
+        }
+    }
+    if profile.random_fraction >= 1.0 && profile.spread != Spread::Uniform {
+        let mut requests = Requests::new(profile, Seed(0).replication(u32::MAX), 0).ok()?;
+        let each = profile.mean_bytes() as u64;
+        for _ in 0..MOST_READS.min(READS * cache.room_for_reads().0 / each.max(1)) {
+            let (address, bytes) = requests.place(Way::Read);
+            if cache.read(address, bytes) != Found::All {
+                cache.fill(address, bytes);
+            }
         }
     }
     Some(())
