@@ -18,7 +18,7 @@ use super::view::scattered;
 use crate::device::SECTOR_BYTES;
 use crate::layout::{self, Extent};
 use crate::memo::Memo;
-use crate::sim::Profile;
+use crate::sim::{Profile, Spread};
 use crate::system::{self, MirrorRead};
 pub(super) use back::Back;
 use count::Span;
@@ -44,11 +44,13 @@ const SCATTERED: f64 = 6_000.0;
 const RUNS: f64 = 256.0;
 const MOST_OF_RUNS: f64 = 32_768.0;
 
-/// The most in which a sweep goes over all that is dirty, if places are written again before it comes to them.
+/// The most in which a sweep goes over all that is dirty, of what isn't followed with all that the cache holds.
 const MOST_OF_SWEEPS: f64 = 32_768.0;
 
-/// The most extents of I/Os that are followed until something is known, and the fewest I/Os, and those of each outstanding one, where I/Os have many.
+/// The most extents of I/Os that are followed until something is known, and where a sweep goes over zones, in each of which it is for long; and the fewest I/Os,
+/// and those of each outstanding one, where I/Os have many.
 const MOST_EXTENTS: f64 = 262_144.0;
+const MOST_OF_ZONES: f64 = 1_048_576.0;
 const FEWEST_LARGE: f64 = 64.0;
 const EACH_LARGE: f64 = 2.0;
 
@@ -383,7 +385,12 @@ impl Direct {
             .as_ref()
             .map_or(0, |back| bytes.div_ceil(back.stripe));
         let each = stripes.max(extents.len() as u64) as f64;
-        (MOST_EXTENTS / each)
+        let whole = self.back.as_ref().is_some_and(|back| back.whole);
+        let most = match self.profile.spread {
+            Spread::Zoned { .. } if whole => MOST_OF_ZONES,
+            _ => MOST_EXTENTS,
+        };
+        (most / each)
             .max(EACH_LARGE * outstanding)
             .max(FEWEST_LARGE)
     }
@@ -412,7 +419,14 @@ impl Direct {
             let runs = (RUNS / self.profile.random_fraction).min(MOST_OF_RUNS);
             let most = if self.back.is_some() { MOST } else { SCATTERED };
             let counted = ios(COUNTED_BYTES).clamp(fewest, most.max(fewest));
-            let sweep = |back: &Back| (back.swept_writes() / (1.0 - read)).min(MOST_OF_SWEEPS);
+            let sweep = |back: &Back| {
+                let swept = back.swept_writes() / (1.0 - read);
+                swept.min(if back.whole {
+                    MOST_OF_ZONES
+                } else {
+                    MOST_OF_SWEEPS
+                })
+            };
             let swept = self.back.as_ref().map_or(0.0, sweep);
             let counted = counted.max(runs).max(swept).max(self.read_on(ground));
             return Length::of(counted, [1.0; 2]);

@@ -15,11 +15,37 @@ const MOST: f64 = 1_048_576.0;
 const READS: u64 = 2;
 const MOST_READS: u64 = 1 << 20;
 
-/// Fills a cache with so large a share of a working set, in any order, then with what is popular; `None` where that is all or nothing.
+/// Fills a cache with so large a share of a working set, then with what is popular; `None` where that is nothing.
+pub(super) fn fill(cache: &mut Cache, profile: &Profile, share: f64) -> Option<()> {
+    evenly(cache, profile, share)?;
+    if profile.random_fraction >= 1.0 && profile.spread != Spread::Uniform {
+        let mut requests = Requests::new(profile, Seed(0).replication(u32::MAX), 0).ok()?;
+        let each = profile.mean_bytes() as u64;
+        for _ in 0..MOST_READS.min(READS * cache.room_for_reads().0 / each.max(1)) {
+            let (address, bytes) = requests.place(Way::Read);
+            if cache.read(address, bytes) != Found::All {
+                cache.fill(address, bytes);
+            }
+        }
+    }
+    Some(())
+}
+
+/// Fills a cache with so large a share of a working set, in any order; `None` where that is nothing.
 ///
 /// Runs begin by a Poisson process, and what is left of them in the cache is a chain of blocks there and not there, both in stretches of a geometric
 /// length: with a share f there and r of the I/Os beginning a run, a stretch that isn't ends with b = 1 - (1 - f)^r a block, and one that is with b (1 - f) / f.
-pub(super) fn fill(cache: &mut Cache, profile: &Profile, share: f64) -> Option<()> {
+pub(super) fn evenly(cache: &mut Cache, profile: &Profile, share: f64) -> Option<()> {
+    let (start, end) = (profile.start.0, profile.start.0 + profile.working_set.0);
+    let mut put = |Range { start, end }: Range<u64>| {
+        for piece in (start..end).step_by(PIECE as usize) {
+            cache.fill(piece, PIECE.min(end - piece) as u32);
+        }
+    };
+    if share >= 1.0 {
+        put(start..end);
+        return Some(());
+    }
     let mut block = profile.mean_bytes().round().max(1.0);
     let begins = -((-share).ln_1p() * profile.random_fraction).exp_m1();
     let ends = begins * (1.0 - share) / share;
@@ -27,7 +53,6 @@ pub(super) fn fill(cache: &mut Cache, profile: &Profile, share: f64) -> Option<(
     block *= (stretches / MOST).max(1.0).ceil();
     let [begins, ends] = [Geometric::new(begins).ok()?, Geometric::new(ends).ok()?];
     let mut rng = Seed(0).rng(Purpose::Place, 2);
-    let (start, end) = (profile.start.0, profile.start.0 + profile.working_set.0);
     let (mut at, mut there): (u64, Vec<Range<u64>>) = (start, Vec::new());
     loop {
         at += ((1 + rng.sample(&begins)) as f64 * block) as u64;
@@ -40,21 +65,7 @@ pub(super) fn fill(cache: &mut Cache, profile: &Profile, share: f64) -> Option<(
         at = until;
     }
     there.sort_by_cached_key(|_| rng.bits());
-    for Range { start, end } in there {
-        for piece in (start..end).step_by(PIECE as usize) {
-            cache.fill(piece, PIECE.min(end - piece) as u32);
-        }
-    }
-    if profile.random_fraction >= 1.0 && profile.spread != Spread::Uniform {
-        let mut requests = Requests::new(profile, Seed(0).replication(u32::MAX), 0).ok()?;
-        let each = profile.mean_bytes() as u64;
-        for _ in 0..MOST_READS.min(READS * cache.room_for_reads().0 / each.max(1)) {
-            let (address, bytes) = requests.place(Way::Read);
-            if cache.read(address, bytes) != Found::All {
-                cache.fill(address, bytes);
-            }
-        }
-    }
+    there.into_iter().for_each(put);
     Some(())
 }
 

@@ -3,11 +3,12 @@
 //! How dirty the stripes are that go next hangs on which have gone: full ones that go first leave others to fill, and may wait for each other. So reads and
 //! writes find the simulator's own cache, from where they would have brought it without time.
 
+use super::held;
 use crate::array::warm;
 use crate::cache::{Cache, DestageId, Found, Written};
 use crate::layout::Layout;
 use crate::memo::Memo;
-use crate::sim::{Profile, Requests, Seed, Way};
+use crate::sim::{Profile, Requests, Seed, Spread, Way};
 use crate::system;
 use rustc_hash::FxHashMap;
 use std::sync::{Arc, LazyLock};
@@ -18,9 +19,9 @@ static FILLED: LazyLock<Memo<Question, Option<Arc<Cache>>>> = LazyLock::new(|| M
 
 /// Writes that fill it, for each page, at the most; how many times as many as did then replace these, for a sweep finds each place once; and how many
 /// times as many reads as it has room for, with the writes between them, up to how many I/Os.
-const FILLING: u64 = 8;
+const FILLING: u64 = 32;
 const SWEEPS: u64 = 2;
-const READS: f64 = 2.0;
+const READS: f64 = 4.0;
 const MOST_DRAWS: u64 = 1 << 20;
 
 /// How many times what a cache has room for streams may go over, of which it holds much.
@@ -76,7 +77,25 @@ fn fill(shape: &system::Cache, profile: &Profile, layout: &Layout) -> Option<Cac
             (until, is_full) = ((1 + SWEEPS) * drawn, true);
         }
     }
+    let at_random = profile.random_fraction >= 1.0;
+    let even = Profile {
+        spread: Spread::Uniform,
+        ..profile.clone()
+    };
+    let mut places = Requests::new(&even, seed, 0).ok()?;
+    // Of a set that nearly fits what is seldom written is dirty, too, in the long run.
+    let fits = at_random && profile.working_set.0 <= shape.write.0 + shape.read.0;
+    let low = shape.write.0 as f64 * shape.low_water;
+    while fits && drawn > 0 && (cache.dirty_space_bytes() as f64) < low {
+        drawn -= 1;
+        let (address, bytes) = places.place(Way::Write);
+        write(&mut cache, address, bytes);
+    }
     let most = if profile.read_fraction > 0.0 {
+        if at_random {
+            let room = cache.room_for_reads().0 as f64;
+            held::evenly(&mut cache, profile, room / profile.working_set.0 as f64)?;
+        }
         let each = profile.mean_bytes().min(shape.page.0 as f64);
         let held = (shape.write.0 + shape.read.0) as f64 / each;
         MOST_DRAWS.min((READS * held / profile.read_fraction) as u64)
