@@ -91,7 +91,7 @@ def answers(
     shared = Shared()
     for number, (system, asked_of_it) in enumerate(groupby(asked, key=itemgetter(0))):
         built = _Built(system, shared)
-        # Points of one load, however much of it, and its load line stay together: they lie on one curve, which one thread finds.
+        # Points of one load, however much of it, and its load line lie on one curve, which one thread finds.
         for load, points in groupby((point for _, point in asked_of_it), key=_load):
             tasks.append(partial(_of_one_load, built, list(points), suite, explain, curve))
             loads.append((number, load))
