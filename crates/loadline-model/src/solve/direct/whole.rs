@@ -78,18 +78,8 @@ fn fill(shape: &system::Cache, profile: &Profile, layout: &Layout) -> Option<Cac
         }
     }
     let at_random = profile.random_fraction >= 1.0;
-    let even = Profile {
-        spread: Spread::Uniform,
-        ..profile.clone()
-    };
-    let mut places = Requests::new(&even, seed, 0).ok()?;
-    // Of a set that nearly fits what is seldom written is dirty, too, in the long run.
-    let fits = at_random && profile.working_set.0 <= shape.write.0 + shape.read.0;
-    let low = shape.write.0 as f64 * shape.low_water;
-    while fits && drawn > 0 && (cache.dirty_space_bytes() as f64) < low {
-        drawn -= 1;
-        let (address, bytes) = places.place(Way::Write);
-        write(&mut cache, address, bytes);
+    if at_random && profile.working_set.0 <= shape.write.0 + shape.read.0 {
+        write_seldom(&mut cache, shape, profile, drawn)?;
     }
     let most = if profile.read_fraction > 0.0 {
         if at_random {
@@ -111,6 +101,30 @@ fn fill(shape: &system::Cache, profile: &Profile, layout: &Layout) -> Option<Cac
         }
     }
     Some(cache)
+}
+
+/// Of a set that nearly fits what is seldom written is dirty, too, in the long run: places that are drawn evenly, as many times at most, fill it up to the
+/// low water mark.
+fn write_seldom(
+    cache: &mut Cache,
+    shape: &system::Cache,
+    profile: &Profile,
+    most: u64,
+) -> Option<()> {
+    let even = Profile {
+        spread: Spread::Uniform,
+        ..profile.clone()
+    };
+    let mut places = Requests::new(&even, Seed(0).replication(u32::MAX), 0).ok()?;
+    let low = shape.write.0 as f64 * shape.low_water;
+    for _ in 0..most {
+        if cache.dirty_space_bytes() as f64 >= low {
+            break;
+        }
+        let (address, bytes) = places.place(Way::Write);
+        write(cache, address, bytes);
+    }
+    Some(())
 }
 
 /// Writes, after what has to be written back for that; whether something had.
