@@ -15,7 +15,7 @@ const MOST: f64 = 1_048_576.0;
 const READS: u64 = 2;
 const MOST_READS: u64 = 1 << 20;
 
-/// Fills a cache with so large a share of a working set, then with what is popular; `None` where that is nothing.
+/// Fills a cache with so large a share of a working set, then with what is popular; `None` as `evenly`.
 pub(super) fn fill(cache: &mut Cache, profile: &Profile, share: f64) -> Option<()> {
     evenly(cache, profile, share)?;
     if profile.random_fraction >= 1.0 && profile.spread != Spread::Uniform {
@@ -31,7 +31,7 @@ pub(super) fn fill(cache: &mut Cache, profile: &Profile, share: f64) -> Option<(
     Some(())
 }
 
-/// Fills a cache with so large a share of a working set, in any order; `None` where that is nothing.
+/// Fills a cache with so large a share of a working set, if any, in any order; `None` of runs that are too long for that.
 ///
 /// Runs begin by a Poisson process, and what is left of them in the cache is a chain of blocks there and not there, both in stretches of a geometric
 /// length: with a share f there and r of the I/Os beginning a run, a stretch that isn't ends with b = 1 - (1 - f)^r a block, and one that is with b (1 - f) / f.
@@ -42,6 +42,9 @@ pub(super) fn evenly(cache: &mut Cache, profile: &Profile, share: f64) -> Option
             cache.fill(piece, PIECE.min(end - piece) as u32);
         }
     };
+    if share <= 0.0 {
+        return Some(());
+    }
     if share >= 1.0 {
         put(start..end);
         return Some(());
