@@ -24,8 +24,9 @@ use std::sync::Arc;
 const FOUND: f64 = 0.9;
 const SELDOM: f64 = 0.02;
 
-/// The most pages of a cache that is followed with all that it holds.
+/// The most pages of a cache that is followed with all that it holds; and where a sweep is in zones, in each of which it is for the longer, the more there are.
 const PAGES: u64 = 1 << 19;
+const PAGES_OF_ZONES: u64 = 1 << 18;
 
 /// The most zones whose destages are followed, each by itself.
 const ZONES: usize = 8;
@@ -201,7 +202,12 @@ impl Part<'_> {
             && profile.mean_bytes() >= LARGE * layout.stripe_bytes() as f64;
         let apart = layout.kind() == layout::Kind::Jbod && layout.disks() > 1;
         let tells = profile.random_fraction < SHORT || absorbed > WIDE || large || apart;
-        let found = if absorbed > SELDOM_OF_RUNS && pages(cache) <= PAGES {
+        let most = match profile.spread {
+            Spread::Zoned { .. } => PAGES_OF_ZONES,
+            _ => PAGES,
+        };
+        let few = pages(cache) <= most;
+        let found = if absorbed > SELDOM_OF_RUNS && few {
             // All that the cache holds is followed.
             absorbed >= 1.0
         } else {
@@ -213,7 +219,7 @@ impl Part<'_> {
         let back = self.back(cache).all_swept_if_full();
         let meet = absorbed > SELDOM_OF_RUNS;
         let near = meet || !back.are_apart();
-        let whole = (meet || back.shares_pages()) && pages(cache) <= PAGES;
+        let whole = (meet || back.shares_pages()) && few;
         let near = near.then(|| (self.survey.dirt(self.content.dirty), absorbed));
         let drawn = system::Cache {
             // What reads find is what was written, too.
