@@ -461,3 +461,32 @@ def test_a_simulation_in_order_over_several_drives_says_that_spindles_stand_as_t
     profile = replace(reads(Closed(1, 1)).profile, read_fraction=read_fraction, random_fraction=random_fraction)
     (row,) = simulate(system, Workload(profile, Closed(1, 1)), settings=settings, ios=2000, **words)
     assert ("phases" in {found["check"] for found in row.findings}) is noted
+
+
+@pytest.mark.parametrize(
+    ("read_fraction", "working_set_mib", "settings", "words", "noted"),
+    [
+        (0.3, 700, [], {}, True),
+        (0.3, 700, [], {"replications": 2}, False),
+        (0.3, 700, ["cache.page=4KiB"], {}, False),
+        (0.3, 700, ["cache.mode=write-through"], {}, False),
+        (0.0, 700, [], {}, False),
+        (0.3, 500, [], {}, False),
+        (0.3, 900, [], {}, False),
+        (0.3, None, [], {}, False),
+    ],
+)
+def test_small_mixes_over_what_the_cache_about_holds_say_that_there_may_be_two_paces(
+    read_fraction: float, working_set_mib: int | None, settings: list[str], words: dict[str, Any], noted: bool
+) -> None:
+    mix = replace(
+        reads(Closed(1, 1)).profile,
+        block=(BlockShare(4096, 1.0),),
+        read_fraction=read_fraction,
+        working_set_bytes=working_set_mib and working_set_mib << 20,
+    )
+    workload = Workload(mix, Closed(4, 1))
+    (row,) = simulate("dl360p-g8-p420i", workload, settings=settings, ios=2000, **words)
+    assert ("paces" in {found["check"] for found in row.findings}) is noted
+    (solved,) = solve("dl360p-g8-p420i", workload, settings=settings)
+    assert ("paces" in {found["check"] for found in solved.findings}) is (noted or "replications" in words)

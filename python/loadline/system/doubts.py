@@ -11,7 +11,7 @@ from loadline.system.description import System
 from loadline.system.effort import Effort
 from loadline.system.outcome import half_width, iops, mean_ns, offered_per_s
 from loadline.system.row import busiest, finding
-from loadline.units import format_percent, short
+from loadline.units import format_percent, parse_bytes, short
 from loadline.workload.plan import Point
 from loadline.workload.profile import Open
 
@@ -40,6 +40,10 @@ def doubts(
     yield from _of_the_end(point, outcomes, ended_by, work)
     yield from _rebuilding(point, outcomes)
     yield from _phases(system, point, len(outcomes))
+    if len(outcomes) == 1:
+        yield from paces(
+            system, point, "a simulation keeps the one that its seed brings it to", "Give --replications 8."
+        )
     yield from _never_at_rest(point, outcomes, components)
 
 
@@ -49,11 +53,40 @@ def _phases(system: System, point: Point, replications: int) -> Iterable[dict[st
     if replications > 1 or all(profile.random_fraction > 0 for profile in profiles):
         return
     figures = {key: value for key, value, _ in system.figures()}
-    writes_back = figures.get("cache.mode") == "write-back" and figures.get("cache.battery") != "failed"
-    waits = not writes_back or any(profile.read_fraction > 0 for profile in profiles)
+    waits = not _writes_back(figures) or any(profile.read_fraction > 0 for profile in profiles)
     if waits and int(figures.get("pool.drives", "1")) > 1:
         message = "drives' spindles stand to each other as the seed has them, and in order others may give another rate"
         yield finding(point, "phases", "note", message, {}, "Give --replications 8.")
+
+
+def paces(system: System, point: Point, message: str, remedy: str) -> Iterable[dict[str, Any]]:
+    """Mixes over a set that a write-back cache about holds: all of it stays dirty and is found by reads, or its pages go
+    back, are given up in part, and reads that miss wait for the drives, while little is written. Either lasts."""
+    mixed = [
+        profile
+        for profile in (stream.profile for stream in point.streams)
+        if 0 < profile.read_fraction < 1 and profile.random_fraction > 0 and profile.working_set_bytes is not None
+    ]
+    if not mixed:
+        return
+    figures = {key: value for key, value, _ in system.figures()}
+    if "cache.page" not in figures or not _writes_back(figures):
+        return
+    page, write, read = (parse_bytes(figures[f"cache.{key}"]) for key in ("page", "write", "read"))
+    low = float(figures["cache.low_water"]) * write
+    for profile in mixed:
+        mean_bytes = sum(block.size_bytes * block.share_fraction for block in profile.block)
+        if mean_bytes < page and low <= (profile.working_set_bytes or 0) <= write + read:
+            message = (
+                "small I/Os that are read and written over what the cache about holds may have two paces, far apart: "
+                + message
+            )
+            yield finding(point, "paces", "note", message, {}, remedy)
+            return
+
+
+def _writes_back(figures: Mapping[str, str]) -> bool:
+    return figures.get("cache.mode") == "write-back" and figures.get("cache.battery") != "failed"
 
 
 def _never_at_rest(

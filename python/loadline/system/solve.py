@@ -18,6 +18,7 @@ from loadline.errors import InputError
 from loadline.result.schema import Flow, Result
 from loadline.system.asked import Asked, check_rows, pairs, points_of, streams_of
 from loadline.system.description import Shared, System, load_system, unroll
+from loadline.system.doubts import paces
 from loadline.system.load_line import LoadLine, Probe, keeps, search_rate, share
 from loadline.system.pool import Listener, check_listener, in_order
 from loadline.system.refusal import refusal
@@ -219,7 +220,7 @@ class _Asking:
             **_saturation(found),
             ended_by="error" if error else None,
             error=error,
-            findings=_doubts(point, found),
+            findings=_doubts(self._system, point, found),
             provenance={"working": list(found.working)} if self._explain else {},
         )
 
@@ -301,7 +302,7 @@ class _Asking:
             read=read,
             write=write,
             **_saturation(found),
-            findings=_doubts(point, found),
+            findings=_doubts(self._system, point, found),
         )
 
     def _solve(self, point: Point, most: int) -> _core.Solution:
@@ -321,14 +322,15 @@ def _saturation(found: _core.Solution) -> dict[str, Any]:
     return {"bottleneck": found.bottleneck, "saturation_iops": found.saturation_per_s}
 
 
-def _doubts(point: Point, found: _core.Solution) -> tuple[dict[str, Any], ...]:
-    if not found.uneven:
-        return ()
-    message = (
-        "what is left of a mirror with a failed drive does the reads of both: saturation is that of these few drives,"
-        " responses below it are averages over all drives"
-    )
-    return (finding(point, "uneven-drives", "warning", message, {}, "Give --method simulate."),)
+def _doubts(system: System, point: Point, found: _core.Solution) -> tuple[dict[str, Any], ...]:
+    doubts = [*paces(system, point, "a solution has one of them", "Give --method simulate --replications 8.")]
+    if found.uneven:
+        message = (
+            "what is left of a mirror with a failed drive does the reads of both: saturation is that of these few drives,"
+            " responses below it are averages over all drives"
+        )
+        doubts.append(finding(point, "uneven-drives", "warning", message, {}, "Give --method simulate."))
+    return tuple(doubts)
 
 
 def _flows(point: Point, at: _At) -> tuple[Flow, Flow, Flow]:
