@@ -60,28 +60,23 @@ def _phases(system: System, point: Point, replications: int) -> Iterable[dict[st
 
 
 def paces(system: System, point: Point, message: str, remedy: str) -> Iterable[dict[str, Any]]:
-    """Mixes over a set that a write-back cache about holds: all of it stays dirty and is found by reads, or its pages go
-    back, are given up in part, and reads that miss wait for the drives, while little is written. Either lasts."""
-    mixed = [
-        profile
-        for profile in (stream.profile for stream in point.streams)
-        if 0 < profile.read_fraction < 1 and profile.random_fraction > 0 and profile.working_set_bytes is not None
-    ]
-    if not mixed:
-        return
-    figures = {key: value for key, value, _ in system.figures()}
-    if "cache.page" not in figures or not _writes_back(figures):
+    """Small I/Os that are read and written over what a write-back cache about holds.
+
+    All of it stays dirty, where reads find it; or pages go back and are given up in part, and reads that miss wait for
+    drives while little is written. Either lasts.
+    """
+    profiles = [stream.profile for stream in point.streams]
+    mixed = [one for one in profiles if 0 < one.read_fraction < 1 and one.random_fraction > 0 and one.working_set_bytes]
+    figures = {key: value for key, value, _ in system.figures()} if mixed else {}
+    if not _writes_back(figures):
         return
     page, write, read = (parse_bytes(figures[f"cache.{key}"]) for key in ("page", "write", "read"))
     low = float(figures["cache.low_water"]) * write
     for profile in mixed:
         mean_bytes = sum(block.size_bytes * block.share_fraction for block in profile.block)
         if mean_bytes < page and low <= (profile.working_set_bytes or 0) <= write + read:
-            message = (
-                "small I/Os that are read and written over what the cache about holds may have two paces, far apart: "
-                + message
-            )
-            yield finding(point, "paces", "note", message, {}, remedy)
+            told = f"small I/Os over what the cache about holds may have two paces, far apart: {message}"
+            yield finding(point, "paces", "note", told, {}, remedy)
             return
 
 

@@ -326,8 +326,8 @@ def _doubts(system: System, point: Point, found: _core.Solution) -> tuple[dict[s
     doubts = [*paces(system, point, "a solution has one of them", "Give --method simulate --replications 8.")]
     if found.uneven:
         message = (
-            "what is left of a mirror with a failed drive does the reads of both: saturation is that of these few drives,"
-            " responses below it are averages over all drives"
+            "what is left of a mirror with a failed drive does the reads of both: saturation is that of these few"
+            " drives, responses below it are averages over all drives"
         )
         doubts.append(finding(point, "uneven-drives", "warning", message, {}, "Give --method simulate."))
     return tuple(doubts)
