@@ -86,7 +86,7 @@ const MOST_WALKS: f64 = 8.0;
 const WALK_BYTES: f64 = 4e6;
 
 /// What was followed before: site, copies, profile and cache as they are written, and bits of how its I/Os come.
-type Question = (Site, MirrorRead, String, [u32; 3], [u64; 6]);
+type Question = (Site, MirrorRead, String, [u32; 3], [u64; 7]);
 static FOLLOWED: LazyLock<Memo<Question, Option<Followed>>> = LazyLock::new(|| Memo::new(1 << 10));
 
 /// A load that no cache stands before, in order, altogether or in runs, over parity to which it comes back, or of a working set that drives' own buffers keep in
@@ -132,9 +132,11 @@ pub(super) struct Before {
     pub(super) think_ns: f64,
     /// For which nobody waits.
     pub(super) pause_ns: [f64; 2],
-    /// At the busiest part, for what is left behind there as a mean, and how many pass it at a time, by each controller that data belong to if it's these's.
+    /// At the busiest part, for what is left behind there as a mean, for an access of what is written back, and how many pass it at a time, by each
+    /// controller that data belong to if it's these's.
     pub(super) work_ns: [f64; 2],
     pub(super) behind_ns: f64,
+    pub(super) access_ns: f64,
     pub(super) servers: u32,
     pub(super) controllers: u32,
 }
@@ -174,9 +176,11 @@ impl Followed {
     }
 }
 
-/// What a write moves as a mean, with whom it goes along: alone it reads old data and parity, together they fill a stripe.
+/// What a write moves as a mean, itself or when it's written back, with whom it goes along: alone it reads old data and parity, together they fill a stripe.
 #[derive(Debug, Clone, Copy, PartialEq, Default)]
 pub(super) struct Moved {
+    /// Accesses of drives.
+    pub(super) accesses: f64,
     /// Bytes through the parity engine.
     pub(super) xor_bytes: f64,
     /// Bytes over the loops, to the drives and from them.
@@ -189,6 +193,7 @@ impl Moved {
     #[must_use]
     fn plus(self, share: f64, other: Moved) -> Self {
         Moved {
+            accesses: self.accesses + share * other.accesses,
             xor_bytes: self.xor_bytes + share * other.xor_bytes,
             inward_bytes: self.inward_bytes + share * other.inward_bytes,
             outward_bytes: self.outward_bytes + share * other.outward_bytes,
@@ -313,11 +318,21 @@ impl Direct {
                 let [[read, write], [one, other]] = [before.pause_ns, before.work_ns];
                 (
                     [outstanding, before.servers, before.controllers],
-                    [before.think_ns, read, write, one, other, before.behind_ns],
+                    [
+                        before.think_ns,
+                        read,
+                        write,
+                        one,
+                        other,
+                        before.behind_ns,
+                        before.access_ns,
+                    ],
                 )
             }
             Coming::Open { per_ns, sought } => {
-                ([u32::from(sought), 0, 0], [per_ns, 0.0, 0.0, 0.0, 0.0, 0.0])
+                let mut times = [0.0; 7];
+                times[0] = per_ns;
+                ([u32::from(sought), 0, 0], times)
             }
         };
         let profile = format!(

@@ -2,7 +2,7 @@
 
 use super::ask::Ask;
 use super::course::Streams;
-use super::direct::Direct;
+use super::direct::{Back, Direct};
 use super::drives::{Choice, Drives, Known, Order, Rested};
 use super::fork::Largest;
 use super::network::Class;
@@ -284,6 +284,11 @@ impl Mix {
                 .map(|work| work.per_io * work.ask.steps())
                 .sum()
         })
+    }
+
+    /// How what is written goes back, where that is followed.
+    pub(super) fn back(&self) -> Option<&Back> {
+        self.direct.as_ref()?.back.as_ref()
     }
 
     /// All destages together, and all that is read ahead.

@@ -112,11 +112,10 @@ impl Solver<'_> {
         Some((per_ns, None))
     }
 
-    /// What a write was seen to move, if there are any that go through.
+    /// What a write was seen to move, if there are any and what goes back isn't drawn.
     pub(super) fn moved_by(&self, found: &Followed) -> Option<Moved> {
-        let back = |direct: &Direct| direct.back.is_some();
-        let through = !self.mix.direct.as_ref().is_some_and(back);
-        (through && self.mix.share(Way::Write) > 0.0).then_some(found.moved)
+        let drawn = self.mix.back().is_some_and(|back| !back.whole);
+        (!drawn && self.mix.share(Way::Write) > 0.0).then_some(found.moved)
     }
 
     /// The same with these numbers outstanding.
@@ -161,7 +160,10 @@ impl Solver<'_> {
             let work_ns = times_ns(|part, class| part.foreground_ns[class]);
             if busiest.is_some_and(|busiest| busiest.name == part.name) {
                 found.work_ns = work_ns;
-                found.behind_ns = part.background_ns;
+                found.behind_ns = part.background_ns - part.destaged_ns;
+                if part.name == CONTROLLERS {
+                    found.access_ns = self.view.access_ns();
+                }
                 (found.controllers, found.servers) = match part.controllers {
                     Some((controllers, _)) => (controllers, part.servers),
                     None => (1, part.servers * part.copies),

@@ -286,17 +286,28 @@ impl<'a> Solver<'a> {
         let Some(moved) = moved else {
             return self.parts.clone();
         };
+        let back = self.mix.back().is_some();
         let passing = |kind: &Kind| match kind.way {
-            Way::Read => kind.passing,
-            Way::Write => Passing {
+            Way::Write if !back => Passing {
                 xor_bytes: moved.xor_bytes,
                 loop_inward_bytes: moved.inward_bytes,
                 loop_outward_bytes: moved.outward_bytes,
                 ..kind.passing
             },
+            _ => kind.passing,
         };
         let passings: Vec<Passing> = self.mix.kinds.iter().map(passing).collect();
-        let background = self.mix.background(self.view);
+        let mut background = self.mix.background(self.view);
+        if back {
+            let destaged = Passing {
+                command_ns: self.view.access_ns() * moved.accesses,
+                xor_bytes: moved.xor_bytes,
+                loop_inward_bytes: moved.inward_bytes,
+                loop_outward_bytes: moved.outward_bytes,
+                ..Passing::default()
+            };
+            background[0] = Passing::default().plus(self.mix.share(Way::Write), &destaged);
+        }
         parts::parts(
             self.view.system,
             &passings,

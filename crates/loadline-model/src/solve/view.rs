@@ -178,10 +178,15 @@ impl View<'_> {
             .map_or(0.0, |controller| time(controller).ns() as f64)
     }
 
+    /// Processor time of an access, ns.
+    pub(super) fn access_ns(&self) -> f64 {
+        self.cost_ns(|controller| controller.command_disk)
+    }
+
     /// What accesses ask for before the drives.
     pub(super) fn passing(&self, ask: &Ask) -> Passing {
         Passing {
-            command_ns: self.cost_ns(|controller| controller.command_disk) * ask.count(),
+            command_ns: self.access_ns() * ask.count(),
             xor_bytes: ask.xor_bytes,
             loop_inward_bytes: ask.inward_bytes,
             loop_outward_bytes: ask.outward_bytes,

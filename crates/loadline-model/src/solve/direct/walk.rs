@@ -30,7 +30,8 @@ struct Job {
     bytes: u32,
     /// Accesses of this step that are left.
     left: usize,
-    /// Bytes of which parity is computed when old data have been read, and what is written then.
+    /// Old data that are read, bytes of which parity is computed then, and what is written after that.
+    reads: Option<Vec<Extent>>,
     xor_bytes: u64,
     writes: Vec<Extent>,
     /// What the cache gets of it; and whether it is read ahead, so that nobody waits for this.
@@ -50,6 +51,7 @@ impl Job {
             address,
             bytes,
             left: 0,
+            reads: None,
             xor_bytes: 0,
             writes: Vec::new(),
             fetch: None,
@@ -180,7 +182,7 @@ impl<'a> Walk<'a> {
                         self.bench.put(next, Event::Ask(0));
                     }
                 }
-                Event::On(job) => self.combined(now, job),
+                Event::On(job) => self.go_on(now, job),
                 Event::Free(_) | Event::Passed(_) => {}
                 Event::Done(_, job) => self.done(now, job),
             }
@@ -243,6 +245,7 @@ impl<'a> Walk<'a> {
                 return self.destage(now);
             }
             self.parked.pop_front();
+            self.writes += 1.0;
             self.destage(now);
             self.answer(now, job);
         }
@@ -364,18 +367,45 @@ impl<'a> Walk<'a> {
         let bytes = |extents: &[Extent]| -> f64 {
             extents.iter().map(|extent| f64::from(extent.bytes)).sum()
         };
+        let accesses = (plan.reads.len() + plan.writes.len()) as f64;
+        self.moved.accesses += accesses;
         self.moved.xor_bytes += plan.xor_bytes as f64;
         self.moved.inward_bytes += bytes(&plan.writes);
         self.moved.outward_bytes += bytes(&plan.reads);
         let of = &mut self.jobs[job as usize];
         of.xor_bytes = plan.xor_bytes;
+        of.reads = Some(plan.reads.clone());
         of.writes.clone_from(&plan.writes);
-        if plan.reads.is_empty() {
-            self.combine(now, job);
-        } else {
-            self.submit(now, job, &plan.reads, Way::Read);
-        }
         self.plan = plan;
+        let access_ns = match self.coming {
+            Coming::Closed(_, before) if of.destage => before.access_ns,
+            _ => 0.0,
+        };
+        let region = of.address / REGION;
+        match self.server(region) {
+            Some(free_at) if access_ns > 0.0 => {
+                *free_at = now.max(*free_at) + (accesses * access_ns) as u64;
+                let at = *free_at;
+                self.bench.put(at, Event::On(job));
+            }
+            _ => self.go_on(now, job),
+        }
+    }
+
+    /// What is before the drives, or between two steps at them, has taken its time.
+    fn go_on(&mut self, now: u64, number: u64) {
+        match self.jobs[number as usize].reads.take() {
+            Some(reads) if reads.is_empty() => self.combine(now, number),
+            Some(reads) => self.submit(now, number, &reads, Way::Read),
+            None => self.combined(now, number),
+        }
+    }
+
+    /// When the next one of those at the busiest part before the drives, which a region of addresses belongs to, has done with what it has.
+    fn server(&mut self, region: u64) -> Option<&mut u64> {
+        let controllers = self.passing.len().max(1) as u64;
+        let servers = self.passing.get_mut((region % controllers) as usize);
+        servers.and_then(|servers| servers.iter_mut().min())
     }
 
     /// Parity is computed, which is no waiting at drives.
@@ -506,11 +536,9 @@ impl<'a> Walk<'a> {
             let since = now + before.think_ns as u64;
             self.next[issuer as usize] = (since, (way, address, bytes));
             let mut next = since + before.pause_ns[way as usize] as u64;
-            let controllers = self.passing.len().max(1) as u64;
             let region = address / REGION + u64::from(self.requests.job());
-            let servers = self.passing.get_mut((region % controllers) as usize);
             let work = before.work_ns[way as usize];
-            let free_at = servers.and_then(|servers| servers.iter_mut().min());
+            let free_at = self.server(region);
             // What goes the other way over a link is in nobody's way.
             if let Some(free_at) = free_at.filter(|_| work > 0.0) {
                 next = next.max(*free_at) + work as u64;
