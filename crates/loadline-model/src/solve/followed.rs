@@ -217,7 +217,8 @@ impl Part<'_> {
             return None;
         }
         let back = self.back(cache).all_swept_if_full();
-        let meet = absorbed > SELDOM_OF_RUNS;
+        let shared = self.content.dirty / self.content.working_set;
+        let meet = absorbed.max(shared) > SELDOM_OF_RUNS;
         let near = meet || !back.are_apart();
         let whole = (meet || back.shares_pages()) && few;
         let near = near.then(|| (self.survey.dirt(self.content.dirty), absorbed));
