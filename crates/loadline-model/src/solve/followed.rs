@@ -188,6 +188,13 @@ impl Part<'_> {
     /// Runs that are written, alone or where others are read, and what is written back of them.
     pub(super) fn runs_beside_destages(&self) -> Option<Direct> {
         let (cache, profile, layout) = (self.cache?, self.profile, &self.view.layout);
+        let held = self.held();
+        let absorbed = self.content.absorbed(profile, cache);
+        let most = match profile.spread {
+            Spread::Zoned { .. } => PAGES_OF_ZONES,
+            _ => PAGES,
+        };
+        let few = pages(cache) <= most;
         // Popular places that lie anywhere leave what is missed and what is dirty as even as the others.
         let at_random = profile.random_fraction >= 1.0;
         let even = match &profile.spread {
@@ -195,32 +202,25 @@ impl Part<'_> {
             Spread::Zoned { zones } => at_random && zones.len() <= ZONES,
             Spread::Zipf { .. } | Spread::Pareto { .. } | Spread::Normal { .. } => at_random,
         };
-        let held = self.held();
-        let absorbed = self.content.absorbed(profile, cache);
         let written = profile.read_fraction < 1.0 && scattered(profile);
         let large = (2..=FEW).contains(&layout.disks())
             && profile.mean_bytes() >= LARGE * layout.stripe_bytes() as f64;
         let apart = layout.kind() == layout::Kind::Jbod && layout.disks() > 1;
         let tells = profile.random_fraction < SHORT || absorbed > WIDE || large || apart;
-        let most = match profile.spread {
-            Spread::Zoned { .. } => PAGES_OF_ZONES,
-            _ => PAGES,
-        };
-        let few = pages(cache) <= most;
         let found = if absorbed > SELDOM_OF_RUNS && few {
             // All that the cache holds is followed.
             absorbed >= 1.0
         } else {
             held.max(absorbed) > FOUND
         };
-        if !(self.view.system.writes_back() && written && tells && even) || found {
+        if !(self.view.system.writes_back() && written && tells && (even || few)) || found {
             return None;
         }
         let back = self.back(cache).all_swept_if_full();
         let shared = self.content.dirty / self.content.working_set;
         let meet = absorbed.max(shared) > SELDOM_OF_RUNS;
         let near = meet || !back.are_apart();
-        let whole = (meet || back.shares_pages()) && few;
+        let whole = (meet || back.shares_pages() || !even) && few;
         let near = near.then(|| (self.survey.dirt(self.content.dirty), absorbed));
         let drawn = system::Cache {
             // What reads find is what was written, too.
