@@ -24,9 +24,11 @@ use std::sync::Arc;
 const FOUND: f64 = 0.9;
 const SELDOM: f64 = 0.02;
 
-/// The most pages of a cache that is followed with all that it holds; and where a sweep is in zones, in each of which it is for the longer, the more there are.
+/// The most pages of a cache that is followed with all that it holds; and where a sweep is in zones, in each of which it is for the longer, the more there are,
+/// but where so large a share of a set is dirty that a mean over a zone tells little.
 const PAGES: u64 = 1 << 19;
 const PAGES_OF_ZONES: u64 = 1 << 18;
+const DENSE: f64 = 0.2;
 
 /// The most zones whose destages are followed, each by itself.
 const ZONES: usize = 8;
@@ -190,8 +192,9 @@ impl Part<'_> {
         let (cache, profile, layout) = (self.cache?, self.profile, &self.view.layout);
         let held = self.held();
         let absorbed = self.content.absorbed(profile, cache);
+        let shared = self.content.dirty / self.content.working_set;
         let most = match profile.spread {
-            Spread::Zoned { .. } => PAGES_OF_ZONES,
+            Spread::Zoned { .. } if shared < DENSE => PAGES_OF_ZONES,
             _ => PAGES,
         };
         let few = pages(cache) <= most;
@@ -217,7 +220,6 @@ impl Part<'_> {
             return None;
         }
         let back = self.back(cache).all_swept_if_full();
-        let shared = self.content.dirty / self.content.working_set;
         let meet = absorbed.max(shared) > SELDOM_OF_RUNS;
         let near = meet || !back.are_apart();
         let whole = (meet || back.shares_pages() || !even) && few;
