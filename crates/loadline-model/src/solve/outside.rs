@@ -11,8 +11,9 @@ use crate::sim::Way;
 use std::sync::Arc;
 
 /// By how much more comes from outside than passes, as far as is known, to find what does; such a share of it that does is known well enough; and how
-/// often that's looked at.
+/// often that's looked at. Far above what passes hardly any may, where who comes last takes all: then it's such a share of that.
 const MORE: f64 = 1.25;
+const LESS: f64 = 0.25;
 const NEARLY: f64 = 0.93;
 const MOST_LOOKS: u32 = 8;
 
@@ -107,7 +108,7 @@ impl Solver<'_> {
                 too_many = offered_per_ns;
             }
             offered_per_ns = match most {
-                None => found_per_ns,
+                None => found_per_ns.max(LESS * offered_per_ns),
                 Some(per_ns) if too_many.is_infinite() => MORE * per_ns,
                 Some(per_ns) if per_ns < NEARLY * too_many => (per_ns * too_many).sqrt(),
                 known => return known,

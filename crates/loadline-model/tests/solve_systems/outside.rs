@@ -134,6 +134,9 @@ fn streams_and_runs_from_outside_saturate_where_their_queues_grow() {
         // Reads that are read ahead of, alone and beside writes for which there is no room.
         ("perc-h730-1x4tb", &[], (8192, 0.3, 0.0), 1, [1e4, 2e4]),
         ("perc-h730-1x4tb", &[], (8192, 1.0, 0.0), 8, [8e3, 9.6e3]),
+        // Of far too many from outside hardly any passes, which was taken for the most.
+        ("dl360-g5-p400i", &[], (1 << 16, 0.98, 0.0), 1, [3.5e3, 7e3]),
+        ("perc-h730-1x4tb", &[], (1 << 16, 0.98, 0.0), 1, [2e3, 3e3]),
         (
             "eva-v2-10k",
             &[("cache.mode", "off")],
