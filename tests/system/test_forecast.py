@@ -357,6 +357,19 @@ def test_a_limit_of_what_a_load_does_not_do_is_refused(arrival: Closed | Open) -
         forecast("hdd-7k2", reads(arrival), limit="mean<=10ms of writes")
 
 
+def test_reads_and_writes_are_not_told_apart_where_drives_buffers_take_writes() -> None:
+    # Both were given their mean, of which writes take a thirtieth.
+    mix = Workload(replace(reads(Closed(8, 1)).profile, read_fraction=0.67), Closed(8, 1))
+    (row,) = solve("hdd-7k2", mix)
+    assert row.total.latency_mean_ns is not None
+    assert row.read.latency_mean_ns is None and row.write.latency_mean_ns is None
+    assert row.read.iops is not None
+    (alone,) = solve("hdd-7k2", reads(Closed(8, 1)))
+    assert alone.read.latency_mean_ns is not None
+    *_, refused = forecast("hdd-7k2", mix, limit="mean<=15ms of writes")
+    assert "doesn't know writes apart where drives' buffers take writes" in str(refused.error)
+
+
 def test_a_limit_of_writes_leaves_points_without_writes_without_a_load_line() -> None:
     both = Options(only=("web-server-log", "media-streaming"))
     rows = forecast("dl360-g6-p410i", "typical-12", limit="mean<=90ms of reads", options=both)

@@ -299,7 +299,7 @@ impl Comparison {
         (label, system): (&str, &System),
         (name, profile, limit_ms): (&str, &Profile, f64),
         load: Load,
-    ) -> Result<Row, loadline_model::Error> {
+    ) -> Result<Option<Row>, loadline_model::Error> {
         let largest = profile
             .blocks
             .iter()
@@ -356,7 +356,11 @@ impl Comparison {
         if let Some(working) = &solution.working {
             println!("{what}\n{working}");
         }
-        let at = solution.at.expect("the load is below saturation");
+        let Some(at) = solution.at else {
+            // From outside streams saturate below what as many as are outstanding otherwise do.
+            println!("{what}: above {:.2e}/s", solution.saturation_per_s);
+            return Ok(None);
+        };
         let [iops, response_ms, read_ms, write_ms, half_width] = simulated;
         let ms = |ns: Option<f64>| ns.unwrap_or(0.0) / 1e6;
         let components: Vec<_> = solution
@@ -364,7 +368,7 @@ impl Comparison {
             .iter()
             .map(|(name, used)| format!("{name} {used:.2}"))
             .collect();
-        Ok(Row {
+        Ok(Some(Row {
             system: label.to_owned(),
             what,
             open,
@@ -375,7 +379,7 @@ impl Comparison {
             write_ms: [write_ms, ms(at.write_response_ns)],
             half_width,
             note: format!("{notes} / {}", components.join(", ")),
-        })
+        }))
     }
 }
 
@@ -435,7 +439,7 @@ fn main() {
                     (name, profile, limit_ms.unwrap_or(LIMIT_MS)),
                     load,
                 ) {
-                    Ok(row) => rows.push(row),
+                    Ok(row) => rows.extend(row),
                     Err(why) => println!("{label} {name}: {why}"),
                 }
             }

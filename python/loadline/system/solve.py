@@ -19,7 +19,7 @@ from loadline.result.schema import Flow, Result
 from loadline.system.asked import Asked, check_rows, pairs, points_of, streams_of
 from loadline.system.description import Shared, System, load_system, unroll
 from loadline.system.doubts import paces
-from loadline.system.load_line import LoadLine, Probe, keeps, search_rate, share
+from loadline.system.load_line import LoadLine, Probe, keeps, limited_response_ns, search_rate, share
 from loadline.system.pool import Listener, check_listener, in_order
 from loadline.system.refusal import refusal
 from loadline.system.row import best_rows, finding, load_line_rows, refused_all, refused_row, row
@@ -237,6 +237,15 @@ class _Asking:
             line: LoadLine[Any, Result] = self._by_rate(point, ramp.low, ramp.high)
         else:
             line = self._by_outstanding(point, int(ramp.low), int(ramp.high))
+        if any(
+            probe.answer.error is None and limited_response_ns(probe.answer, ramp.limit) is None
+            for probe in line.probes
+        ):
+            raise InputError(
+                f"{point.name}: the solver doesn't know {ramp.limit.of} apart where drives' buffers take writes,"
+                f" and {ramp.limit} limits them",
+                "Simulate it: --method simulate.",
+            )
         shown = [probe.answer for probe in line.probes if probe is line.highest or probe is line.next]
         saturation_iops = (shown or [line.probes[0].answer])[0].saturation_iops
         # What never saturates has no highest rate either.

@@ -459,9 +459,10 @@ impl Solver<'_> {
             let inside = at_drives * of.at_drives + parked * waits;
             let response = front_ns * of.front + inside / (per_ns * of.share);
             point.response_ns += response * of.share;
+            let told = self.apart.then_some(response);
             match of.way {
-                Way::Read => point.read_response_ns = Some(response),
-                Way::Write => point.write_response_ns = Some(response),
+                Way::Read => point.read_response_ns = told,
+                Way::Write => point.write_response_ns = told,
             }
         }
         point

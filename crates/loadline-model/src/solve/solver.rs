@@ -81,6 +81,8 @@ pub(super) struct Solver<'a> {
     pub(super) saturation: Saturation,
     /// Reads and writes, if there are any.
     pub(super) ways: Vec<OfWay>,
+    /// Whether their responses are known apart: not where drives' buffers take writes, which end before reads that came earlier.
+    pub(super) apart: bool,
     /// The most I/Os that can be at the drives; the rest waits for room in the cache.
     pub(super) most_at_drives: f64,
 }
@@ -148,6 +150,7 @@ impl<'a> Solver<'a> {
             limit: f64::INFINITY,
             saturation: (f64::INFINITY, String::new()),
             ways: Vec::new(),
+            apart: true,
             most_at_drives: f64::INFINITY,
         };
         for n in solver.filling() {
@@ -174,6 +177,8 @@ impl<'a> Solver<'a> {
             .into_iter()
             .filter_map(|way| solver.of_way(way))
             .collect();
+        let mixed = solver.ways.len() > 1;
+        solver.apart = !(mixed && solver.mix.are_buffered(view));
         if sets.foreground <= 0.0 {
             solver.most_at_drives = 0.0;
         } else if let Some(drives) = solver.drives.as_ref().filter(|_| bound.is_finite()) {

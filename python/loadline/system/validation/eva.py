@@ -47,10 +47,10 @@ _USABLE = 0.98
 
 def load_lines(asking: Asking) -> Section:
     """The rates at which the mean response passes 30 ms: simulated, solved, and by the report's rule of thumb."""
-    found, systems = [], []
+    found, systems = [], {}
     for row in published()["eva"]["load_line"]:
         system = described("eva-v2-10k", volume__layout=row["layout"])
-        systems.append(system)
+        systems[row["layout"]] = system
         what = f"{_NAMES[row['suite']]}, {row['layout']}"
         simulated, solved = _load_line(system, row["suite"], asking), _solved_load_line(system, row["suite"])
         found.append(Comparison(what, "IOPS", row["iops"], simulated, _BAR))
@@ -62,7 +62,7 @@ def load_lines(asking: Asking) -> Section:
         f" searched for with {_SETTLED * asking.ios:,} I/Os a load, then read between two loads that are known to"
         f" {_PRECISION:.1%}, or from {_READ * asking.ios:,} I/Os."
     )
-    return Section("eva", "HP EVA v.2, 10K rpm: load lines at 30 ms", about, tuple(systems[:1]), tuple(found))
+    return Section("eva", "HP EVA v.2, 10K rpm: load lines at 30 ms", about, tuple(systems.values()), tuple(found))
 
 
 def faster_drives(asking: Asking) -> Section:
@@ -112,7 +112,9 @@ def choices(asking: Asking) -> Section:
         " share of the pool's capacity from the outer edge inwards (volume.size, volume.placement=outer), all of which"
         " is asked for. The rate is interpolated between two depths."
     )
-    return Section("eva-choices", "HP EVA v.2, 10K rpm: what is not known of it", about, (), tuple(found))
+    return Section(
+        "eva-choices", "HP EVA v.2, 10K rpm: what is not known of it", about, (described("eva-v2-10k"),), tuple(found)
+    )
 
 
 def _touching(share: float, layout: str, **settings: str) -> System:
@@ -140,7 +142,7 @@ def saturation(asking: Asking) -> Section:
         " the description and check nothing."
     )
     title = "HP EVA v.2, 10K rpm: saturation in sequence"
-    return Section("eva-saturation", title, about, (), tuple(found))
+    return Section("eva-saturation", title, about, (described("eva-v2-10k"),), tuple(found))
 
 
 def _stream(row: Mapping[str, Any], layout: str, asking: Asking) -> Comparison:
