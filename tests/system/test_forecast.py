@@ -370,6 +370,13 @@ def test_reads_and_writes_are_not_told_apart_where_drives_buffers_take_writes() 
     assert "doesn't know writes apart where drives' buffers take writes" in str(refused.error)
 
 
+@pytest.mark.parametrize(("rate_per_s", "told"), [(400.0, "400 I/Os a second"), (142.9, "142.9 I/Os a second")])
+def test_a_rate_just_above_saturation_is_told_from_it(rate_per_s: float, told: str) -> None:
+    (row,) = solve("station-mm1", reads(Open(rate_per_s, 32)))
+    most = "142.857" if rate_per_s < 143 else "143"
+    assert row.error == f"{told} are above saturation, which is at {most} and set by disk"
+
+
 def test_a_limit_of_writes_leaves_points_without_writes_without_a_load_line() -> None:
     both = Options(only=("web-server-log", "media-streaming"))
     rows = forecast("dl360-g6-p410i", "typical-12", limit="mean<=90ms of reads", options=both)

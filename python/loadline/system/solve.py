@@ -205,10 +205,10 @@ class _Asking:
         offered = sum(stream.arrival.rate_per_s for stream in point.streams if isinstance(stream.arrival, Open))
         error = None
         if found.at is None:
-            error = (
-                f"{short(offered)} I/Os a second are above saturation, which is at {short(found.saturation_per_s)}"
-                f" and set by {found.bottleneck}"
-            )
+            # With as many digits as it takes to tell one from the other.
+            several = ([short(rate, digits) for rate in (offered, found.saturation_per_s)] for digits in (3, 6, 12))
+            asked, most = next((both for both in several if both[0] != both[1]), [short(offered)] * 2)
+            error = f"{asked} I/Os a second are above saturation, which is at {most} and set by {found.bottleneck}"
         total, read, write = (Flow(), Flow(), Flow()) if found.at is None else _flows(point, found.at)
         return row(
             *(self._system, point, self._suite, "solved"),
