@@ -1,4 +1,4 @@
-"""What is doubtful of a simulation, as findings of its row."""
+"""What is doubtful of a simulation, and of a solution that is like one, as findings of its row."""
 
 from __future__ import annotations
 
